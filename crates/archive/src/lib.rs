@@ -1,0 +1,1 @@
+//! Exchanges to WARC and back, and the index of captures

@@ -1,0 +1,498 @@
+//! The one spelling by which a URL is known, and the spelling in which it is requested.
+//!
+//! The safe rules are always on: scheme and host in small letters, IDNA to ASCII, no trailing dot
+//! of the host, no default port, dot segments resolved, no fragment, empty path `/`, unreserved
+//! characters decoded, hex digits in capitals, `^` and a stray `%` encoded, tabs and newlines
+//! removed (as WHATWG says). [`NormalForm`] adds the unsafe ones that a collection may choose when
+//! it is created. The version below changes whenever any of them does.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+use crate::{Host, site_of};
+
+/// Version of the rules in this file, stored in every data directory.
+pub const NORMAL_FORM_VERSION: u32 = 1;
+
+/// A URL in the one spelling that Teia compares, stores and hashes.
+///
+/// Invariant: normalising the text again yields the same text.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct CanonicalUrl(Box<str>);
+
+impl CanonicalUrl {
+    /// The normal form of an absolute URL under the safe rules alone.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        NormalForm::default().parse(text).map(|found| found.normal)
+    }
+
+    /// Takes back a text that was a canonical URL when it was stored.
+    pub fn from_stored(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The scheme, without colon.
+    pub fn scheme(&self) -> &str {
+        self.0.split_once(':').map_or("", |(scheme, _)| scheme)
+    }
+
+    /// Host and port, as in the text, without user name; empty where there is none.
+    pub fn authority(&self) -> &str {
+        let Some((_, rest)) = self.0.split_once("://") else { return "" };
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let authority = &rest[..end];
+        authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+    }
+
+    /// The host, without port; empty where there is none.
+    pub fn host_str(&self) -> &str {
+        let authority = self.authority();
+        if authority.starts_with('[') {
+            return authority.find(']').map_or(authority, |end| &authority[..=end]);
+        }
+        authority.split_once(':').map_or(authority, |(host, _)| host)
+    }
+
+    /// The host as a key of its own.
+    pub fn host(&self) -> Host {
+        Host::from_normal(self.host_str())
+    }
+
+    /// The registrable domain, or the host where there is none.
+    pub fn site(&self) -> &str {
+        site_of(self.host_str())
+    }
+
+    /// Scheme, host and port: `https://example.org:8443`.
+    pub fn origin(&self) -> &str {
+        let Some(start) = self.0.find("://") else { return &self.0 };
+        let rest = &self.0[start + 3..];
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        &self.0[..start + 3 + end]
+    }
+
+    /// Path and query, from the first slash on.
+    pub fn path_and_query(&self) -> &str {
+        let origin = self.origin().len();
+        match &self.0[origin..] {
+            "" => "/",
+            rest => rest,
+        }
+    }
+
+    /// The path alone.
+    pub fn path(&self) -> &str {
+        let rest = self.path_and_query();
+        rest.split_once('?').map_or(rest, |(path, _)| path)
+    }
+
+    /// Path segments that are not empty: `/a/b/` and `/a/b` have 2, `/` has 0.
+    pub fn path_depth(&self) -> usize {
+        self.path().split('/').filter(|segment| !segment.is_empty()).count()
+    }
+
+    /// The short name of this URL in journal, catalog and API. It never decides uniqueness.
+    pub fn id(&self, key: u64) -> UrlId {
+        UrlId(xxh3_128_with_seed(self.0.as_bytes(), key))
+    }
+}
+
+impl fmt::Display for CanonicalUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A 128-bit keyed name of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct UrlId(pub u128);
+
+impl fmt::Display for UrlId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// A URL as it was found, which is what is requested, with its normal form, which is what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FoundUrl {
+    normal: CanonicalUrl,
+    spelling: Option<Box<str>>,
+}
+
+impl FoundUrl {
+    /// From stored parts; `spelling` only where it differs.
+    pub fn from_stored(normal: CanonicalUrl, spelling: Option<&str>) -> Self {
+        let spelling = spelling.filter(|text| *text != normal.as_str()).map(Into::into);
+        Self { normal, spelling }
+    }
+
+    /// The identity.
+    pub fn normal(&self) -> &CanonicalUrl {
+        &self.normal
+    }
+
+    /// The text to request.
+    pub fn request(&self) -> &str {
+        self.spelling.as_deref().unwrap_or(self.normal.as_str())
+    }
+
+    /// The text to request, where it is not the normal form.
+    pub fn spelling(&self) -> Option<&str> {
+        self.spelling.as_deref()
+    }
+
+    /// The identity alone.
+    pub fn into_normal(self) -> CanonicalUrl {
+        self.normal
+    }
+}
+
+impl From<CanonicalUrl> for FoundUrl {
+    fn from(normal: CanonicalUrl) -> Self {
+        Self { normal, spelling: None }
+    }
+}
+
+/// Why a text is not a URL that can be collected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    /// The text cannot be read as a URL.
+    #[error("not a URL: {0}")]
+    Unreadable(url::ParseError),
+    /// It has no host although its scheme needs one.
+    #[error("the URL names no host")]
+    NoHost,
+}
+
+/// How far spellings are taken for one URL, fixed when a collection is created. The safe rules
+/// are always on; each of these may join URLs that a server tells apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct NormalForm {
+    /// `/index.html`, `/index.php`, `/default.asp` and their kin are their directory.
+    pub index_files: bool,
+    /// `www.example.org` is `example.org`.
+    pub www: bool,
+    /// `/a/` is `/a`.
+    pub trailing_slash: bool,
+    /// `;jsessionid=…`, `PHPSESSID`, `sid` and their kin are dropped.
+    pub session_ids: bool,
+    /// `utm_*`, `fbclid`, `gclid` and their kin are dropped.
+    pub tracking: bool,
+    /// The order of query parameters does not matter.
+    pub parameter_order: bool,
+    /// Capitals in the path do not matter.
+    pub lower_case_path: bool,
+}
+
+impl NormalForm {
+    /// Reads an absolute URL.
+    pub fn parse(&self, text: &str) -> Result<FoundUrl, UrlError> {
+        self.normalise(&Url::parse(text).map_err(UrlError::Unreadable)?)
+    }
+
+    /// Reads a reference found in a document with this base.
+    pub fn resolve(&self, base: &Url, reference: &str) -> Result<FoundUrl, UrlError> {
+        self.normalise(&base.join(reference).map_err(UrlError::Unreadable)?)
+    }
+
+    /// The normal form of a parsed URL.
+    pub fn normalise(&self, url: &Url) -> Result<FoundUrl, UrlError> {
+        let full = url.as_str();
+        let found = full.split_once('#').map_or(full, |(before, _)| before);
+        if self.is_plain(url, found) {
+            return Ok(FoundUrl { normal: CanonicalUrl(found.into()), spelling: None });
+        }
+        let normal = self.rewrite(url)?;
+        let spelling = (normal != found).then(|| found.into());
+        Ok(FoundUrl { normal: CanonicalUrl(normal.into()), spelling })
+    }
+
+    /// Most URLs are already in the normal form; this sees it without building another text.
+    fn is_plain(&self, url: &Url, found: &str) -> bool {
+        *self == Self::default()
+            && matches!(url.scheme(), "http" | "https")
+            && !found.bytes().any(|b| b == b'%' || b == b'^')
+            && url.host_str().is_some_and(|host| !host.ends_with('.'))
+    }
+
+    fn rewrite(&self, url: &Url) -> Result<String, UrlError> {
+        let mut normal = String::with_capacity(url.as_str().len() + 8);
+        normal.push_str(url.scheme());
+        normal.push(':');
+        let needs_host = matches!(url.scheme(), "http" | "https" | "ftp" | "ws" | "wss");
+        if url.has_authority() {
+            normal.push_str("//");
+            if !url.username().is_empty() || url.password().is_some() {
+                normal.push_str(url.username());
+                if let Some(password) = url.password() {
+                    normal.push(':');
+                    normal.push_str(password);
+                }
+                normal.push('@');
+            }
+            let mut host = url.host_str().unwrap_or("").trim_end_matches('.');
+            if self.www && needs_host {
+                // Only where a whole name remains: `www.pt` is a site of its own.
+                if let Some(rest) = host.strip_prefix("www.").filter(|rest| rest.contains('.')) {
+                    host = rest;
+                }
+            }
+            if host.is_empty() && needs_host {
+                return Err(UrlError::NoHost);
+            }
+            normal.push_str(host);
+            if let Some(port) = url.port() {
+                normal.push(':');
+                normal.push_str(&port.to_string());
+            }
+        } else if needs_host {
+            return Err(UrlError::NoHost);
+        }
+        self.push_path(&mut normal, url);
+        if let Some(query) = url.query() {
+            self.push_query(&mut normal, query);
+        }
+        Ok(normal)
+    }
+
+    fn push_path(&self, normal: &mut String, url: &Url) {
+        if url.cannot_be_a_base() {
+            normal.push_str(url.path());
+            return;
+        }
+        let mut path = normal_escapes(url.path());
+        if self.session_ids {
+            path = drop_path_parameter(&path);
+        }
+        if self.lower_case_path {
+            path = lower_case_outside_escapes(&path);
+        }
+        if self.index_files {
+            let directory = path.rfind('/').map_or(0, |at| at + 1);
+            if is_index_file(&path[directory..]) {
+                path.truncate(directory);
+            }
+        }
+        if self.trailing_slash && path.len() > 1 {
+            let kept = path.trim_end_matches('/').len().max(1);
+            path.truncate(kept);
+        }
+        // A path that begins with two slashes and no authority would read as an authority.
+        if !url.has_authority() && path.starts_with("//") {
+            normal.push_str("/.");
+        }
+        normal.push_str(&path);
+    }
+
+    fn push_query(&self, normal: &mut String, query: &str) {
+        let query = normal_escapes(query);
+        if !(self.session_ids || self.tracking || self.parameter_order) {
+            normal.push('?');
+            normal.push_str(&query);
+            return;
+        }
+        let mut parameters: Vec<&str> = query
+            .split('&')
+            .filter(|parameter| {
+                let name = parameter.split('=').next().unwrap_or(parameter);
+                !(self.session_ids && is_session_name(name) || self.tracking && is_tracking_name(name))
+            })
+            .collect();
+        if self.parameter_order {
+            parameters.sort_unstable();
+        }
+        if !parameters.iter().all(|parameter| parameter.is_empty()) {
+            normal.push('?');
+            normal.push_str(&parameters.join("&"));
+        }
+    }
+}
+
+/// Decodes unreserved characters, writes hex digits in capitals, encodes `^` and a `%` that
+/// begins no escape. (A stray `%` must be encoded, or decoding what follows it could make an
+/// escape that was not there, and the form would not be its own normal form.)
+fn normal_escapes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let mut copied = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'%' => {
+                out.push_str(&text[copied..at]);
+                let hex = |i: usize| bytes.get(i).and_then(|&b| char::from(b).to_digit(16));
+                if let (Some(high), Some(low)) = (hex(at + 1), hex(at + 2)) {
+                    let byte = u8::try_from(high * 16 + low).expect("two hex digits");
+                    if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                        out.push(char::from(byte));
+                    } else {
+                        out.push_str(&format!("%{byte:02X}"));
+                    }
+                    at += 3;
+                } else {
+                    out.push_str("%25");
+                    at += 1;
+                }
+                copied = at;
+            }
+            b'^' => {
+                out.push_str(&text[copied..at]);
+                out.push_str("%5E");
+                at += 1;
+                copied = at;
+            }
+            _ => at += 1,
+        }
+    }
+    out.push_str(&text[copied..]);
+    out
+}
+
+fn lower_case_outside_escapes(path: &str) -> String {
+    let mut skip = 0;
+    path.chars()
+        .map(|c| {
+            if skip > 0 {
+                skip -= 1;
+                return c;
+            }
+            if c == '%' {
+                skip = 2;
+            }
+            c.to_ascii_lowercase()
+        })
+        .collect()
+}
+
+/// Drops `;jsessionid=…` and its kin from the end of each segment.
+fn drop_path_parameter(path: &str) -> String {
+    path.split('/')
+        .map(|segment| {
+            let mut parts = segment.split(';');
+            let mut kept = parts.next().unwrap_or("").to_owned();
+            for part in parts {
+                if !is_session_name(part.split('=').next().unwrap_or(part)) {
+                    kept.push(';');
+                    kept.push_str(part);
+                }
+            }
+            kept
+        })
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+fn is_index_file(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let Some((stem, extension)) = lower.split_once('.') else { return false };
+    matches!(stem, "index" | "default" | "home")
+        && matches!(
+            extension,
+            "html" | "htm" | "shtml" | "xhtml" | "php" | "php3" | "asp" | "aspx" | "jsp" | "jsf" | "cfm" | "cgi"
+        )
+}
+
+fn is_session_name(name: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "jsessionid",
+        "phpsessid",
+        "sid",
+        "sessionid",
+        "session_id",
+        "session",
+        "aspsessionid",
+        "cfid",
+        "cftoken",
+        "oscsid",
+        "zenid",
+        "s_id",
+    ];
+    let lower = name.to_ascii_lowercase();
+    NAMES.contains(&lower.as_str()) || lower.starts_with("aspsessionid")
+}
+
+fn is_tracking_name(name: &str) -> bool {
+    const NAMES: [&str; 14] = [
+        "fbclid", "gclid", "dclid", "gbraid", "wbraid", "msclkid", "yclid", "mc_cid", "mc_eid",
+        "igshid", "_ga", "_gl", "_hsenc", "_hsmi",
+    ];
+    let lower = name.to_ascii_lowercase();
+    lower.starts_with("utm_") || NAMES.contains(&lower.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(input: &str, canonical: &str) {
+        assert_eq!(CanonicalUrl::parse(input).unwrap().as_str(), canonical);
+    }
+
+    #[track_caller]
+    fn check_with(form: &NormalForm, input: &str, canonical: &str) {
+        assert_eq!(form.parse(input).unwrap().normal().as_str(), canonical);
+    }
+
+    #[test]
+    fn the_safe_rules_hold() {
+        check("HTTP://Example.ORG:80", "http://example.org/");
+        check("http://example.org./a", "http://example.org/a");
+        check("http://a.example/b/../c/./d#top", "http://a.example/c/d");
+        check("http://a.example/%7euser/%c3%a9%2f", "http://a.example/~user/%C3%A9%2F");
+        check("http://a.example/a^b?c^d", "http://a.example/a%5Eb?c%5Ed");
+        check("http://a.example/100%", "http://a.example/100%25");
+        check("http://a.example/a\n\tb", "http://a.example/ab");
+        check("http://café.example/", "http://xn--caf-dma.example/");
+        check("http://0x7f.1/", "http://127.0.0.1/");
+        check("http://a.example/?", "http://a.example/?");
+    }
+
+    #[test]
+    fn the_url_requested_is_the_url_found() {
+        let found = NormalForm::default().parse("http://a.example./%7euser#x").unwrap();
+        assert_eq!(found.request(), "http://a.example./%7euser");
+        assert_eq!(found.normal().as_str(), "http://a.example/~user");
+    }
+
+    #[test]
+    fn unsafe_rules_are_a_choice() {
+        let all = NormalForm {
+            index_files: true,
+            www: true,
+            trailing_slash: true,
+            session_ids: true,
+            tracking: true,
+            parameter_order: true,
+            lower_case_path: true,
+        };
+        check_with(&all, "http://www.a.example/X/Index.HTML", "http://a.example/x");
+        check_with(&all, "http://a.example/p;jsessionid=9?b=2&utm_source=x&a=1&PHPSESSID=3", "http://a.example/p?a=1&b=2");
+        check_with(&all, "http://www.pt/", "http://www.pt/");
+        check_with(&all, "http://a.example/%C3%A9A", "http://a.example/%C3%A9a");
+    }
+
+    #[test]
+    fn parts_are_found() {
+        let url = CanonicalUrl::parse("https://u:p@www.example.co.uk:8443/a/b/?q=1").unwrap();
+        assert_eq!(url.scheme(), "https");
+        assert_eq!(url.authority(), "www.example.co.uk:8443");
+        assert_eq!(url.host_str(), "www.example.co.uk");
+        assert_eq!(url.site(), "example.co.uk");
+        assert_eq!(url.path_and_query(), "/a/b/?q=1");
+        assert_eq!(url.path_depth(), 2);
+        let six = CanonicalUrl::parse("http://[::1]:8080/").unwrap();
+        assert_eq!(six.host_str(), "[::1]");
+        assert_eq!(six.origin(), "http://[::1]:8080");
+    }
+}

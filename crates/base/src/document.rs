@@ -1,0 +1,44 @@
+//! A fetched page, understood: what followers and Analyzers receive after the commit.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CanonicalUrl, Directives, Flags, Link, MediaType, Outcome, Timestamp};
+
+/// Names one capture in the archive of a collection. Only the capture index knows where it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct CaptureId(pub u64);
+
+/// One committed document.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Its identity.
+    pub url: CanonicalUrl,
+    /// The URL as requested, where its spelling differs.
+    pub requested: Option<String>,
+    /// What became of the attempt.
+    pub outcome: Outcome,
+    /// Notes beside the outcome.
+    pub flags: Flags,
+    /// When it was fetched.
+    pub fetched: Timestamp,
+    /// Its place in the archive, if there is one.
+    pub capture: Option<CaptureId>,
+    /// The declared or detected media type.
+    pub media_type: Option<MediaType>,
+    /// Least known number of hops from a seed.
+    pub depth: u16,
+    /// Title, white space folded.
+    pub title: String,
+    /// The author's description.
+    pub description: String,
+    /// Headings, in order.
+    pub headings: Vec<String>,
+    /// Visible text.
+    pub text: String,
+    /// Declared language.
+    pub language: Option<String>,
+    /// Links, in order.
+    pub links: Vec<Link>,
+    /// What it asks of robots.
+    pub robots: Directives,
+}

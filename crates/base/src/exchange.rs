@@ -1,0 +1,329 @@
+//! One request and what came of it, with the bytes as they were on the wire.
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::{Body, MediaPattern, MediaType, Outcome, Timestamp};
+
+/// What a fetcher is asked to do.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The URL as found; this text goes out, not its normal form.
+    pub url: Url,
+    /// Asks "only if changed": the `ETag` of the copy that we have.
+    pub etag: Option<String>,
+    /// Asks "only if changed": the `Last-Modified` of the copy that we have.
+    pub last_modified: Option<String>,
+    /// Refuses a longer body (`size_exceeded`), from the head where it says so.
+    pub max_size: Option<u64>,
+    /// Refuses other types (`type_not_accepted`), from the head.
+    pub types: Option<Arc<TypeGate>>,
+    /// The whole exchange ends by then; `None` means the fetcher's own limit.
+    pub timeout: Option<Duration>,
+}
+
+impl Request {
+    /// A plain request for a URL.
+    pub fn get(url: Url) -> Self {
+        Self { url, etag: None, last_modified: None, max_size: None, types: None, timeout: None }
+    }
+}
+
+/// Which media types are worth a body.
+#[derive(Clone, Debug, Default)]
+pub struct TypeGate {
+    /// One of these must match; empty means every type.
+    pub accepted: Vec<MediaPattern>,
+}
+
+impl TypeGate {
+    /// Whether a body of this type is wanted. An unnamed type is.
+    pub fn accepts(&self, media_type: Option<&MediaType>) -> bool {
+        match media_type {
+            Some(media_type) if !self.accepted.is_empty() => {
+                self.accepted.iter().any(|pattern| pattern.matches(media_type))
+            }
+            _ => true,
+        }
+    }
+}
+
+/// One attempt at one URL, finished.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// What became of it.
+    pub outcome: Outcome,
+    /// More about the outcome: a stable name such as `http_bad_chunk`, or what the system said.
+    pub detail: Option<Cow<'static, str>>,
+    /// When it began, by the wall clock.
+    pub started: Timestamp,
+    /// When the last byte came or the attempt was given up: politeness counts from here.
+    pub ended: Instant,
+    /// Where the time went.
+    pub times: Times,
+    /// The address that answered.
+    pub remote: Option<SocketAddr>,
+    /// What was spoken.
+    pub protocol: Protocol,
+    /// How far the other side's identity was checked.
+    pub certificate: Certificate,
+    /// The request as sent: line and header fields, with their final blank line.
+    pub request_head: Bytes,
+    /// The answer, if a readable head came.
+    pub response: Option<Response>,
+    /// Up to 1 KiB of what came where no head could be read.
+    pub junk: Bytes,
+    /// Notes beside the outcome.
+    pub flags: Flags,
+}
+
+impl Exchange {
+    /// An attempt that ended before anything was sent.
+    pub fn failed(outcome: Outcome, detail: Option<Cow<'static, str>>, started: Timestamp, ended: Instant) -> Self {
+        Self {
+            outcome,
+            detail,
+            started,
+            ended,
+            times: Times::default(),
+            remote: None,
+            protocol: Protocol::None,
+            certificate: Certificate::NotTls,
+            request_head: Bytes::new(),
+            response: None,
+            junk: Bytes::new(),
+            flags: Flags::default(),
+        }
+    }
+
+    /// Bytes that came over the wire for this answer.
+    pub fn wire_bytes(&self) -> u64 {
+        self.response.as_ref().map_or(self.junk.len() as u64, |response| {
+            response.head.as_bytes().len() as u64 + response.body.len()
+        })
+    }
+}
+
+/// An answer: its head, and its body as received.
+#[derive(Clone, Debug)]
+pub struct Response {
+    /// Status.
+    pub status: u16,
+    /// Status line and header fields.
+    pub head: Head,
+    /// The body as received, with transfer coding (chunks) and content coding still on.
+    pub body: Body,
+    /// Where the payload lies in `body` when it came in chunks; `None` means all of `body`.
+    pub chunks: Option<Vec<Range<u64>>>,
+}
+
+impl Response {
+    /// Ranges of `body` that hold the payload, content coding still on.
+    pub fn payload(&self) -> Vec<Range<u64>> {
+        self.chunks.clone().unwrap_or_else(|| std::iter::once(0..self.body.len()).collect())
+    }
+
+    /// The declared media type, if there is a readable one.
+    pub fn media_type(&self) -> Option<MediaType> {
+        self.head.text("content-type").and_then(|value| MediaType::parse(&value))
+    }
+}
+
+/// The head of an answer, byte for byte, with its fields found.
+#[derive(Clone, Debug)]
+pub struct Head {
+    bytes: Bytes,
+    fields: Vec<Field>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Field {
+    name: (u32, u32),
+    value: (u32, u32),
+}
+
+impl Head {
+    /// Takes a head that was already parsed; `fields` are the spans of name and value in `bytes`.
+    ///
+    /// # Panics
+    /// When a span lies outside `bytes` or beyond 4 GiB, which a parser of these bytes cannot produce.
+    pub fn new(bytes: Bytes, fields: impl IntoIterator<Item = (Range<usize>, Range<usize>)>) -> Self {
+        let span = |range: Range<usize>| {
+            assert!(range.start <= range.end && range.end <= bytes.len(), "span within the head");
+            let number = |n: usize| u32::try_from(n).expect("heads are small");
+            (number(range.start), number(range.end))
+        };
+        let fields = fields
+            .into_iter()
+            .map(|(name, value)| Field { name: span(name), value: span(value) })
+            .collect();
+        Self { bytes, fields }
+    }
+
+    /// The bytes as received, status line to blank line.
+    pub fn as_bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// All values of a field, in order. Names compare without case.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+        self.fields
+            .iter()
+            .filter(move |field| self.slice(field.name).eq_ignore_ascii_case(name.as_bytes()))
+            .map(|field| self.slice(field.value))
+    }
+
+    /// The first value of a field, as text (UTF-8, else Latin-1).
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.all(name).next().map(header_text)
+    }
+
+    /// All values of a field, as text.
+    pub fn texts(&self, name: &str) -> Vec<String> {
+        self.all(name).map(header_text).collect()
+    }
+
+    /// All fields, in order, as text.
+    pub fn fields(&self) -> impl Iterator<Item = (String, String)> {
+        self.fields
+            .iter()
+            .map(|field| (header_text(self.slice(field.name)), header_text(self.slice(field.value))))
+    }
+
+    fn slice(&self, (start, end): (u32, u32)) -> &[u8] {
+        &self.bytes[start as usize..end as usize]
+    }
+}
+
+fn header_text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.trim().to_owned(),
+        Err(_) => bytes.iter().map(|&b| char::from(b)).collect::<String>().trim().to_owned(),
+    }
+}
+
+/// Where the time of an exchange went; zero where a step was not needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// Name to address.
+    pub dns: Duration,
+    /// TCP connection, and the proxy's part of it.
+    pub connect: Duration,
+    /// TLS handshake.
+    pub tls: Duration,
+    /// From request sent to first byte.
+    pub first_byte: Duration,
+    /// From first byte to last.
+    pub body: Duration,
+}
+
+/// What was spoken with the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Protocol {
+    /// Nothing was spoken.
+    None,
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+    /// HTTP/2; its head in a [`Response`] is written out as HTTP/1.1 would have it.
+    H2,
+}
+
+/// How far the server's identity was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Certificate {
+    /// Plain text, nothing to check.
+    NotTls,
+    /// Checked, and good.
+    Verified,
+    /// Not good, and taken all the same because the collection says so.
+    Accepted,
+}
+
+/// Notes beside an outcome; never outcomes themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flags(u32);
+
+impl Flags {
+    /// A safety limit cut the body; what came before the cut is kept.
+    pub const TRUNCATED: Self = Self(1);
+    /// The connection broke before the announced end of the body.
+    pub const BODY_SHORT: Self = Self(1 << 1);
+    /// Extraction stopped before the end of the page.
+    pub const PARSE_PARTIAL: Self = Self(1 << 2);
+    /// The page nests deeper than the limit.
+    pub const PARSE_DEPTH_LIMITED: Self = Self(1 << 3);
+    /// Extraction used up its processor time.
+    pub const PARSE_TIMEOUT: Self = Self(1 << 4);
+    /// Extraction failed and gave nothing.
+    pub const PARSE_CRASH: Self = Self(1 << 5);
+    /// The declared charset was wrong or missing.
+    pub const CHARSET_FALLBACK: Self = Self(1 << 6);
+    /// `noindex`.
+    pub const NOINDEX: Self = Self(1 << 7);
+    /// `nofollow`.
+    pub const NOFOLLOW: Self = Self(1 << 8);
+    /// `noarchive`.
+    pub const NOARCHIVE: Self = Self(1 << 9);
+    /// The certificate was not good, and taken because the collection says so.
+    pub const CERTIFICATE_ACCEPTED: Self = Self(1 << 10);
+    /// Content coding could not be undone; the archive holds the bytes as received.
+    pub const DECODE_PARTIAL: Self = Self(1 << 11);
+    /// Another URL had the same body before.
+    pub const DUPLICATE: Self = Self(1 << 12);
+    /// Followed for its links, not kept.
+    pub const NOT_KEPT: Self = Self(1 << 13);
+    /// Fetched because a kept page needs it.
+    pub const REQUISITE: Self = Self(1 << 14);
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Adds a set.
+    pub fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// Whether all of `other` is in here.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Their names, in order.
+    pub fn names(self) -> Vec<&'static str> {
+        const NAMES: [(Flags, &str); 15] = [
+            (Flags::TRUNCATED, "truncated"),
+            (Flags::BODY_SHORT, "http_body_short"),
+            (Flags::PARSE_PARTIAL, "parse_partial"),
+            (Flags::PARSE_DEPTH_LIMITED, "parse_depth_limited"),
+            (Flags::PARSE_TIMEOUT, "parse_timeout"),
+            (Flags::PARSE_CRASH, "parse_crash"),
+            (Flags::CHARSET_FALLBACK, "charset_fallback"),
+            (Flags::NOINDEX, "noindex"),
+            (Flags::NOFOLLOW, "nofollow"),
+            (Flags::NOARCHIVE, "noarchive"),
+            (Flags::CERTIFICATE_ACCEPTED, "certificate_accepted"),
+            (Flags::DECODE_PARTIAL, "decode_partial"),
+            (Flags::DUPLICATE, "duplicate"),
+            (Flags::NOT_KEPT, "not_kept"),
+            (Flags::REQUISITE, "requisite"),
+        ];
+        NAMES.iter().filter(|(flag, _)| self.has(*flag)).map(|(_, name)| *name).collect()
+    }
+}

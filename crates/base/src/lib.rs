@@ -1,0 +1,42 @@
+//! The nouns of Teia, and the two seams through which every room touches the machine.
+//!
+//! ```text
+//!  words of the web      CanonicalUrl  FoundUrl  Host  Link  MediaType  Directives
+//!  one fetch             Request -> Exchange (Outcome, Response, Times)
+//!  one page              Document
+//!  what to collect       scope::Scope, filter::Filter (keep? follow?)
+//!  seams                 Clock (time)   Files (disk)
+//!  the record            journal::Entry, framed and checksummed
+//! ```
+//!
+//! `base` knows nobody: every other crate stands on it, and nothing here reads a clock,
+//! opens a socket or touches a disk except through [`Clock`] and [`Files`].
+
+mod body;
+mod canonical;
+mod clock;
+mod document;
+mod exchange;
+pub mod files;
+mod host;
+mod link;
+pub mod measure;
+mod media_type;
+mod outcome;
+mod robots;
+mod timestamp;
+
+pub use body::Body;
+pub use canonical::{CanonicalUrl, FoundUrl, NORMAL_FORM_VERSION, NormalForm, UrlError, UrlId};
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use document::{CaptureId, Document};
+pub use exchange::{
+    Certificate, Exchange, Flags, Head, Protocol, Request, Response, Times, TypeGate,
+};
+pub use files::{AppendFile, DiskFiles, Files, ReadFile};
+pub use host::{Host, site_of};
+pub use link::{Link, LinkKind, Rel};
+pub use media_type::{MediaPattern, MediaType};
+pub use outcome::{Outcome, Retry};
+pub use robots::Directives;
+pub use timestamp::Timestamp;

@@ -1,0 +1,1 @@
+//! Moves a URL through every room and makes each commit

@@ -1,0 +1,1 @@
+//! Bytes in, document and links out

@@ -1,0 +1,3 @@
+//! One URL in, one outcome out: DNS, robots, TLS, HTTP, limits, logins
+
+pub mod robots;

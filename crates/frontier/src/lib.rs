@@ -1,0 +1,1 @@
+//! Which URL goes next, and not before when

@@ -1,0 +1,1 @@
+//! Collect, keep, refresh and search a part of the web
