@@ -202,19 +202,46 @@ impl NormalForm {
 
     /// Reads a reference found in a document with this base.
     pub fn resolve(&self, base: &Url, reference: &str) -> Result<FoundUrl, UrlError> {
-        self.normalise(&base.join(reference).map_err(UrlError::Unreadable)?)
+        let resolved = match base.join(reference) {
+            // Browsers take any number of slashes before a host for two; the parser does so only
+            // where there is no base.
+            Err(url::ParseError::EmptyHost) if reference.trim_start_matches(is_junk).starts_with(is_slash) => {
+                let host = reference.trim_start_matches(|c| is_junk(c) || is_slash(c));
+                base.join(&format!("//{host}"))
+            }
+            resolved => resolved,
+        };
+        self.normalise(&resolved.map_err(UrlError::Unreadable)?)
     }
 
     /// The normal form of a parsed URL.
     pub fn normalise(&self, url: &Url) -> Result<FoundUrl, UrlError> {
         let full = url.as_str();
-        let found = full.split_once('#').map_or(full, |(before, _)| before);
+        // Without its fragment, an opaque path ends where its last space does (URL standard, 4.1).
+        let found = full.split_once('#').map_or(full, |(before, _)| before.trim_end_matches(' '));
         if self.is_plain(url, found) {
             return Ok(FoundUrl { normal: CanonicalUrl(found.into()), spelling: None });
         }
         let normal = self.rewrite(url)?;
-        let spelling = (normal != found).then(|| found.into());
-        Ok(FoundUrl { normal: CanonicalUrl(normal.into()), spelling })
+        if normal == found {
+            return Ok(FoundUrl { normal: CanonicalUrl(normal.into()), spelling: None });
+        }
+        let normal = self.settle(normal)?;
+        Ok(FoundUrl::from_stored(CanonicalUrl(normal.into()), Some(found)))
+    }
+
+    /// Rewrites a text until it stays the same. A rule may make work for an earlier one: dropping
+    /// a session id from `/a/..;sid=1/b` leaves a dot segment, `file://localhost./` a local host.
+    fn settle(&self, mut normal: String) -> Result<String, UrlError> {
+        // Texts get shorter but for escapes, which are written once; the bound is for safety.
+        for _ in 0..16 {
+            let again = self.rewrite(&Url::parse(&normal).map_err(UrlError::Unreadable)?)?;
+            if again == normal {
+                break;
+            }
+            normal = again;
+        }
+        Ok(normal)
     }
 
     /// Most URLs are already in the normal form; this sees it without building another text.
@@ -240,10 +267,14 @@ impl NormalForm {
                 }
                 normal.push('@');
             }
-            let mut host = url.host_str().unwrap_or("").trim_end_matches('.');
+            let mut host = url.host_str().unwrap_or("");
+            // Other schemes have hosts of their own making, in which a dot may mean anything.
+            if needs_host || (url.scheme() == "file" && host.contains(|c| c != '.')) {
+                host = host.trim_end_matches('.');
+            }
             if self.www && needs_host {
                 // Only where a whole name remains: `www.pt` is a site of its own.
-                if let Some(rest) = host.strip_prefix("www.").filter(|rest| rest.contains('.')) {
+                while let Some(rest) = host.strip_prefix("www.").filter(|rest| rest.contains('.')) {
                     host = rest;
                 }
             }
@@ -267,7 +298,8 @@ impl NormalForm {
 
     fn push_path(&self, normal: &mut String, url: &Url) {
         if url.cannot_be_a_base() {
-            normal.push_str(url.path());
+            let path = url.path();
+            normal.push_str(if url.query().is_none() { path.trim_end_matches(' ') } else { path });
             return;
         }
         let mut path = normal_escapes(url.path());
@@ -277,15 +309,22 @@ impl NormalForm {
         if self.lower_case_path {
             path = lower_case_outside_escapes(&path);
         }
-        if self.index_files {
-            let directory = path.rfind('/').map_or(0, |at| at + 1);
-            if is_index_file(&path[directory..]) {
-                path.truncate(directory);
+        // Without its last slash a directory may look like an index file in turn.
+        loop {
+            let before = path.len();
+            if self.index_files {
+                let directory = path.rfind('/').map_or(0, |at| at + 1);
+                if is_index_file(&path[directory..]) {
+                    path.truncate(directory);
+                }
             }
-        }
-        if self.trailing_slash && path.len() > 1 {
-            let kept = path.trim_end_matches('/').len().max(1);
-            path.truncate(kept);
+            if self.trailing_slash && path.len() > 1 {
+                let kept = path.trim_end_matches('/').len().max(1);
+                path.truncate(kept);
+            }
+            if path.len() == before {
+                break;
+            }
         }
         // A path that begins with two slashes and no authority would read as an authority.
         if !url.has_authority() && path.starts_with("//") {
@@ -316,6 +355,15 @@ impl NormalForm {
             normal.push_str(&parameters.join("&"));
         }
     }
+}
+
+/// What the URL standard removes from the beginning of a reference.
+fn is_junk(c: char) -> bool {
+    c <= ' '
+}
+
+fn is_slash(c: char) -> bool {
+    matches!(c, '/' | '\\')
 }
 
 /// Decodes unreserved characters, writes hex digits in capitals, encodes `^` and a `%` that
@@ -398,13 +446,33 @@ fn is_index_file(name: &str) -> bool {
     matches!(stem, "index" | "default" | "home")
         && matches!(
             extension,
-            "html" | "htm" | "shtml" | "xhtml" | "php" | "php3" | "asp" | "aspx" | "jsp" | "jsf" | "cfm" | "cgi"
+            "html"
+                | "htm"
+                | "shtml"
+                | "xhtml"
+                | "phtml"
+                | "php"
+                | "php3"
+                | "php4"
+                | "php5"
+                | "asp"
+                | "aspx"
+                | "jsp"
+                | "jspx"
+                | "jspa"
+                | "jsf"
+                | "cfm"
+                | "cgi"
         )
 }
 
-fn is_session_name(name: &str) -> bool {
-    const NAMES: [&str; 12] = [
+/// Whether a parameter of this name carries a session id.
+pub(crate) fn is_session_name(name: &str) -> bool {
+    const NAMES: [&str; 15] = [
         "jsessionid",
+        "bv_sessionid",
+        "_sessionid",
+        "_sid",
         "phpsessid",
         "sid",
         "sessionid",
@@ -466,6 +534,17 @@ mod tests {
     }
 
     #[test]
+    fn many_slashes_before_a_host_are_two() {
+        let base = Url::parse("http://example.org/a").unwrap();
+        for (reference, url) in [("///test", "http://test/"), (" \\//test/../b", "http://test/b")] {
+            assert_eq!(NormalForm::default().resolve(&base, reference).unwrap().request(), url);
+        }
+        for reference in ["//", "///", "http://"] {
+            assert!(NormalForm::default().resolve(&base, reference).is_err(), "{reference}");
+        }
+    }
+
+    #[test]
     fn unsafe_rules_are_a_choice() {
         let all = NormalForm {
             index_files: true,
@@ -480,6 +559,8 @@ mod tests {
         check_with(&all, "http://a.example/p;jsessionid=9?b=2&utm_source=x&a=1&PHPSESSID=3", "http://a.example/p?a=1&b=2");
         check_with(&all, "http://www.pt/", "http://www.pt/");
         check_with(&all, "http://a.example/%C3%A9A", "http://a.example/%C3%A9a");
+        check_with(&all, "http://www.www.a.example/", "http://a.example/");
+        check_with(&all, "http://a.example/b/..;sid=1/c/index.html/index.html", "http://a.example/c");
     }
 
     #[test]

@@ -46,6 +46,10 @@ impl std::borrow::Borrow<str> for Host {
     }
 }
 
+/// A host's number while the process runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub u32);
+
 /// The site of a host name; see [`Host::site`].
 pub fn site_of(host: &str) -> &str {
     if host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok() || host.parse::<Ipv6Addr>().is_ok() {

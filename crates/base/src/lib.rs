@@ -4,7 +4,7 @@
 //!  words of the web      CanonicalUrl  FoundUrl  Host  Link  MediaType  Directives
 //!  one fetch             Request -> Exchange (Outcome, Response, Times)
 //!  one page              Document
-//!  what to collect       scope::Scope, filter::Filter (keep? follow?)
+//!  what to collect       Seed, scope::Scope, filter::Filter (keep? follow?)
 //!  seams                 Clock (time)   Files (disk)
 //!  the record            journal::Entry, framed and checksummed
 //! ```
@@ -18,12 +18,17 @@ mod clock;
 mod document;
 mod exchange;
 pub mod files;
+pub mod filter;
 mod host;
+pub mod journal;
 mod link;
 pub mod measure;
 mod media_type;
+mod order;
 mod outcome;
 mod robots;
+pub mod scope;
+mod seed;
 mod timestamp;
 
 pub use body::Body;
@@ -33,10 +38,12 @@ pub use document::{CaptureId, Document};
 pub use exchange::{
     Certificate, Exchange, Flags, Head, Protocol, Request, Response, Times, TypeGate,
 };
-pub use files::{AppendFile, DiskFiles, Files, ReadFile};
-pub use host::{Host, site_of};
+pub use files::{AppendFile, DiskFiles, Files, PowerCut, ReadFile, SimulatedDisk};
+pub use host::{Host, HostId, site_of};
 pub use link::{Link, LinkKind, Rel};
 pub use media_type::{MediaPattern, MediaType};
+pub use order::{HostFacts, Order, UrlFacts};
 pub use outcome::{Outcome, Retry};
 pub use robots::Directives;
+pub use seed::{Seed, SeedError};
 pub use timestamp::Timestamp;

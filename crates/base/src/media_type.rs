@@ -15,22 +15,15 @@ pub struct MediaType {
 impl MediaType {
     /// Reads a `Content-Type` value as browsers do; `None` where there is no type in it.
     pub fn parse(value: &str) -> Option<Self> {
-        let mut parts = value.split(';');
-        let essence = parts.next()?.trim_matches(is_http_space);
+        let (essence, parameters) = value.split_once(';').unwrap_or((value, ""));
+        let essence = essence.trim_matches(is_http_space);
         let (kind, subtype) = essence.split_once('/')?;
-        let subtype = subtype.trim_end_matches(is_http_space);
-        let is_token = |text: &str| !text.is_empty() && text.bytes().all(is_token_byte);
         if !is_token(kind) || !is_token(subtype) || essence.len() > 255 {
             return None;
         }
-        let charset = parts.find_map(|part| {
-            let (name, value) = part.split_once('=')?;
-            if !name.trim_matches(is_http_space).eq_ignore_ascii_case("charset") {
-                return None;
-            }
-            let value = value.trim_matches(|c: char| is_http_space(c) || c == '"' || c == '\'');
-            (!value.is_empty() && value.len() <= 64).then(|| value.to_ascii_lowercase())
-        });
+        let charset = first_charset(parameters)
+            .filter(|charset| !charset.is_empty() && charset.len() <= 64)
+            .map(|charset| charset.to_ascii_lowercase());
         Some(Self { essence: format!("{kind}/{subtype}").to_ascii_lowercase(), charset })
     }
 
@@ -116,6 +109,55 @@ impl fmt::Display for MediaPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.kind, self.subtype)
     }
+}
+
+/// The value of the first `charset` parameter that is one, read as the MIME sniffing standard says.
+fn first_charset(mut rest: &str) -> Option<String> {
+    while !rest.is_empty() {
+        rest = rest.trim_start_matches(is_http_space);
+        let end = rest.find([';', '=']).unwrap_or(rest.len());
+        let name = &rest[..end];
+        rest = &rest[end..];
+        let Some(after) = rest.strip_prefix('=') else {
+            rest = rest.strip_prefix(';').unwrap_or("");
+            continue;
+        };
+        let value = if let Some(quoted) = after.strip_prefix('"') {
+            let (value, after) = read_quoted(quoted);
+            rest = after;
+            value
+        } else {
+            let end = after.find(';').unwrap_or(after.len());
+            rest = &after[end..];
+            after[..end].trim_end_matches(is_http_space).to_owned()
+        };
+        let was_quoted = after.starts_with('"');
+        rest = rest.split_once(';').map_or("", |(_, after)| after);
+        let is_value = value.chars().all(|c| matches!(c, '\t' | ' '..='~' | '\u{80}'..='\u{ff}'));
+        if name.eq_ignore_ascii_case("charset") && is_value && (was_quoted || !value.is_empty()) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// A quoted string up to its closing quote, and what follows it.
+fn read_quoted(text: &str) -> (String, &str) {
+    let mut value = String::new();
+    let mut characters = text.char_indices();
+    while let Some((at, c)) = characters.next() {
+        match c {
+            '"' => return (value, &text[at + 1..]),
+            // A backslash at the very end stands for itself.
+            '\\' => value.push(characters.next().map_or('\\', |(_, escaped)| escaped)),
+            _ => value.push(c),
+        }
+    }
+    (value, "")
+}
+
+fn is_token(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(is_token_byte)
 }
 
 fn is_http_space(c: char) -> bool {

@@ -54,7 +54,7 @@ impl Directives {
         let lower = content.to_ascii_lowercase();
         if let Some(at) = lower.find("unavailable_after") {
             let rest = content[at + "unavailable_after".len()..].trim_start_matches([':', ' ']);
-            let moment = Timestamp::parse(rest).or_else(|| parse_http_date(rest));
+            let moment = Timestamp::parse(rest).or_else(|| Timestamp::parse_http_date(rest));
             self.unavailable_after = match (self.unavailable_after, moment) {
                 (Some(old), Some(new)) => Some(old.min(new)),
                 (old, new) => old.or(new),
@@ -102,11 +102,6 @@ impl Directives {
         }
         flags
     }
-}
-
-fn parse_http_date(text: &str) -> Option<Timestamp> {
-    let parsed = jiff::fmt::rfc2822::parse(text.trim()).ok()?;
-    Some(Timestamp::from_micros(parsed.timestamp().as_microsecond()))
 }
 
 #[cfg(test)]

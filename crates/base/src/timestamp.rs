@@ -48,6 +48,12 @@ impl Timestamp {
         Some(Self(zoned.timestamp().as_microsecond()))
     }
 
+    /// Reads the date of an HTTP header: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    pub fn parse_http_date(text: &str) -> Option<Self> {
+        let parsed = jiff::fmt::rfc2822::parse(text.trim()).ok()?;
+        Some(Self(parsed.timestamp().as_microsecond()))
+    }
+
     /// The 14 digits that archives use: `20261115200000`.
     pub fn to_digits(self) -> String {
         self.to_jiff().strftime("%Y%m%d%H%M%S").to_string()

@@ -1,1 +1,41 @@
-//! Moves a URL through every room and makes each commit
+//! The engine: the only room that sees every other. It moves a URL through them and makes each
+//! commit.
+//!
+//! ```text
+//!  Crawl ──> ring: seed ─> schedule ─> fetch ─> extract ─> admit ─> commit ──> journal, archive
+//!              ^                                                      │
+//!              └──────────────── Repository, Frontier <───────────────┘
+//! ```
+//!
+//! What the journal names has happened; what it does not name has not. Everything else here
+//! follows from that sentence.
+
+mod alias;
+mod analyzer;
+mod collection;
+mod control;
+mod crawl;
+mod digests;
+mod directory;
+mod error;
+mod feedback;
+mod journal_writer;
+mod judge;
+mod limits;
+mod rates;
+mod report;
+mod ring;
+mod robots_book;
+mod stage;
+mod stats;
+
+pub use analyzer::{Analyzer, Ignore, Insight};
+pub use collection::{ArchiveSection, CollectionConfig, Mode, RunConfig, nearest};
+pub use control::Control;
+pub use crawl::{Crawl, DryRun, Executor, Parts, ThisMachine, robot_token};
+pub use directory::{Directory, DirectoryLock, Layout};
+pub use error::EngineError;
+pub use feedback::{Event, Feedback, Level, Progress, Silence};
+pub use limits::hosts_at_once;
+pub use report::{EndReason, Report};
+pub use stats::Stats;

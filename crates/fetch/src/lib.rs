@@ -1,3 +1,44 @@
-//! One URL in, one outcome out: DNS, robots, TLS, HTTP, limits, logins
+//! One URL in, one outcome out: DNS, robots, TLS, HTTP, limits, logins.
+//!
+//! ```text
+//! Request ──> target ──> pool ──────────────────> exchange ──> Exchange ──> (engine)
+//!            (scheme,      └─> dial: DNS, address,   (HTTP/1.1,                 │
+//!             port)            proxy, TLS             HTTP/2)         decode <──┘ in a parse worker
+//! ```
+//!
+//! A failing page is an [`Outcome`](teia_base::Outcome), never an error. Bytes are kept as they
+//! came; [`decode`] undoes content coding later. Redirects are not followed here. Every wait,
+//! buffer, cache and list has a bound, and [`FetchConfig`] names the ones that can be set.
 
+mod address;
+mod answer;
+mod authenticator;
+mod bandwidth;
+mod body_memory;
+mod config;
+mod connection;
+mod cookies;
+mod decode;
+mod dial;
+mod dns;
+mod error;
+mod fault;
+mod fetcher;
+mod h1;
+mod h2;
+mod http_fetcher;
+mod intake;
+mod patience;
+mod pool;
+mod port;
+mod request_head;
 pub mod robots;
+mod stream;
+mod tls;
+
+pub use authenticator::{Authenticator, BasicLogin, BearerLogin, LoginField, LoginFieldName, NoLogin};
+pub use config::{Certificates, FetchConfig, ProxyUrl};
+pub use decode::{DecodeLimits, Decoded, decode};
+pub use error::FetchError;
+pub use fetcher::{Fetcher, Fetching, NullFetcher, ScriptedFetcher};
+pub use http_fetcher::HttpFetcher;

@@ -1,1 +1,21 @@
-//! Every URL ever met, once: is it new, what do we know of it, what is due on its host
+//! Every URL ever met, once: is it new, what do we know of it, what is due on its host.
+//!
+//! ```text
+//! offer ──> table (text decides) ──> New: joins its host's queue ──> window ──> (lease, fetch)
+//!             │                └──> Known                                          │
+//!             └── state(url)                       apply(entry) <── commit <───────┘
+//! ```
+//!
+//! A URL is in one place only: excluded, waiting in its host's queue, waiting for a later moment,
+//! leased, or finished. Leases live in memory only; after a restart a leased URL waits again.
+//! Here everything is held in memory and the journal is replayed at start; the interface is the
+//! one behind which blocks on disk will stand.
+
+mod host;
+mod repository;
+mod row;
+mod table;
+
+pub use host::HostRecord;
+pub use repository::{Admission, Offer, Offered, Repository, RepositoryConfig};
+pub use row::{Fetched, State, UrlRef, UrlState};

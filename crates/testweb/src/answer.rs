@@ -71,13 +71,24 @@ impl Answer<'_> {
 
     /// The body as sent: after compression and chunking.
     pub fn body(&self) -> Vec<u8> {
-        [&self.own, self.prose, &SPACES[..self.spaces], self.tail.as_bytes()].concat()
+        [
+            &self.own,
+            self.prose,
+            &SPACES[..self.spaces],
+            self.tail.as_bytes(),
+        ]
+        .concat()
     }
 
     /// Everything to send, in order; without the body for `HEAD`.
     pub(crate) fn slices(&self, with_body: bool) -> [IoSlice<'_>; 5] {
         let body: [&[u8]; 4] = if with_body {
-            [&self.own, self.prose, &SPACES[..self.spaces], self.tail.as_bytes()]
+            [
+                &self.own,
+                self.prose,
+                &SPACES[..self.spaces],
+                self.tail.as_bytes(),
+            ]
         } else {
             [&[]; 4]
         };
@@ -86,6 +97,14 @@ impl Answer<'_> {
 
     fn body_bytes(&self) -> usize {
         self.own.len() + self.prose.len() + self.spaces + self.tail.len()
+    }
+
+    /// Empties the answer and keeps its buffers.
+    fn clear(&mut self) {
+        self.head.clear();
+        let mut own = std::mem::take(&mut self.own);
+        own.clear();
+        self.replace_body(own);
     }
 
     /// Replaces the body with these bytes.
@@ -99,7 +118,8 @@ impl Answer<'_> {
     /// The value of a header, by its name as sent.
     pub fn header(&self, name: &str) -> Option<&str> {
         let head = std::str::from_utf8(&self.head).ok()?;
-        head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        head.lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 }
 
@@ -114,7 +134,11 @@ impl Web {
 
     /// How long an answer takes.
     pub fn latency(&self, place: Option<Place>) -> Duration {
-        if let Some(Place::Slow(_)) = place { self.config.slow_latency } else { self.config.latency }
+        if let Some(Place::Slow(_)) = place {
+            self.config.slow_latency
+        } else {
+            self.config.latency
+        }
     }
 
     pub(crate) fn fill<'web>(
@@ -124,11 +148,12 @@ impl Web {
         place: Option<Place>,
         asked: &Asked<'_>,
     ) {
-        answer.head.clear();
-        answer.own.clear();
-        answer.replace_body(std::mem::take(&mut answer.own));
+        answer.clear();
         let Some(place) = place.filter(|place| self.has(host, *place)) else {
-            push(&mut answer.own, &["<!DOCTYPE html><title>404</title><p>Não existe.</p>\n"]);
+            push(
+                &mut answer.own,
+                &["<!DOCTYPE html><title>404</title><p>Não existe.</p>\n"],
+            );
             return self.finish(answer, 404, "text/html; charset=utf-8", &[], asked);
         };
         if let Place::Flaky(_) = place
@@ -138,7 +163,7 @@ impl Web {
         }
         if let Some(link) = self.redirect(host, place) {
             let mut target = Vec::new();
-            // Redirects within a host are relative or absolute in turn; an alias must stay relative.
+            // Redirects within a host are by path or absolute, by draw.
             let draw = self.draw(self.original(host), place, 13);
             if link.site == Site::Here && draw.is_multiple_of(2) {
                 self.naming.write_origin(host, &mut target);
@@ -181,10 +206,21 @@ impl Web {
         self.finish(answer, 200, media_type, &[], asked);
     }
 
-    fn fill_page<'web>(&'web self, answer: &mut Answer<'web>, host: u32, place: Place, asked: &Asked<'_>) {
+    fn fill_page<'web>(
+        &'web self,
+        answer: &mut Answer<'web>,
+        host: u32,
+        place: Place,
+        asked: &Asked<'_>,
+    ) {
         let draw = self.draw(self.original(host), self.content(place), 15);
-        let one_in = |every: u32, shift: u32| every > 0 && (draw >> shift) % u64::from(every) == 0;
-        let version = if one_in(self.config.changing_every, 0) { asked.epoch } else { 0 };
+        let one_in =
+            |every: u32, shift: u32| every > 0 && (draw >> shift).is_multiple_of(u64::from(every));
+        let version = if one_in(self.config.changing_every, 0) {
+            asked.epoch
+        } else {
+            0
+        };
         let mut headers: [(&str, &str); 5] = [("", ""); 5];
         let (tag, modified);
         if self.config.conditional {
@@ -193,7 +229,9 @@ impl Web {
             headers[0] = ("ETag", &tag);
             headers[1] = ("Last-Modified", &modified);
             let same = match (asked.if_none_match, asked.if_modified_since) {
-                (Some(tags), _) => tags.split(',').any(|each| each.trim().trim_start_matches("W/") == tag),
+                (Some(tags), _) => tags
+                    .split(',')
+                    .any(|each| each.trim().trim_start_matches("W/") == tag),
                 (None, Some(date)) => date == modified,
                 (None, None) => false,
             };
@@ -226,7 +264,13 @@ impl Web {
             Failure::Unavailable(None) => self.finish(answer, 503, "text/plain", &[], asked),
             Failure::Unavailable(Some(seconds)) => {
                 let seconds = seconds.to_string();
-                self.finish(answer, 503, "text/plain", &[("Retry-After", &seconds)], asked);
+                self.finish(
+                    answer,
+                    503,
+                    "text/plain",
+                    &[("Retry-After", &seconds)],
+                    asked,
+                );
             }
         }
     }
@@ -259,7 +303,17 @@ impl Web {
             push_number(head, body_bytes as u64);
             push(head, &["\r\n"]);
         }
-        push(head, &[if asked.keep_alive { "" } else { "Connection: close\r\n" }, "\r\n"]);
+        push(
+            head,
+            &[
+                if asked.keep_alive {
+                    ""
+                } else {
+                    "Connection: close\r\n"
+                },
+                "\r\n",
+            ],
+        );
     }
 }
 
@@ -279,15 +333,25 @@ fn reason(status: u16) -> &'static str {
 fn last_modified(draw: u64, version: u32) -> String {
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     let day = draw % 31;
-    let name = DAYS.iter().cycle().nth(usize::try_from(day).unwrap_or(0)).unwrap_or(&"Thu");
+    let name = DAYS
+        .iter()
+        .cycle()
+        .nth(usize::try_from(day).unwrap_or(0))
+        .unwrap_or(&"Thu");
     let (hour, minute, second) = (version / 3600 % 24, version / 60 % 60, version % 60);
-    format!("{name}, {:02} Jan 2026 {hour:02}:{minute:02}:{second:02} GMT", day + 1)
+    format!(
+        "{name}, {:02} Jan 2026 {hour:02}:{minute:02}:{second:02} GMT",
+        day + 1
+    )
 }
 
 fn gzip(body: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 3), Compression::fast());
     // Writing to memory does not fail; an empty body would show in the tests.
-    encoder.write_all(body).and_then(|()| encoder.finish()).unwrap_or_default()
+    encoder
+        .write_all(body)
+        .and_then(|()| encoder.finish())
+        .unwrap_or_default()
 }
 
 /// The body in chunks of several sizes.

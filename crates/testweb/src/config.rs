@@ -185,7 +185,9 @@ impl WebConfig {
         // Such hosts must be leaves of the tree of hosts, or others could be reached only through them.
         let leaves = self.hosts / 2 - self.alias_hosts;
         self.robots_failing_hosts = self.robots_failing_hosts.min(leaves);
-        self.robots_missing_hosts = self.robots_missing_hosts.min(leaves - self.robots_failing_hosts);
+        self.robots_missing_hosts = self
+            .robots_missing_hosts
+            .min(leaves - self.robots_failing_hosts);
         self.copies = self.copies.min(self.pages_per_host - 1);
         self
     }

@@ -43,6 +43,9 @@ mod tests {
         for number in 0..7_000 {
             met[below(mix(&[number]), 7) as usize] += 1;
         }
-        assert!(met.iter().all(|&count| (800..1_200).contains(&count)), "{met:?}");
+        assert!(
+            met.iter().all(|&count| (800..1_200).contains(&count)),
+            "{met:?}"
+        );
     }
 }

@@ -66,11 +66,19 @@ pub enum Form {
 
 impl Link {
     fn here(place: Place) -> Self {
-        Self { kind: Kind::Anchor, site: Site::Here, place, form: Form::Path }
+        Self {
+            kind: Kind::Anchor,
+            site: Site::Here,
+            place,
+            form: Form::Path,
+        }
     }
 
     fn at(host: u32, place: Place) -> Self {
-        Self { site: Site::Host(host), ..Self::here(place) }
+        Self {
+            site: Site::Host(host),
+            ..Self::here(place)
+        }
     }
 
     fn of(self, kind: Kind) -> Self {
@@ -113,9 +121,10 @@ impl Web {
         let original = self.original(host);
         match place {
             Place::Loop(number) => Some(Link::here(Place::Loop((number + 1) % LOOP_LENGTH))),
-            Place::Hop { chain, step } if step + 1 < hops(chain) => {
-                Some(Link::here(Place::Hop { chain, step: step + 1 }))
-            }
+            Place::Hop { chain, step } if step + 1 < hops(chain) => Some(Link::here(Place::Hop {
+                chain,
+                step: step + 1,
+            })),
             Place::Hop { chain, .. } => {
                 let draw = self.draw(original, place, 9);
                 let page = Place::Page(below(draw, self.config.pages_per_host));
@@ -135,24 +144,39 @@ impl Web {
         match place {
             Place::Page(number) => self.each_page_link(host, number, found),
             Place::Copy(number) => self.each_page_link(host, number + 1, found),
-            Place::Honeypot(_) | Place::Slow(_) | Place::Behind(..) | Place::Orphan(_) => found(home),
+            Place::Honeypot(_) | Place::Slow(_) | Place::Behind(..) | Place::Orphan(_) => {
+                found(home);
+            }
             Place::Flaky(number) => {
                 found(home);
                 found(Link::here(Place::Behind(Gate::Flaky, number)));
             }
             Place::Meta(number) => {
-                let kind = if number.is_multiple_of(4) { Kind::Anchor } else { Kind::Nofollow };
+                let kind = if number.is_multiple_of(4) {
+                    Kind::Anchor
+                } else {
+                    Kind::Nofollow
+                };
                 found(home.of(kind));
                 found(Link::here(Place::Behind(Gate::Meta, number)).of(kind));
             }
             Place::Session { page, id } => {
                 found(home);
-                found(Link::here(Place::Session { page: (page + 1) % self.config.sessions.max(1), id }));
+                found(Link::here(Place::Session {
+                    page: (page + 1) % self.config.sessions.max(1),
+                    id,
+                }));
             }
             Place::Calendar { month, deep } => {
                 found(home);
-                found(Link::here(Place::Calendar { month: month.saturating_add(1), deep }));
-                found(Link::here(Place::Calendar { month, deep: deep.saturating_add(1) }));
+                found(Link::here(Place::Calendar {
+                    month: month.saturating_add(1),
+                    deep,
+                }));
+                found(Link::here(Place::Calendar {
+                    month,
+                    deep: deep.saturating_add(1),
+                }));
             }
             Place::Style => {
                 found(Link::here(Place::Image(0)).of(Kind::Requisite));
@@ -172,7 +196,12 @@ impl Web {
                     found(Link::here(Place::Page(page)).of(Kind::FeedItem));
                 }
             }
-            Place::Robots | Place::Script | Place::Image(_) | Place::Missing(_) | Place::Loop(_) | Place::Hop { .. } => {}
+            Place::Robots
+            | Place::Script
+            | Place::Image(_)
+            | Place::Missing(_)
+            | Place::Loop(_)
+            | Place::Hop { .. } => {}
         }
     }
 
@@ -193,7 +222,11 @@ impl Web {
         if number > 0 {
             found(Link::here(Place::Page(0)));
         }
-        for child in children(number, (config.links_per_page / 3).clamp(2, 10), config.pages_per_host) {
+        for child in children(
+            number,
+            (config.links_per_page / 3).clamp(2, 10),
+            config.pages_per_host,
+        ) {
             found(Link::here(Place::Page(child)));
         }
         if number == 0 {
@@ -206,12 +239,20 @@ impl Web {
         });
         let relative = number > 0 && !self.spelling(host).has_query(number);
         for extra in 0..config.links_per_page {
-            let draw = mix(&[config.seed, u64::from(host), u64::from(number), 5 << 32 | u64::from(extra)]);
+            let draw = mix(&[
+                config.seed,
+                u64::from(host),
+                u64::from(number),
+                5 << 32 | u64::from(extra),
+            ]);
             let page = Place::Page(below(draw.rotate_left(13), config.pages_per_host));
             let link = match draw % 8 {
                 0 if config.hosts > 1 => Link::at(self.another_host(host, draw), page),
                 1 => Link::at(host, page),
-                2..=4 if relative => Link { form: Form::Relative, ..Link::here(page) },
+                2..=4 if relative => Link {
+                    form: Form::Relative,
+                    ..Link::here(page)
+                },
                 _ => Link::here(page),
             };
             if found(link) >= config.links_per_page {
@@ -248,19 +289,28 @@ impl Web {
         (0..config.slow).for_each(|each| hang(Link::here(Place::Slow(each))));
         (0..config.copies).for_each(|each| hang(Link::here(Place::Copy(each))));
         (0..config.meta_robots).for_each(|each| hang(Link::here(Place::Meta(each))));
-        (0..config.nofollow_links)
-            .for_each(|each| hang(Link::here(Place::Behind(Gate::Nofollow, each)).of(Kind::Nofollow)));
+        (0..config.nofollow_links).for_each(|each| {
+            hang(Link::here(Place::Behind(Gate::Nofollow, each)).of(Kind::Nofollow));
+        });
         if config.calendar {
             hang(Link::here(Place::Calendar { month: 0, deep: 0 }));
         }
         for each in 0..config.outside_links {
             let draw = mix(&[config.seed, u64::from(host), 6 << 32 | u64::from(each)]);
             if below(draw, config.pages_per_host) == number {
-                found(Link { site: Site::Outside(below(draw.rotate_left(32), 50)), ..Link::here(Place::Page(0)) });
+                found(Link {
+                    site: Site::Outside(below(draw.rotate_left(32), 50)),
+                    ..Link::here(Place::Page(0))
+                });
             }
         }
         for page in 0..config.sessions {
-            let id = mix(&[config.seed, u64::from(host), u64::from(number), u64::from(page)]);
+            let id = mix(&[
+                config.seed,
+                u64::from(host),
+                u64::from(number),
+                u64::from(page),
+            ]);
             found(Link::here(Place::Session { page, id }));
         }
     }

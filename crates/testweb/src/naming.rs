@@ -95,9 +95,20 @@ mod tests {
                 let mut origin = Vec::new();
                 naming.write_origin(host, &mut origin);
                 let origin = String::from_utf8(origin).unwrap();
-                assert_eq!(naming.host(origin.strip_prefix("http://").unwrap()), Some(host), "{origin}");
+                assert_eq!(
+                    naming.host(origin.strip_prefix("http://").unwrap()),
+                    Some(host),
+                    "{origin}"
+                );
             }
-            for other in ["h01.web.test", "h.web.test", "127.0.0.0:81", "127.0.0.1:82", "10.0.0.1:81", "x"] {
+            for other in [
+                "h01.web.test",
+                "h.web.test",
+                "127.0.0.0:81",
+                "127.0.0.1:82",
+                "10.0.0.1:81",
+                "x",
+            ] {
                 assert_eq!(naming.host(other), None, "{other}");
             }
         }

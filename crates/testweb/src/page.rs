@@ -16,13 +16,24 @@ impl Web {
     pub(crate) fn write_page(&self, host: u32, place: Place, version: u32, out: &mut Vec<u8>) {
         let host = self.original(host);
         let language = self.language(host, self.content(place));
-        push(out, &["<!DOCTYPE html>\n<html lang=\"", language.tag(), "\">\n<head>\n<meta charset=\"utf-8\">\n<title>"]);
+        push(
+            out,
+            &[
+                "<!DOCTYPE html>\n<html lang=\"",
+                language.tag(),
+                "\">\n<head>\n<meta charset=\"utf-8\">\n<title>",
+            ],
+        );
         self.write_title(host, place, out);
         push(out, &["</title>\n"]);
         if let Some(robots) = meta_robots(place) {
             push(out, &["<meta name=\"robots\" content=\"", robots, "\">\n"]);
         }
-        self.each_link(host, place, |link| self.write_head_link(host, link, out));
+        // Plain webs are spared two more passes over the links.
+        let adorned = self.config.requisites || self.config.feed;
+        if adorned {
+            self.each_link(host, place, |link| self.write_head_link(host, link, out));
+        }
         push(out, &["</head>\n<body>\n<h1>"]);
         self.write_title(host, place, out);
         push(out, &["</h1>\n<nav>\n<ul>\n"]);
@@ -37,17 +48,26 @@ impl Web {
             self.write_href(host, link, "&amp;", out);
             // In a page that says nofollow as a whole, the single links do not say it again.
             let marked = link.kind == Kind::Nofollow && !matches!(place, Place::Meta(_));
-            push(out, &[if marked { "\" rel=\"nofollow\">" } else { "\">" }, pick(draw, words)]);
-            push(out, &[" ", pick(draw.rotate_left(32), words), "</a></li>\n"]);
+            push(
+                out,
+                &[
+                    if marked {
+                        "\" rel=\"nofollow\">"
+                    } else {
+                        "\">"
+                    },
+                    pick(draw, words),
+                ],
+            );
+            push(
+                out,
+                &[" ", pick(draw.rotate_left(32), words), "</a></li>\n"],
+            );
         });
         push(out, &["</ul>\n</nav>\n<main>\n"]);
-        self.each_link(host, place, |link| {
-            if let (Kind::Requisite, Place::Image(_)) = (link.kind, link.place) {
-                push(out, &["<img alt=\"\" src=\""]);
-                self.write_href(host, link, "&amp;", out);
-                push(out, &["\">\n"]);
-            }
-        });
+        if adorned {
+            self.each_link(host, place, |link| self.write_image(host, link, out));
+        }
         push(out, &["<p>", &self.marker(host, place), ", "]);
         push_number(out, u64::from(version));
         push(out, &[".</p>\n"]);
@@ -57,9 +77,15 @@ impl Web {
     pub(crate) fn page_prose(&self, host: u32, place: Place, written: usize) -> (&[u8], usize) {
         let host = self.original(host);
         let place = self.content(place);
-        let wanted = if let Place::Page(_) = place { self.config.page_bytes } else { ODD_PAGE_BYTES };
+        let wanted = if let Place::Page(_) = place {
+            self.config.page_bytes
+        } else {
+            ODD_PAGE_BYTES
+        };
         let room = wanted.saturating_sub(written + TAIL.len());
-        let prose = self.prose.share(self.language(host, place), self.draw(host, place, 11), room);
+        let prose = self
+            .prose
+            .share(self.language(host, place), self.draw(host, place, 11), room);
         (prose, room - prose.len())
     }
 
@@ -67,7 +93,15 @@ impl Web {
         let place = self.content(place);
         let draw = self.draw(host, place, 12);
         let words = self.language(host, place).words();
-        push(out, &[pick(draw, words), " ", pick(draw.rotate_left(32), words), " "]);
+        push(
+            out,
+            &[
+                pick(draw, words),
+                " ",
+                pick(draw.rotate_left(32), words),
+                " ",
+            ],
+        );
         if let Place::Page(number) = place {
             push_number(out, u64::from(number));
         } else {
@@ -77,11 +111,22 @@ impl Web {
         push_number(out, u64::from(host));
     }
 
+    fn write_image(&self, host: u32, link: Link, out: &mut Vec<u8>) {
+        if let (Kind::Requisite, Place::Image(_)) = (link.kind, link.place) {
+            push(out, &["<img alt=\"\" src=\""]);
+            self.write_href(host, link, "&amp;", out);
+            push(out, &["\">\n"]);
+        }
+    }
+
     fn write_head_link(&self, host: u32, link: Link, out: &mut Vec<u8>) {
         let (before, after) = match (link.kind, link.place) {
             (Kind::Requisite, Place::Style) => ("<link rel=\"stylesheet\" href=\"", "\">\n"),
             (Kind::Requisite, Place::Script) => ("<script src=\"", "\"></script>\n"),
-            (Kind::Alternate, _) => ("<link rel=\"alternate\" type=\"application/rss+xml\" href=\"", "\">\n"),
+            (Kind::Alternate, _) => (
+                "<link rel=\"alternate\" type=\"application/rss+xml\" href=\"",
+                "\">\n",
+            ),
             _ => return,
         };
         push(out, &[before]);

@@ -86,7 +86,10 @@ pub enum Gate {
     Nofollow,
 }
 
-const NUMBERED: [(&str, fn(u32) -> Place); 8] = [
+/// Makes the place of a number.
+type Numbered = fn(u32) -> Place;
+
+const NUMBERED: [(&str, Numbered); 8] = [
     ("/pote/", Place::Honeypot),
     ("/perdida/", Place::Missing),
     ("/volta/", Place::Loop),
@@ -132,7 +135,10 @@ impl Spelling {
                     push(out, &["/ver?s=", section, ampersand, "n="]);
                     push_number(out, u64::from(page));
                 } else {
-                    push(out, &["/", section, "/", pick(draw.rotate_left(32), &SLUGS), "-"]);
+                    push(
+                        out,
+                        &["/", section, "/", pick(draw.rotate_left(32), &SLUGS), "-"],
+                    );
                     push_number(out, u64::from(page));
                     push(out, &[".html"]);
                 }
@@ -152,7 +158,10 @@ impl Spelling {
             Place::Meta(number) => numbered(out, "/meta/", number, ".html"),
             Place::Orphan(number) => numbered(out, "/orfa/", number, ".html"),
             Place::Behind(gate, number) => {
-                let name = GATES.iter().find(|(_, each)| *each == gate).map_or("", |(name, _)| name);
+                let name = GATES
+                    .iter()
+                    .find(|(_, each)| *each == gate)
+                    .map_or("", |(name, _)| name);
                 push(out, &["/atras/"]);
                 numbered(out, name, number, ".html");
             }
@@ -172,13 +181,6 @@ impl Spelling {
                 }
             }
         }
-    }
-
-    /// The path as text.
-    pub(crate) fn path(self, place: Place) -> String {
-        let mut out = Vec::with_capacity(48);
-        self.write(place, "&", &mut out);
-        String::from_utf8_lossy(&out).into_owned()
     }
 
     /// What the path stands for; `None` unless it is spelled exactly as `write` spells it.
@@ -213,18 +215,27 @@ fn guess(path: &str) -> Option<Place> {
     }
     if let Some(rest) = path.strip_prefix("/salto/") {
         let (chain, step) = rest.split_once('/')?;
-        return Some(Place::Hop { chain: chain.parse().ok()?, step: step.parse().ok()? });
+        return Some(Place::Hop {
+            chain: chain.parse().ok()?,
+            step: step.parse().ok()?,
+        });
     }
     if let Some(rest) = path.strip_prefix("/sessao/") {
         let (page, id) = rest.split_once(".html?sid=")?;
-        return Some(Place::Session { page: page.parse().ok()?, id: u64::from_str_radix(id, 16).ok()? });
+        return Some(Place::Session {
+            page: page.parse().ok()?,
+            id: u64::from_str_radix(id, 16).ok()?,
+        });
     }
     if let Some(rest) = path.strip_prefix("/agenda/") {
         let mut parts = rest.splitn(3, '/');
         let year: u32 = parts.next()?.parse().ok()?;
         let month: u32 = parts.next()?.parse().ok()?;
         let deep = u32::try_from(parts.next()?.matches("mais/").count()).ok()?;
-        let month = year.checked_sub(2026)?.checked_mul(12)?.checked_add(month.checked_sub(1)?)?;
+        let month = year
+            .checked_sub(2026)?
+            .checked_mul(12)?
+            .checked_add(month.checked_sub(1)?)?;
         return Some(Place::Calendar { month, deep });
     }
     let stem = path.strip_suffix(".html")?;
@@ -274,14 +285,20 @@ mod tests {
 
     #[track_caller]
     fn check(spelling: Spelling, place: Place) {
-        let path = spelling.path(place);
+        let mut path = Vec::new();
+        spelling.write(place, "&", &mut path);
+        let path = String::from_utf8(path).unwrap();
         assert_eq!(spelling.read(&path, &mut Vec::new()), Some(place), "{path}");
     }
 
     #[test]
     fn every_path_is_read_back_as_its_place() {
         for queries in [false, true] {
-            let spelling = Spelling { seed: 9, host: 3, queries };
+            let spelling = Spelling {
+                seed: 9,
+                host: 3,
+                queries,
+            };
             for number in 0..200 {
                 check(spelling, Place::Page(number));
                 for (_, place) in NUMBERED {
@@ -291,11 +308,35 @@ mod tests {
                     check(spelling, Place::Behind(gate, number));
                 }
                 check(spelling, Place::Image(number));
-                check(spelling, Place::Hop { chain: number, step: 2 });
-                check(spelling, Place::Session { page: number, id: mix(&[1]) });
-                check(spelling, Place::Calendar { month: number, deep: number });
+                check(
+                    spelling,
+                    Place::Hop {
+                        chain: number,
+                        step: 2,
+                    },
+                );
+                check(
+                    spelling,
+                    Place::Session {
+                        page: number,
+                        id: mix(&[1]),
+                    },
+                );
+                check(
+                    spelling,
+                    Place::Calendar {
+                        month: number,
+                        deep: number,
+                    },
+                );
             }
-            for place in [Place::Robots, Place::Sitemap, Place::Feed, Place::Style, Place::Script] {
+            for place in [
+                Place::Robots,
+                Place::Sitemap,
+                Place::Feed,
+                Place::Style,
+                Place::Script,
+            ] {
                 check(spelling, place);
             }
         }
@@ -303,8 +344,19 @@ mod tests {
 
     #[test]
     fn another_spelling_is_no_place() {
-        let spelling = Spelling { seed: 9, host: 3, queries: false };
-        for path in ["/x/y-1.html", "/pote/01.html", "/agenda/2026/13/", "/ver?s=x&n=1", "", "/ "] {
+        let spelling = Spelling {
+            seed: 9,
+            host: 3,
+            queries: false,
+        };
+        for path in [
+            "/x/y-1.html",
+            "/pote/01.html",
+            "/agenda/2026/13/",
+            "/ver?s=x&n=1",
+            "",
+            "/ ",
+        ] {
             assert_eq!(spelling.read(path, &mut Vec::new()), None, "{path}");
         }
     }

@@ -9,17 +9,30 @@ use crate::web::Web;
 
 impl Web {
     pub(crate) fn write_style(&self, host: u32, out: &mut Vec<u8>) {
-        push(out, &["body { font: 1em/1.5 serif; margin: 2em auto; max-width: 40em }\n"]);
+        push(
+            out,
+            &["body { font: 1em/1.5 serif; margin: 2em auto; max-width: 40em }\n"],
+        );
         let mut selector = ["h1", "nav"].into_iter();
         self.each_link(host, Place::Style, |link| {
-            push(out, &[selector.next().unwrap_or("p"), " { background: url(\""]);
+            push(
+                out,
+                &[selector.next().unwrap_or("p"), " { background: url(\""],
+            );
             self.write_href(self.original(host), link, "&", out);
             push(out, &["\") no-repeat }\n"]);
         });
     }
 
     pub(crate) fn write_script(&self, host: u32, out: &mut Vec<u8>) {
-        push(out, &["document.title += ' *';\n// ", &self.marker(host, Place::Script), "\n"]);
+        push(
+            out,
+            &[
+                "document.title += ' *';\n// ",
+                &self.marker(host, Place::Script),
+                "\n",
+            ],
+        );
     }
 }
 
@@ -32,7 +45,10 @@ pub(crate) fn png(draw: u64) -> Vec<u8> {
     }
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
     // Writing to memory does not fail; a lost image would show in the tests.
-    let packed = packed.write_all(&rows).and_then(|()| packed.finish()).unwrap_or_default();
+    let packed = packed
+        .write_all(&rows)
+        .and_then(|()| packed.finish())
+        .unwrap_or_default();
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
     chunk(&mut out, b"IHDR", &[0, 0, 0, 8, 0, 0, 0, 8, 8, 0, 0, 0, 0]);
     chunk(&mut out, b"IDAT", &packed);

@@ -42,7 +42,11 @@ impl Web {
 
     pub(crate) fn write_robots(&self, host: u32, out: &mut Vec<u8>) {
         push(out, &["# ", "Regras para robôs.\nUser-agent: *\n"]);
-        let disallow = if self.config.honeypots > 0 { HONEYPOTS } else { "" };
+        let disallow = if self.config.honeypots > 0 {
+            HONEYPOTS
+        } else {
+            ""
+        };
         push(out, &["Disallow: ", disallow, "\n"]);
         if let Some(delay) = self.config.crawl_delay {
             push(out, &["Crawl-delay: ", &seconds(delay), "\n"]);

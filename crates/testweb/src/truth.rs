@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::links::{Kind, Link, Site};
 use crate::place::Place;
+use crate::robots::Robots;
 use crate::web::Web;
 
 /// How the crawler to be checked behaves.
@@ -19,8 +20,8 @@ pub struct Rules {
     pub nofollow: bool,
     /// Whether it collects style sheets, scripts and images, also from hosts out of scope.
     pub requisites: bool,
-    /// Whether it reads sitemaps; their entries have depth 1, once the host is met.
-    pub sitemaps: bool,
+    /// The depth it gives to what sitemaps name, when it reads those that robots.txt names.
+    pub sitemaps: Option<u32>,
     /// Whether it follows `<link rel=alternate>` and reads feeds.
     pub feeds: bool,
     /// Whether a redirect counts as a hop in depth.
@@ -49,7 +50,7 @@ impl Default for Rules {
             robots: true,
             nofollow: false,
             requisites: false,
-            sitemaps: false,
+            sitemaps: None,
             feeds: false,
             redirect_is_hop: false,
             calendar: false,
@@ -75,16 +76,23 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Every URL to be fetched, robots.txt apart.
+    /// Every URL to be fetched, apart from robots.txt and the sitemaps themselves.
     pub fn fetched(&self) -> BTreeSet<&str> {
-        self.depths.keys().chain(&self.requisites).map(String::as_str).collect()
+        self.depths
+            .keys()
+            .chain(&self.requisites)
+            .map(String::as_str)
+            .collect()
     }
 }
 
 impl Web {
     /// What a crawl by these rules meets from these seeds. Seeds that are not of the web are left out.
     pub fn reachable<S: AsRef<str>>(&self, seeds: &[S], rules: &Rules) -> Truth {
-        let seeds: Vec<(u32, Place)> = seeds.iter().filter_map(|seed| self.locate(seed.as_ref())).collect();
+        let seeds: Vec<(u32, Place)> = seeds
+            .iter()
+            .filter_map(|seed| self.locate(seed.as_ref()))
+            .collect();
         let scope = match &rules.scope {
             Scope::Seeds => Some(seeds.iter().map(|(host, _)| *host).collect()),
             Scope::Hosts(hosts) => Some(hosts.clone()),
@@ -107,8 +115,19 @@ impl Web {
     }
 
     /// Every URL of a polite crawl by plain links over all hosts, with its depth.
-    pub fn depth_map<S: AsRef<str>>(&self, seeds: &[S], max_depth: Option<u32>) -> BTreeMap<String, u32> {
-        self.reachable(seeds, &Rules { max_depth, ..Rules::default() }).depths
+    pub fn depth_map<S: AsRef<str>>(
+        &self,
+        seeds: &[S],
+        max_depth: Option<u32>,
+    ) -> BTreeMap<String, u32> {
+        self.reachable(
+            seeds,
+            &Rules {
+                max_depth,
+                ..Rules::default()
+            },
+        )
+        .depths
     }
 
     /// Whether a URL is a page that robots.txt disallows though it is linked.
@@ -126,7 +145,10 @@ impl Web {
         let rest = url.strip_prefix("http://")?;
         let (name, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let host = self.host_number(name)?;
-        let asked = crate::answer::Asked { earlier: u32::MAX, ..Default::default() };
+        let asked = crate::answer::Asked {
+            earlier: u32::MAX,
+            ..Default::default()
+        };
         Some(self.answer(host, path, &asked).status)
     }
 }
@@ -145,7 +167,11 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn run(&mut self) {
         while let Some((host, place, depth)) = self.queue.pop_front() {
-            if self.met.get(&(host, place)).is_some_and(|known| *known < depth) {
+            if self
+                .met
+                .get(&(host, place))
+                .is_some_and(|known| *known < depth)
+            {
                 continue; // A shorter way was found while this one waited.
             }
             self.truth.depths.insert(self.web.url(host, place), depth);
@@ -153,7 +179,9 @@ impl Walk<'_> {
                 continue;
             }
             if let Some(link) = self.web.redirect(host, place) {
-                self.truth.redirects.insert(self.web.url(host, place), self.web.target(host, link));
+                self.truth
+                    .redirects
+                    .insert(self.web.url(host, place), self.web.target(host, link));
                 self.follow(host, link, depth + u32::from(self.rules.redirect_is_hop));
                 continue;
             }
@@ -169,7 +197,8 @@ impl Walk<'_> {
                     Kind::SitemapEntry => true,
                 };
                 let endless = matches!(link.place, Place::Calendar { .. });
-                if followed && (!endless || (self.rules.calendar && self.rules.max_depth.is_some())) {
+                if followed && (!endless || (self.rules.calendar && self.rules.max_depth.is_some()))
+                {
                     self.follow(host, link, depth + 1);
                 }
             }
@@ -187,7 +216,11 @@ impl Walk<'_> {
     }
 
     fn offer(&mut self, host: u32, place: Place, depth: u32) {
-        if self.scope.as_ref().is_some_and(|scope| !scope.contains(&host)) {
+        if self
+            .scope
+            .as_ref()
+            .is_some_and(|scope| !scope.contains(&host))
+        {
             self.truth.outside.insert(self.web.url(host, place));
             return;
         }
@@ -195,7 +228,11 @@ impl Walk<'_> {
             self.truth.disallowed.insert(self.web.url(host, place));
             return;
         }
-        if self.met.get(&(host, place)).is_some_and(|known| *known <= depth) {
+        if self
+            .met
+            .get(&(host, place))
+            .is_some_and(|known| *known <= depth)
+        {
             return;
         }
         if self.rules.max_depth.is_some_and(|most| depth > most) {
@@ -210,16 +247,29 @@ impl Walk<'_> {
         } else {
             self.queue.push_back((host, place, depth));
         }
-        if self.rules.sitemaps && self.web.has(host, Place::Sitemap) && self.hosts.insert(host) {
+        self.read_sitemap(host);
+    }
+
+    /// Offers what a host's sitemap names, the first time the host is met.
+    fn read_sitemap(&mut self, host: u32) {
+        let Some(depth) = self.rules.sitemaps else {
+            return;
+        };
+        let named = self.web.has(host, Place::Sitemap) && self.web.robots(host) == Robots::Served;
+        if named && self.hosts.insert(host) {
             for link in self.web.links(host, Place::Sitemap) {
-                self.offer(host, link.place, 1);
+                self.offer(host, link.place, depth);
             }
         }
     }
 
     fn require(&mut self, host: u32, link: Link) {
         let Link { place, .. } = link;
-        let host = if let Site::Host(other) = link.site { other } else { host };
+        let host = if let Site::Host(other) = link.site {
+            other
+        } else {
+            host
+        };
         if !self.rules.requisites {
             return;
         }

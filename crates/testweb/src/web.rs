@@ -26,7 +26,11 @@ impl Web {
     pub fn new(config: WebConfig, naming: Naming) -> Self {
         let config = config.settled();
         let prose = Prose::new(config.seed, config.page_bytes.max(2048));
-        Self { config, naming, prose }
+        Self {
+            config,
+            naming,
+            prose,
+        }
     }
 
     /// The description, as it is in force.
@@ -61,7 +65,9 @@ impl Web {
 
     /// The host that a name (with its port where URLs have one) stands for.
     pub fn host_number(&self, name: &str) -> Option<u32> {
-        self.naming.host(name).filter(|host| *host < self.config.hosts)
+        self.naming
+            .host(name)
+            .filter(|host| *host < self.config.hosts)
     }
 
     /// Where on the web a URL is; `None` when the host is not of this web, or has no such place.
@@ -83,13 +89,21 @@ impl Web {
     /// The host whose pages this host serves: itself, unless it is an alias.
     pub fn original(&self, host: u32) -> u32 {
         let first_alias = self.config.hosts - self.config.alias_hosts;
-        if host < first_alias { host } else { host - first_alias }
+        if host < first_alias {
+            host
+        } else {
+            host - first_alias
+        }
     }
 
     /// The language of a place's page.
     pub fn language(&self, host: u32, place: Place) -> Language {
         let draw = self.draw(self.original(host), place, 3);
-        if draw.is_multiple_of(2) { Language::Portuguese } else { Language::English }
+        if draw.is_multiple_of(2) {
+            Language::Portuguese
+        } else {
+            Language::English
+        }
     }
 
     /// A word that is in this place's page (and its copies) and in no other: for tests of search.
@@ -108,7 +122,11 @@ impl Web {
 
     /// How page paths of a host are spelled.
     pub(crate) fn spelling(&self, host: u32) -> Spelling {
-        Spelling { seed: self.config.seed, host: self.original(host), queries: self.config.queries }
+        Spelling {
+            seed: self.config.seed,
+            host: self.original(host),
+            queries: self.config.queries,
+        }
     }
 
     /// The place whose content is served at this place: another one for copies and sessions.
@@ -133,7 +151,9 @@ impl Web {
             Place::Image(number) => config.requisites && number < IMAGES,
             Place::Honeypot(number) => number < config.honeypots,
             Place::Missing(_) => false,
-            Place::Hop { chain, step } => chain < config.redirects && step < crate::links::hops(chain),
+            Place::Hop { chain, step } => {
+                chain < config.redirects && step < crate::links::hops(chain)
+            }
             Place::Loop(number) => config.redirect_loop && number < LOOP_LENGTH,
             Place::Flaky(number) | Place::Behind(Gate::Flaky, number) => number < config.flaky,
             Place::Slow(number) => number < config.slow,
@@ -192,9 +212,18 @@ mod tests {
 
     #[test]
     fn markers_are_distinct() {
-        let web = Web::new(WebConfig { hosts: 20, pages_per_host: 500, ..WebConfig::default() }, Naming::Names);
+        let web = Web::new(
+            WebConfig {
+                hosts: 20,
+                pages_per_host: 500,
+                ..WebConfig::default()
+            },
+            Naming::Names,
+        );
         let all = (0..20).flat_map(|host| (0..500).map(move |page| (host, page)));
-        let markers: BTreeSet<String> = all.map(|(host, page)| web.marker(host, Place::Page(page))).collect();
+        let markers: BTreeSet<String> = all
+            .map(|(host, page)| web.marker(host, Place::Page(page)))
+            .collect();
         assert_eq!(markers.len(), 10_000);
     }
 }

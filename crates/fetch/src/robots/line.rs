@@ -34,12 +34,21 @@ pub(super) fn readable(bytes: &[u8], max_bytes: usize) -> Readable<'_> {
     if text.len() <= max_bytes {
         return Readable { text, cut: false };
     }
-    // A line that ends exactly at the limit is whole: its line end is the byte after it.
-    let within = &text[..=max_bytes];
-    let end = match within.iter().rposition(|byte| is_line_end(*byte)) {
+    // A line that ends exactly at the limit is whole: its line end is the byte after it. One that goes on beyond is
+    // dropped, unless what is left away would be passed over anyhow.
+    let end = match text[..=max_bytes]
+        .iter()
+        .rposition(|byte| is_line_end(*byte))
+    {
         Some(at) if at == max_bytes => max_bytes,
-        Some(at) => at + 1,
-        None => max_bytes,
+        last => {
+            let start = last.map_or(0, |at| at + 1);
+            if max_bytes - start < MAX_LINE_BYTES {
+                start
+            } else {
+                max_bytes
+            }
+        }
     };
     let text = match text {
         Cow::Borrowed(text) => Cow::Borrowed(&text[..end]),
@@ -173,7 +182,10 @@ mod tests {
         check_cut(b"abc\ndef\n", 7, b"abc\ndef");
         check_cut(b"abc\ndef\n", 6, b"abc\n");
         check_cut(b"abc\rdef\r", 5, b"abc\r");
-        check_cut(b"abcdef", 4, b"abcd");
+        check_cut(b"abcdef", 4, b"");
+        let endless = [b'a'; 2 * MAX_LINE_BYTES];
+        check_cut(&endless, MAX_LINE_BYTES, &endless[..MAX_LINE_BYTES]);
+        check_cut(&endless, MAX_LINE_BYTES - 1, b"");
         check_cut(b"abc\n", 0, b"");
     }
 
@@ -195,8 +207,14 @@ mod tests {
     #[test]
     fn lines_end_in_lf_cr_or_crlf() {
         let found: Vec<_> = lines(b"a\r\nb\rc\n\nd # e\n  f\0g").collect();
-        let expected: [(u32, &[u8]); 6] =
-            [(1, b"a"), (2, b"b"), (3, b"c"), (4, b""), (5, b"d"), (6, b"f")];
+        let expected: [(u32, &[u8]); 6] = [
+            (1, b"a"),
+            (2, b"b"),
+            (3, b"c"),
+            (4, b""),
+            (5, b"d"),
+            (6, b"f"),
+        ];
         assert_eq!(found, expected);
     }
 

@@ -174,10 +174,16 @@ mod tests {
     #[track_caller]
     fn check_special(special: &str, matching: &[&str], failing: &[&str]) {
         for path in matching {
-            assert!(special_matches(special.as_bytes(), path.as_bytes()), "{path}");
+            assert!(
+                special_matches(special.as_bytes(), path.as_bytes()),
+                "{path}"
+            );
         }
         for path in failing {
-            assert!(!special_matches(special.as_bytes(), path.as_bytes()), "{path}");
+            assert!(
+                !special_matches(special.as_bytes(), path.as_bytes()),
+                "{path}"
+            );
         }
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use teia_base::{Timestamp, measure};
 
 use super::line::{MAX_BYTES, readable};
 use super::rules::Rules;
@@ -30,16 +30,20 @@ pub enum Answer<'a> {
 }
 
 /// How a robots.txt is read, and how long what it said is believed.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
     /// Bytes read of a robots.txt; what comes after the last line end within them is ignored.
-    pub max_bytes: usize,
+    #[serde(with = "measure::size")]
+    pub max_bytes: u64,
     /// How long an answer holds. RFC 9309 §2.4 asks for at most 24 hours.
+    #[serde(with = "measure::duration")]
     pub fresh_for: Duration,
     /// How long a host whose robots.txt is unreachable stays closed (RFC 9309 §2.3.1.4).
+    #[serde(with = "measure::duration")]
     pub patience: Duration,
     /// The wait after the first failure; each further one waits five times longer, up to a day.
+    #[serde(with = "measure::duration")]
     pub first_retry: Duration,
     /// What 401 and 403 mean.
     pub refusal: Refusal,
@@ -48,7 +52,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            max_bytes: MAX_BYTES,
+            max_bytes: MAX_BYTES as u64,
             fresh_for: Duration::from_hours(24),
             patience: Duration::from_hours(24 * 30),
             first_retry: Duration::from_secs(1),
@@ -58,7 +62,8 @@ impl Default for Config {
 }
 
 /// What it means that robots.txt itself is refused, with 401 or 403.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Refusal {
     /// There are no rules, as RFC 9309 §2.3.1.3 has it.
     Allows,
@@ -75,16 +80,20 @@ pub struct Standing {
     meaning: Meaning,
     /// The status of the last answer, if there was one.
     status: Option<u16>,
-    #[serde(with = "jiff::fmt::serde::timestamp::microsecond::required")]
     asked_at: Timestamp,
-    #[serde(with = "jiff::fmt::serde::timestamp::microsecond::required")]
     until: Timestamp,
-    /// The last text the host gave, cut to size.
-    copy: Option<Vec<u8>>,
-    #[serde(with = "jiff::fmt::serde::timestamp::microsecond::optional")]
+    copy: Option<Kept>,
     unreachable_since: Option<Timestamp>,
     /// Requests in a row that found it unreachable.
     failures: u32,
+}
+
+/// The last text the host gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    text: Vec<u8>,
+    /// Whether there was more than this.
+    is_cut: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,14 +134,23 @@ impl Standing {
             meaning,
             status,
             asked_at: now,
-            until: later(now, config.fresh_for),
+            until: now.plus(config.fresh_for),
             copy,
             unreachable_since: None,
             failures: 0,
         };
         match answer {
-            Answer::Answered { status: status @ 200..=299, body, .. } => {
-                let copy = readable(body, config.max_bytes).text.into_owned();
+            Answer::Answered {
+                status: status @ 200..=299,
+                body,
+                ..
+            } => {
+                let max_bytes = usize::try_from(config.max_bytes).unwrap_or(usize::MAX);
+                let readable = readable(body, max_bytes);
+                let copy = Kept {
+                    text: readable.text.into_owned(),
+                    is_cut: readable.cut,
+                };
                 settled(Meaning::Ruled, Some(status), Some(copy))
             }
             // Only a request that named a copy is answered so.
@@ -142,12 +160,15 @@ impl Standing {
                 settled(Meaning::Ruled, Some(304), Some(copy))
             }
             // RFC 9309 would let us take 429 for "no rules"; a host that is asked too much is not asked more.
-            Answer::Answered { status: status @ (429 | 500..), retry_after, .. } => {
-                Self::unreachable(previous, Some(status), retry_after, now, config)
-            }
-            Answer::Answered { status: status @ (401 | 403), .. }
-                if config.refusal == Refusal::Disallows =>
-            {
+            Answer::Answered {
+                status: status @ (429 | 500..),
+                retry_after,
+                ..
+            } => Self::unreachable(previous, Some(status), retry_after, now, config),
+            Answer::Answered {
+                status: status @ (401 | 403),
+                ..
+            } if config.refusal == Refusal::Disallows => {
                 settled(Meaning::Refused, Some(status), None)
             }
             Answer::Answered { status, .. } => settled(Meaning::Open, Some(status), None),
@@ -165,9 +186,11 @@ impl Standing {
         config: &Config,
     ) -> Self {
         let copy = previous.and_then(|previous| previous.copy.clone());
-        let since = previous.and_then(|previous| previous.unreachable_since).unwrap_or(now);
+        let since = previous
+            .and_then(|previous| previous.unreachable_since)
+            .unwrap_or(now);
         let failures = previous.map_or(0, |previous| previous.failures);
-        let patient = now.duration_since(since) < signed(config.patience);
+        let patient = now.since(since) < config.patience;
         let wait = config
             .first_retry
             .saturating_mul(5_u32.saturating_pow(failures))
@@ -181,7 +204,7 @@ impl Standing {
             },
             status,
             asked_at: now,
-            until: later(now, wait),
+            until: now.plus(wait),
             copy,
             unreachable_since: Some(since),
             failures: failures.saturating_add(1),
@@ -190,15 +213,15 @@ impl Standing {
 
     /// Reads what the record means for an agent. Worth keeping: reading a long file takes milliseconds.
     pub fn access(&self, agent_token: &str) -> Access {
-        match self.meaning {
-            // The copy is cut already.
-            Meaning::Ruled => {
-                let copy = self.copy.as_deref().unwrap_or_default();
-                Access::Ruled(Rules::parse_within(copy, agent_token, usize::MAX))
+        match (self.meaning, &self.copy) {
+            (Meaning::Ruled, Some(copy)) => {
+                let mut rules = Rules::parse_within(&copy.text, agent_token, usize::MAX);
+                rules.is_cut = copy.is_cut;
+                Access::Ruled(rules)
             }
-            Meaning::Open => Access::Ruled(Rules::default()),
-            Meaning::Refused => Access::Refused,
-            Meaning::Unreachable => Access::Unreachable { until: self.until },
+            (Meaning::Ruled | Meaning::Open, _) => Access::Ruled(Rules::default()),
+            (Meaning::Refused, _) => Access::Refused,
+            (Meaning::Unreachable, _) => Access::Unreachable { until: self.until },
         }
     }
 
@@ -231,17 +254,8 @@ impl Standing {
 
     /// The last text the host gave, cut to size and decoded.
     pub fn copy(&self) -> Option<&[u8]> {
-        self.copy.as_deref()
+        self.copy.as_ref().map(|copy| copy.text.as_slice())
     }
-}
-
-/// Time ends in the year 9999, and so does waiting.
-fn later(moment: Timestamp, wait: Duration) -> Timestamp {
-    moment.checked_add(signed(wait)).unwrap_or(Timestamp::MAX)
-}
-
-fn signed(duration: Duration) -> SignedDuration {
-    SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
 }
 
 #[cfg(test)]
@@ -251,11 +265,15 @@ mod tests {
     const DISALLOW: &[u8] = b"User-agent: *\nDisallow: /\n";
 
     fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+        Timestamp::from_micros((1_800_000_000 + seconds) * 1_000_000)
     }
 
     fn answered(status: u16, body: &[u8]) -> Answer<'_> {
-        Answer::Answered { status, body, retry_after: None }
+        Answer::Answered {
+            status,
+            body,
+            retry_after: None,
+        }
     }
 
     fn standing(answer: Answer<'_>) -> Standing {
@@ -268,9 +286,7 @@ mod tests {
         let found = match standing.access("Teia") {
             Access::Ruled(rules) if rules.verdict("/x").allowed => "allowed".to_owned(),
             Access::Ruled(_) | Access::Refused => "disallowed".to_owned(),
-            Access::Unreachable { until } => {
-                until.duration_since(standing.asked_at()).as_secs().to_string()
-            }
+            Access::Unreachable { until } => until.since(standing.asked_at()).as_secs().to_string(),
         };
         assert_eq!(found, expected);
     }
@@ -301,9 +317,18 @@ mod tests {
             standing = Standing::from_answer(Some(&standing), Answer::Unreachable, at(1), &config);
             check(&standing, wait);
         }
-        for (asked, wait) in [(1, "625"), (1_000, "3125"), (20_000, "20000"), (1_000_000, "86400")] {
+        for (asked, wait) in [
+            (1, "625"),
+            (1_000, "3125"),
+            (20_000, "20000"),
+            (1_000_000, "86400"),
+        ] {
             let retry_after = Some(Duration::from_secs(asked));
-            let answer = Answer::Answered { status: 503, body: b"", retry_after };
+            let answer = Answer::Answered {
+                status: 503,
+                body: b"",
+                retry_after,
+            };
             standing = Standing::from_answer(Some(&standing), answer, at(1), &config);
             check(&standing, wait);
         }
@@ -313,14 +338,25 @@ mod tests {
     fn after_thirty_days_the_old_copy_counts_or_everything_is_allowed() {
         let config = Config::default();
         let day = 24 * 3600;
-        for (first, end) in [(answered(200, DISALLOW), "disallowed"), (answered(404, b""), "allowed")] {
+        for (first, end) in [
+            (answered(200, DISALLOW), "disallowed"),
+            (answered(404, b""), "allowed"),
+        ] {
             let mut standing = standing(first);
             for days in 1..=30 {
-                standing =
-                    Standing::from_answer(Some(&standing), Answer::Unreachable, at(days * day), &config);
-                assert!(matches!(standing.access("Teia"), Access::Unreachable { .. }));
+                standing = Standing::from_answer(
+                    Some(&standing),
+                    Answer::Unreachable,
+                    at(days * day),
+                    &config,
+                );
+                assert!(matches!(
+                    standing.access("Teia"),
+                    Access::Unreachable { .. }
+                ));
             }
-            standing = Standing::from_answer(Some(&standing), Answer::Unreachable, at(31 * day), &config);
+            standing =
+                Standing::from_answer(Some(&standing), Answer::Unreachable, at(31 * day), &config);
             check(&standing, end);
             assert_eq!(standing.unreachable_since(), Some(at(day)));
         }
@@ -338,16 +374,23 @@ mod tests {
     #[test]
     fn not_modified_renews_the_copy() {
         let first = standing(answered(200, DISALLOW));
-        let later = Standing::from_answer(Some(&first), answered(304, b""), at(9), &Config::default());
+        let later =
+            Standing::from_answer(Some(&first), answered(304, b""), at(9), &Config::default());
         check(&later, "disallowed");
-        assert_eq!(later.until().duration_since(first.until()).as_secs(), 9);
+        assert_eq!(later.until().since(first.until()).as_secs(), 9);
     }
 
     #[test]
     fn a_refusal_can_be_taken_at_its_word() {
-        let config = Config { refusal: Refusal::Disallows, ..Config::default() };
+        let config = Config {
+            refusal: Refusal::Disallows,
+            ..Config::default()
+        };
         for status in [401, 403] {
-            check(&Standing::from_answer(None, answered(status, b""), at(0), &config), "disallowed");
+            check(
+                &Standing::from_answer(None, answered(status, b""), at(0), &config),
+                "disallowed",
+            );
         }
     }
 
@@ -362,7 +405,10 @@ mod tests {
 
     #[test]
     fn a_kept_record_means_the_same() {
-        let config = Config { max_bytes: 30, ..Config::default() };
+        let config = Config {
+            max_bytes: 30,
+            ..Config::default()
+        };
         let long = [DISALLOW, b"Allow: /x\n"].concat();
         let standing = Standing::from_answer(None, answered(200, &long), at(0), &config);
         assert_eq!(standing.copy(), Some(DISALLOW));
@@ -370,18 +416,46 @@ mod tests {
         assert!(bytes.len() < DISALLOW.len() + 40);
         let kept: Standing = postcard::from_bytes(&bytes).unwrap();
         assert_eq!(kept, standing);
+        assert!(matches!(kept.access("Teia"), Access::Ruled(rules) if rules.is_cut()));
         check(&kept, "disallowed");
         let text = serde_json::to_string(&standing).unwrap();
         assert_eq!(serde_json::from_str::<Standing>(&text).unwrap(), standing);
     }
 
     #[test]
+    fn the_config_is_written_as_people_write_it() {
+        let text = r#"{"max-bytes": "600KB", "fresh-for": "12h", "refusal": "disallows"}"#;
+        let config: Config = serde_json::from_str(text).unwrap();
+        let expected = Config {
+            max_bytes: 600_000,
+            fresh_for: Duration::from_hours(12),
+            refusal: Refusal::Disallows,
+            ..Config::default()
+        };
+        assert_eq!(config, expected);
+        assert!(serde_json::from_str::<Config>(r#"{"fresh": "12h"}"#).is_err());
+    }
+
+    #[test]
     fn time_that_runs_out_is_no_panic() {
-        let config = Config { fresh_for: Duration::MAX, patience: Duration::MAX, ..Config::default() };
-        let standing = Standing::from_answer(None, answered(200, b""), Timestamp::MAX, &config);
-        assert_eq!(standing.until(), Timestamp::MAX);
-        let standing =
-            Standing::from_answer(Some(&standing), Answer::Unreachable, Timestamp::MIN, &config);
+        let config = Config {
+            fresh_for: Duration::MAX,
+            patience: Duration::MAX,
+            ..Config::default()
+        };
+        let standing = Standing::from_answer(
+            None,
+            answered(200, b""),
+            Timestamp::from_micros(i64::MAX),
+            &config,
+        );
+        assert_eq!(standing.until(), Timestamp::from_micros(i64::MAX));
+        let standing = Standing::from_answer(
+            Some(&standing),
+            Answer::Unreachable,
+            Timestamp::from_micros(i64::MIN),
+            &config,
+        );
         assert_eq!(standing.status(), None);
     }
 }

@@ -1,0 +1,76 @@
+//! One capture as it lies in the archive.
+
+use std::io::{self, Read};
+use std::net::IpAddr;
+use std::ops::Range;
+
+use teia_base::{Body, Response, Timestamp};
+
+use crate::{CdxEntry, RecordHeader};
+
+/// A capture read back.
+#[derive(Clone, Debug)]
+pub struct StoredCapture {
+    /// Its line in the index.
+    pub entry: CdxEntry,
+    /// The named fields of its own record.
+    pub header: RecordHeader,
+    /// Head and body as received, ready for an extractor. Of a revisit, the body is the original's;
+    /// what is not HTTP has status 200 and an empty head.
+    pub response: Response,
+    /// The capture that holds the body, for a revisit.
+    pub original: Option<CdxEntry>,
+}
+
+impl StoredCapture {
+    /// When it was fetched, to the microsecond where the record has it.
+    pub fn fetched(&self) -> Option<Timestamp> {
+        self.header.get("WARC-Date").and_then(Timestamp::parse).or_else(|| self.entry.fetched())
+    }
+
+    /// The address that answered.
+    pub fn remote(&self) -> Option<IpAddr> {
+        self.header.get("WARC-IP-Address").and_then(|text| text.parse().ok())
+    }
+
+    /// Why the body is not whole, if it is not: `length`, `time`, `disconnect`, `unspecified`.
+    /// (A revisit says `length` of its own record, whose body it leaves out.)
+    pub fn truncated(&self) -> Option<&str> {
+        self.header.get("WARC-Truncated").filter(|_| self.original.is_none())
+    }
+
+    /// The body as received, chunk framing included.
+    pub fn raw(&self) -> impl Read + '_ {
+        self.response.body.reader(0, self.response.body.len())
+    }
+
+    /// The payload: chunk framing removed, content coding kept.
+    pub fn payload(&self) -> Payload<'_> {
+        Payload { body: &self.response.body, ranges: self.response.payload(), current: 0, position: 0 }
+    }
+}
+
+/// Reads the payload of a [`StoredCapture`].
+#[derive(Debug)]
+pub struct Payload<'a> {
+    body: &'a Body,
+    ranges: Vec<Range<u64>>,
+    current: usize,
+    /// Bytes of the current range already read.
+    position: u64,
+}
+
+impl Read for Payload<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(range) = self.ranges.get(self.current) {
+            let read = self.body.reader(range.start + self.position, range.end).read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                self.position += read as u64;
+                return Ok(read);
+            }
+            self.current += 1;
+            self.position = 0;
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,285 @@
+//! What one journal entry says.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{CaptureId, CanonicalUrl, Flags, FoundUrl, LinkKind, Outcome, Protocol, Rel, Times, Timestamp};
+
+/// One entry: its place, its moment, and what happened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// 1, 2, 3… without gaps over all segments.
+    pub sequence: u64,
+    /// When it was closed.
+    pub wall: Timestamp,
+    /// The run that wrote it.
+    pub run: u32,
+    /// What happened.
+    pub record: Record,
+}
+
+/// What an entry can say. New variants go at the end: old journals must stay readable.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Record {
+    /// A run begins: before any fetch.
+    RunStarted(RunStarted),
+    /// A commit window was closed.
+    Commit(Commit),
+    /// A run is over.
+    RunEnded(RunEnded),
+}
+
+/// The first entry of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// The effective options, as the TOML of a collection.
+    pub options: String,
+    /// Seeds with the verdict that each got.
+    pub seeds: Vec<SeedRecord>,
+    /// The program's version.
+    pub version: String,
+}
+
+/// One seed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SeedRecord {
+    /// The URL.
+    pub url: FoundUrl,
+    /// Given without scheme: to be tried as http if https cannot be reached.
+    pub fallback_http: bool,
+    /// Whether it was met before.
+    pub verdict: LinkVerdict,
+}
+
+/// The last entry of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunEnded {
+    /// Why, in a word: `done`, `max-pages`, `max-bytes`, `max-time`, `interrupted`, `paused`, `stopped`.
+    pub reason: String,
+}
+
+/// Everything that one commit window holds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Commit {
+    /// Attempts, in the order in which they were accepted.
+    pub attempts: Vec<Attempt>,
+    /// News about hosts.
+    pub hosts: Vec<HostUpdate>,
+    /// How far the archive is committed; everything beyond is cut off at the next start.
+    pub archive: Option<ArchivePosition>,
+    /// Changes to URLs that come from no link of this commit: a verdict that came late, or a
+    /// shorter way found to a page whose own links were met before.
+    pub changes: Vec<UrlChange>,
+}
+
+/// A change to a URL apart from its links.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UrlChange {
+    /// Which.
+    pub url: CanonicalUrl,
+    /// Least known hops from a seed, now.
+    pub depth: u16,
+    /// What it is now.
+    pub verdict: LinkVerdict,
+}
+
+/// The committed end of the archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchivePosition {
+    /// The newest file.
+    pub file: String,
+    /// Its committed length. Older files are whole.
+    pub len: u64,
+}
+
+/// One attempt at one URL, or one decision not to make it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The URL.
+    pub url: FoundUrl,
+    /// Which visit of this URL: 1 for the first. Retries belong to the same visit.
+    pub visit: u32,
+    /// Which try of that visit: 1 for the first.
+    pub try_number: u8,
+    /// When it began.
+    pub started: Timestamp,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// More about the outcome; or the rule that decided.
+    pub detail: Option<String>,
+    /// Notes beside the outcome.
+    pub flags: Flags,
+    /// Where the time went.
+    pub times: Times,
+    /// Who answered.
+    pub remote: Option<SocketAddr>,
+    /// What was spoken.
+    pub protocol: Protocol,
+    /// Declared or detected media type, without parameters.
+    pub media_type: Option<String>,
+    /// Head and body as received.
+    pub wire_bytes: u64,
+    /// Body with all codings undone.
+    pub body_bytes: u64,
+    /// Least known hops from a seed, at that moment.
+    pub depth: u16,
+    /// SHA-1 of the payload as received.
+    pub payload_sha1: Option<[u8; 20]>,
+    /// Digest of the visible text; it alone decides "changed".
+    pub text_digest: Option<u128>,
+    /// Near-duplicate signature of the text; 0 where there is too little text.
+    pub similarity: u64,
+    /// The capture in the archive.
+    pub capture: Option<CaptureId>,
+    /// The capture that this one repeats.
+    pub revisit: Option<Revisit>,
+    /// Validator for the next conditional request.
+    pub etag: Option<String>,
+    /// Validator for the next conditional request.
+    pub last_modified: Option<String>,
+    /// Title of the page.
+    pub title: String,
+    /// Declared language.
+    pub language: Option<String>,
+    /// What is to be done with the URL now.
+    pub next: Next,
+    /// Links found, each with the verdict that it got.
+    pub links: Vec<LinkRecord>,
+}
+
+impl Attempt {
+    /// An attempt about which nothing is known but its outcome.
+    pub fn new(url: FoundUrl, started: Timestamp, outcome: Outcome) -> Self {
+        Self {
+            url,
+            visit: 1,
+            try_number: 1,
+            started,
+            outcome,
+            detail: None,
+            flags: Flags::default(),
+            times: Times::default(),
+            remote: None,
+            protocol: Protocol::None,
+            media_type: None,
+            wire_bytes: 0,
+            body_bytes: 0,
+            depth: 0,
+            payload_sha1: None,
+            text_digest: None,
+            similarity: 0,
+            capture: None,
+            revisit: None,
+            etag: None,
+            last_modified: None,
+            title: String::new(),
+            language: None,
+            next: Next::Done,
+            links: Vec::new(),
+        }
+    }
+
+    /// Whether this was a request for robots.txt, which is no document of the collection.
+    pub fn is_robots(&self) -> bool {
+        matches!(self.next, Next::Robots)
+    }
+}
+
+/// An earlier capture with the same payload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Revisit {
+    /// Whose.
+    pub url: String,
+    /// Which.
+    pub capture: CaptureId,
+    /// When it was made.
+    pub date: Timestamp,
+}
+
+/// What is to be done with a URL after an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Next {
+    /// Nothing more in this visit.
+    Done,
+    /// Another try, not before then.
+    RetryAt(Timestamp),
+    /// The tries are used up.
+    Failed,
+    /// A robots.txt: no URL of the collection.
+    Robots,
+    /// Stays as it was; only the decision is recorded.
+    Waiting,
+}
+
+/// A link with the verdict that it got.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LinkRecord {
+    /// Where it leads.
+    pub url: FoundUrl,
+    /// Where it stood.
+    pub kind: LinkKind,
+    /// What its `rel` asks.
+    pub rel: Rel,
+    /// Its text.
+    pub anchor: String,
+    /// `lastmod` of a sitemap or feed.
+    pub last_modified: Option<Timestamp>,
+    /// Hops from a seed by way of this page.
+    pub depth: u16,
+    /// Needed by a kept page, and so fetched one step beyond the limits.
+    pub requisite: bool,
+    /// The chain of redirects that it belongs to.
+    pub chain: Option<Chain>,
+    /// What the Repository said.
+    pub verdict: LinkVerdict,
+}
+
+/// A chain of redirects: the name of its first URL, and its length so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chain {
+    /// Keyed name of the URL that began it.
+    pub first: u64,
+    /// Hops so far.
+    pub length: u8,
+}
+
+/// What was decided about a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LinkVerdict {
+    /// Met for the first time, and admitted.
+    New,
+    /// Met before.
+    Known,
+    /// To be decided; the verdict comes in a later entry.
+    Pending,
+    /// Met for the first time, and left out by this rule.
+    Excluded(Exclusion),
+    /// Met before as excluded, and admitted now.
+    Readmitted,
+    /// Not offered: `nofollow`.
+    NotFollowed,
+}
+
+/// The rule that left a URL out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exclusion {
+    /// As an outcome.
+    pub outcome: Outcome,
+    /// In words.
+    pub rule: String,
+}
+
+/// News about a host, to be kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HostUpdate {
+    /// The host.
+    pub host: String,
+    /// A robots.txt was read or could not be: origin and stored form.
+    pub robots: Option<(String, Vec<u8>)>,
+    /// Not to be asked before then.
+    pub back_off_until: Option<Timestamp>,
+    /// Serves the same pages as this one.
+    pub alias_of: Option<String>,
+}

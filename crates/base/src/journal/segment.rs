@@ -1,0 +1,200 @@
+//! The bytes of a journal segment; the layout is described in the module's door.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::Entry;
+use crate::Files;
+
+/// First bytes of every segment: the format and its version.
+pub const SEGMENT_HEADER: &[u8; 8] = b"TEIAJRN1";
+/// No entry is larger: a commit window is closed long before.
+pub const MAX_ENTRY_BYTES: usize = 256 << 20;
+
+const MARK: &[u8; 4] = b"TEIJ";
+const FRAME_HEAD: usize = 16;
+
+/// What reading the journal can run into.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The disk.
+    #[error("cannot read journal segment {path}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file does not begin as a segment does.
+    #[error("{path} is not a journal segment of this version")]
+    Foreign {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A frame is bad although good ones follow: this is damage, not an interrupted write.
+    #[error("journal segment {path} is damaged at byte {offset}; entries after that byte are intact")]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// Where.
+        offset: u64,
+    },
+    /// Entries are missing between two that are there.
+    #[error("journal segment {path} holds entry {found} where {expected} should be, at byte {offset}")]
+    Gap {
+        /// Which.
+        path: PathBuf,
+        /// Where.
+        offset: u64,
+        /// The entry that should be there.
+        expected: u64,
+        /// The entry that is.
+        found: u64,
+    },
+}
+
+/// A segment, read.
+#[derive(Debug)]
+pub struct Segment {
+    /// Its entries.
+    pub entries: Vec<Entry>,
+    /// Bytes up to the end of the last whole frame; the rest never happened.
+    pub whole_bytes: u64,
+    /// Bytes in the file.
+    pub file_bytes: u64,
+}
+
+/// The file name of the segment whose first entry has this number.
+pub fn segment_name(first_sequence: u64) -> String {
+    format!("{first_sequence:020}.log")
+}
+
+/// Numbers of the first entries of all segments in a directory, in order.
+pub fn segments(files: &dyn Files, directory: &Path) -> io::Result<Vec<u64>> {
+    let names = files.list(directory)?;
+    Ok(names.iter().filter_map(|name| name.strip_suffix(".log")?.parse().ok()).collect())
+}
+
+/// The bytes of one entry at this offset of its segment.
+pub fn encode_frame(entry: &Entry, offset: u64, out: &mut Vec<u8>) -> Result<(), postcard::Error> {
+    let start = out.len();
+    out.extend_from_slice(MARK);
+    out.extend_from_slice(&[0; 12]);
+    let mut taken = std::mem::take(out);
+    taken = postcard::to_extend(entry, taken)?;
+    let payload = &taken[start + FRAME_HEAD..];
+    let len = u32::try_from(payload.len()).map_err(|_| postcard::Error::SerializeBufferFull)?;
+    let checksum = xxh3_64_with_seed(payload, offset);
+    taken[start + 4..start + 8].copy_from_slice(&len.to_le_bytes());
+    taken[start + 8..start + 16].copy_from_slice(&checksum.to_le_bytes());
+    *out = taken;
+    Ok(())
+}
+
+/// Reads a segment. `is_last`: only the last one may end in a torn frame.
+pub fn read_segment(files: &dyn Files, directory: &Path, first: u64, is_last: bool) -> Result<Segment, JournalError> {
+    let path = directory.join(segment_name(first));
+    let bytes = files.read(&path).map_err(|source| JournalError::Read { path: path.clone(), source })?;
+    let file_bytes = bytes.len() as u64;
+    if bytes.len() < SEGMENT_HEADER.len() || &bytes[..SEGMENT_HEADER.len()] != SEGMENT_HEADER {
+        // A segment whose header was not synced holds nothing that happened.
+        let never_written = bytes.len() <= SEGMENT_HEADER.len() || bytes.iter().all(|&b| b == 0);
+        if is_last && never_written {
+            return Ok(Segment { entries: Vec::new(), whole_bytes: 0, file_bytes });
+        }
+        return Err(JournalError::Foreign { path });
+    }
+    let mut entries = Vec::new();
+    let mut offset = SEGMENT_HEADER.len();
+    while offset < bytes.len() {
+        let Some((entry, end)) = decode_frame(&bytes, offset) else {
+            if is_last && !has_frame_after(&bytes, offset + 1) {
+                break;
+            }
+            return Err(JournalError::Damaged { path, offset: offset as u64 });
+        };
+        let expected = first + entries.len() as u64;
+        if entry.sequence != expected {
+            return Err(JournalError::Gap { path, offset: offset as u64, expected, found: entry.sequence });
+        }
+        entries.push(entry);
+        offset = end;
+    }
+    Ok(Segment { entries, whole_bytes: offset as u64, file_bytes })
+}
+
+fn decode_frame(bytes: &[u8], offset: usize) -> Option<(Entry, usize)> {
+    let (start, end) = frame_payload(bytes, offset)?;
+    postcard::from_bytes(&bytes[start..end]).ok().map(|entry| (entry, end))
+}
+
+fn frame_payload(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
+    let head = bytes.get(offset..offset + FRAME_HEAD)?;
+    if &head[..4] != MARK {
+        return None;
+    }
+    let len = u32::from_le_bytes(head[4..8].try_into().expect("four bytes")) as usize;
+    let checksum = u64::from_le_bytes(head[8..16].try_into().expect("eight bytes"));
+    if len > MAX_ENTRY_BYTES {
+        return None;
+    }
+    let start = offset + FRAME_HEAD;
+    let payload = bytes.get(start..start.checked_add(len)?)?;
+    (xxh3_64_with_seed(payload, offset as u64) == checksum).then_some((start, start + len))
+}
+
+fn has_frame_after(bytes: &[u8], from: usize) -> bool {
+    (from..bytes.len()).any(|offset| bytes[offset..].starts_with(MARK) && frame_payload(bytes, offset).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Commit, Record};
+    use super::*;
+    use crate::{SimulatedDisk, Timestamp};
+
+    fn entry(sequence: u64) -> Entry {
+        Entry { sequence, wall: Timestamp::from_micros(7), run: 1, record: Record::Commit(Commit::default()) }
+    }
+
+    fn written(count: u64) -> (SimulatedDisk, Vec<u8>) {
+        let disk = SimulatedDisk::new();
+        let mut bytes = SEGMENT_HEADER.to_vec();
+        for sequence in 1..=count {
+            let offset = bytes.len() as u64;
+            encode_frame(&entry(sequence), offset, &mut bytes).unwrap();
+        }
+        (disk, bytes)
+    }
+
+    fn put(disk: &SimulatedDisk, bytes: &[u8]) {
+        let mut file = disk.create(Path::new(&segment_name(1))).unwrap();
+        file.append(bytes).unwrap();
+    }
+
+    #[test]
+    fn a_torn_end_is_cut_and_damage_is_named() {
+        let (disk, bytes) = written(5);
+        for cut in SEGMENT_HEADER.len()..bytes.len() {
+            put(&disk, &bytes[..cut]);
+            let segment = read_segment(&disk, Path::new(""), 1, true).unwrap();
+            assert!(segment.whole_bytes <= cut as u64);
+            assert!(segment.entries.len() < 5);
+        }
+        for at in SEGMENT_HEADER.len()..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 0x10;
+            put(&disk, &flipped);
+            match read_segment(&disk, Path::new(""), 1, true) {
+                // In the last frame it cannot be told from a torn write.
+                Ok(segment) => assert_eq!(segment.entries.len(), 4),
+                Err(JournalError::Damaged { offset, .. }) => assert!(offset <= at as u64),
+                Err(other) => panic!("{other}"),
+            }
+            assert!(read_segment(&disk, Path::new(""), 1, false).is_err());
+        }
+    }
+}

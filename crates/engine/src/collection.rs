@@ -1,0 +1,246 @@
+//! A collection: what to collect, how, and how gently. `collections/NAME.toml` is these structs.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use teia_archive::ArchiveConfig;
+use teia_base::filter::FilterConfig;
+use teia_base::{Files, NormalForm, measure};
+use teia_extract::Limits;
+use teia_fetch::FetchConfig;
+use teia_frontier::{OrderName, Politeness};
+
+use crate::EngineError;
+use crate::directory::Layout;
+
+/// What a collection is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CollectionConfig {
+    /// `once`: URLs already fetched are not fetched again.
+    pub mode: Mode,
+    /// Where to begin; one URL each, with or without scheme.
+    pub seeds: Vec<String>,
+    /// How a run goes.
+    pub run: RunConfig,
+    /// What to collect.
+    pub filter: FilterConfig,
+    /// How gently.
+    pub politeness: Politeness,
+    /// How to fetch.
+    pub fetch: FetchConfig,
+    /// How robots.txt is read.
+    pub robots: teia_fetch::robots::Config,
+    /// How much of a page is read.
+    pub extract: Limits,
+    /// What is kept.
+    pub archive: ArchiveSection,
+    /// Which spellings are one URL; fixed when the collection is created.
+    pub normal_form: NormalForm,
+}
+
+/// When URLs are visited again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Never: what was fetched is not fetched again.
+    #[default]
+    Once,
+}
+
+/// How a run goes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RunConfig {
+    /// Hosts asked at once; without it, as many as cores, memory and descriptors allow, at most 256.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts_at_once: Option<usize>,
+    /// Which URL goes first: `breadth`, `depth`, `random`, `longest-wait`.
+    pub order: OrderName,
+    /// Tries after the first, for errors that may pass.
+    pub retries: u8,
+    /// The run ends after this long; without it there is no limit.
+    #[serde(with = "optional_duration", skip_serializing_if = "Option::is_none")]
+    pub max_time: Option<Duration>,
+    /// Fetch what robots.txt asks us not to. Only for hosts of your own.
+    pub ignore_robots: bool,
+    /// A commit window is closed after this long.
+    #[serde(with = "measure::duration")]
+    pub commit_every: Duration,
+    /// Or when so much archive is in it.
+    #[serde(with = "measure::size")]
+    pub commit_bytes: u64,
+    /// A journal segment is closed at this size.
+    #[serde(with = "measure::size")]
+    pub journal_segment_bytes: u64,
+    /// Payloads remembered, to store equal ones once.
+    pub digests_remembered: usize,
+    /// Redirects in a row that are followed.
+    pub max_redirects: u8,
+    /// Read sitemaps that robots.txt names.
+    pub sitemaps: bool,
+    /// Pause when the disk has less than this left.
+    #[serde(with = "measure::size")]
+    pub disk_reserve: u64,
+    /// Equal pages on two hosts before one is taken for an alias of the other; 0 turns it off.
+    pub alias_pages: u32,
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        Self {
+            hosts_at_once: None,
+            order: OrderName::Breadth,
+            retries: 4,
+            max_time: None,
+            ignore_robots: false,
+            commit_every: Duration::from_millis(500),
+            commit_bytes: 16 << 20,
+            journal_segment_bytes: 64 << 20,
+            digests_remembered: 65_536,
+            max_redirects: 10,
+            sitemaps: true,
+            disk_reserve: 64 << 20,
+            alias_pages: 16,
+        }
+    }
+}
+
+/// What is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ArchiveSection {
+    /// Keep what was fetched, as WARC.
+    pub enabled: bool,
+    /// How.
+    pub warc: ArchiveConfig,
+}
+
+impl Default for ArchiveSection {
+    fn default() -> Self {
+        Self { enabled: true, warc: ArchiveConfig::default() }
+    }
+}
+
+impl CollectionConfig {
+    /// Reads the TOML of a collection; the message names the line and the nearest right key.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| explain(text, &error))
+    }
+
+    /// Writes it as TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("plain structs and strings become TOML")
+    }
+
+    /// Reads `collections/NAME.toml`, if it is there.
+    pub fn load(files: &dyn Files, root: &Path, layout: &Layout) -> Result<Option<Self>, EngineError> {
+        let path = layout.config();
+        if !files.exists(&path) {
+            return Ok(None);
+        }
+        let full = root.join(&path);
+        let bytes = files.read(&path).map_err(EngineError::disk("read", &full))?;
+        let config = Self::parse(&String::from_utf8_lossy(&bytes))
+            .map_err(|message| EngineError::Config { path: full, message })?;
+        Ok(Some(config))
+    }
+
+    /// Writes `collections/NAME.toml`, atomically.
+    pub fn save(&self, files: &dyn Files, root: &Path, layout: &Layout) -> Result<(), EngineError> {
+        let path = layout.config();
+        let write = || {
+            files.create_dir(Path::new("collections"))?;
+            files.replace(&path, self.to_toml().as_bytes())
+        };
+        write().map_err(EngineError::disk("write", root.join(&path)))
+    }
+}
+
+/// Where the mistake is, what it is, and what was probably meant.
+fn explain(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let message = error.message();
+    let mut explained = if line > 0 { format!("line {line}: {message}") } else { message.to_owned() };
+    if let Some(unknown) = between(message, "unknown field `", "`") {
+        let known: Vec<&str> = message.split('`').skip(3).step_by(2).collect();
+        if let Some(near) = nearest(unknown, &known) {
+            explained = format!("line {line}: there is no setting `{unknown}`; did you mean `{near}`?");
+        }
+    }
+    explained
+}
+
+fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let start = text.find(before)? + before.len();
+    let end = text[start..].find(after)? + start;
+    Some(&text[start..end])
+}
+
+/// The candidate with the fewest changed letters, if it is near enough to be a slip.
+pub fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    candidates
+        .iter()
+        .map(|candidate| (edit_distance(word, candidate), *candidate))
+        .min()
+        .filter(|(distance, candidate)| *distance <= (candidate.len() / 2).max(2))
+        .map(|(_, candidate)| candidate)
+}
+
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let cost = usize::from(x != *y);
+            let best = (diagonal + cost).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = row[j + 1];
+            row[j + 1] = best;
+        }
+    }
+    row[b.len()]
+}
+
+mod optional_duration {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+    use teia_base::measure;
+
+    #[derive(Deserialize)]
+    struct Text(#[serde(with = "measure::duration")] Duration);
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<Text>::deserialize(deserializer)?.map(|text| text.0))
+    }
+
+    #[expect(clippy::ref_option, reason = "the signature that serde calls")]
+    pub(super) fn serialize<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+        match duration {
+            Some(duration) => serializer.serialize_str(&measure::format_duration(*duration)),
+            None => serializer.serialize_none(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_survive_the_round_trip() {
+        let config = CollectionConfig::default();
+        let again = CollectionConfig::parse(&config.to_toml()).unwrap();
+        assert_eq!(again.to_toml(), config.to_toml());
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_line_and_the_right_spelling() {
+        let message = CollectionConfig::parse("mode = \"once\"\n\n[filter]\nmax-dept = 3\n").unwrap_err();
+        assert!(message.contains("line 4"), "{message}");
+        assert!(message.contains("max-depth"), "{message}");
+    }
+}

@@ -1,0 +1,465 @@
+//! A crawl: what an Executor is given, and how the one on this machine starts it.
+
+use std::collections::{HashMap, HashSet};
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc as std_mpsc};
+use std::time::Duration;
+
+use teia_archive::{Committed, RecordNames, Writer};
+use teia_base::filter::{Filter, Rules};
+use teia_base::journal::{Entry, LinkVerdict, Record};
+use teia_base::{CanonicalUrl, Clock, Document, Files, FoundUrl, HostId, LinkKind, Seed, SystemClock};
+use teia_extract::Extractors;
+use teia_fetch::{DecodeLimits, Fetcher, HttpFetcher};
+use teia_frontier::{Frontier, HostLimit, PoliteFrontier};
+use teia_repository::{Repository, RepositoryConfig};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::EngineError;
+use crate::alias::AliasWatch;
+use crate::analyzer::Analyzer;
+use crate::collection::CollectionConfig;
+use crate::control::Control;
+use crate::digests::Digests;
+use crate::directory::Layout;
+use crate::feedback::{Feedback, Silence};
+use crate::journal_writer::JournalWriter;
+use crate::judge::Judge;
+use crate::limits::hosts_at_once;
+use crate::rates::Rates;
+use crate::report::Report;
+use crate::ring::{Allow, Message, Ring};
+use crate::robots_book::RobotsBook;
+use crate::stage::commit::{Committer, Window};
+use crate::stage::extract::{Workshop, remember};
+use crate::stage::fetch::Job;
+use crate::stats::{Stats, is_answer};
+
+/// A URL whose tries were used up gets new ones in a run that begins this much later.
+const NEW_CHANCE: Duration = Duration::from_secs(60);
+
+/// Everything that a run needs to know.
+pub struct Crawl {
+    /// The disk of the data directory.
+    pub files: Arc<dyn Files>,
+    /// Where it lies, for messages.
+    pub root: PathBuf,
+    /// The data directory's key.
+    pub key: u64,
+    /// Which collection.
+    pub layout: Layout,
+    /// Its settings.
+    pub config: CollectionConfig,
+    /// Seeds to add; those of earlier runs are known.
+    pub seeds: Vec<Seed>,
+    /// The parts of the ring.
+    pub parts: Parts,
+    /// How it is steered.
+    pub control: Control,
+}
+
+/// The parts of the ring that a program may replace.
+pub struct Parts {
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// In place of HTTP.
+    pub fetcher: Option<Arc<dyn Fetcher>>,
+    /// In place of the collection's rules.
+    pub filter: Option<Arc<dyn Filter>>,
+    /// In place of the polite one.
+    pub frontier: Option<Box<dyn Frontier>>,
+    /// Beside the Repository, after each commit.
+    pub analyzers: Vec<Arc<dyn Analyzer>>,
+    /// Who listens.
+    pub feedback: Arc<dyn Feedback>,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self {
+            clock: Arc::new(SystemClock),
+            fetcher: None,
+            filter: None,
+            frontier: None,
+            analyzers: Vec::new(),
+            feedback: Arc::new(Silence),
+        }
+    }
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("analyzers", &self.analyzers.len()).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Crawl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Crawl").field("collection", &self.layout.name()).field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+/// Runs the ring: here, or across machines. Called once for each run.
+///
+/// [`ThisMachine`] is the usual one; [`DryRun`] checks everything and fetches nothing.
+pub trait Executor: Send + Sync + 'static {
+    /// Runs a crawl to its end.
+    fn run(&self, crawl: Crawl) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>>;
+}
+
+/// The ring on this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThisMachine;
+
+impl Executor for ThisMachine {
+    fn run(&self, crawl: Crawl) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
+        Box::pin(async move {
+            let (ring, inbox) = crawl.start()?;
+            ring.run(inbox).await
+        })
+    }
+}
+
+/// Checks settings and seeds, opens everything, and fetches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DryRun;
+
+impl Executor for DryRun {
+    fn run(&self, crawl: Crawl) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
+        Box::pin(async move {
+            crawl.control.stop();
+            let (ring, inbox) = crawl.start()?;
+            ring.run(inbox).await
+        })
+    }
+}
+
+/// What the journal of earlier processes says.
+struct Past {
+    repository: Repository,
+    run: u32,
+    run_ended: bool,
+    stats: Stats,
+    host_pages: HashMap<HostId, u64>,
+    archive: Option<Committed>,
+    next_capture: u64,
+    seeds: Vec<CanonicalUrl>,
+    known_seeds: HashSet<CanonicalUrl>,
+    last_options: Option<String>,
+}
+
+impl Past {
+    fn replay(&mut self, entry: &Entry, digests: &Digests) {
+        if let Record::RunStarted(run) = &entry.record {
+            if entry.run != self.run {
+                self.stats = Stats::default();
+                self.host_pages.clear();
+                self.repository.begin_run(entry.wall, NEW_CHANCE);
+            }
+            self.run = entry.run;
+            self.run_ended = false;
+            self.last_options = Some(run.options.clone());
+            for seed in &run.seeds {
+                self.add_seed(seed.url.normal());
+            }
+        }
+        self.repository.replay(entry);
+        match &entry.record {
+            Record::Commit(commit) => {
+                for attempt in &commit.attempts {
+                    self.stats.add(attempt);
+                    if is_answer(attempt)
+                        && let Some(host) = self.repository.host(attempt.url.normal().host_str())
+                    {
+                        *self.host_pages.entry(host).or_default() += 1;
+                    }
+                    if let Some(capture) = attempt.capture {
+                        self.next_capture = self.next_capture.max(capture.0 + 1);
+                    }
+                    remember(digests, attempt);
+                    for link in attempt.links.iter().filter(|link| link.kind == LinkKind::Seed) {
+                        if !matches!(link.verdict, LinkVerdict::Excluded(_)) {
+                            self.add_seed(link.url.normal());
+                        }
+                    }
+                }
+                if let Some(position) = &commit.archive {
+                    self.archive = Some(Committed { file: position.file.clone(), len: position.len });
+                }
+            }
+            Record::RunEnded(_) => self.run_ended = true,
+            _ => {}
+        }
+    }
+
+    fn add_seed(&mut self, seed: &CanonicalUrl) {
+        if self.known_seeds.insert(seed.clone()) {
+            self.seeds.push(seed.clone());
+        }
+    }
+}
+
+impl Crawl {
+    /// Recovers what was committed, starts the threads, and records the run's beginning.
+    fn start(self) -> Result<(Ring, mpsc::Receiver<Message>), EngineError> {
+        let Self { files, root: _, key, layout, mut config, seeds, parts, control } = self;
+        if !config.archive.enabled {
+            config.filter.requisites = false;
+        }
+        let clock = Arc::clone(&parts.clock);
+        let order = config.run.order.policy();
+        let digests = Arc::new(Digests::new(config.run.digests_remembered));
+        let mut past = Past {
+            repository: Repository::new(RepositoryConfig {
+                key,
+                order: Arc::clone(&order),
+                keep_links: config.filter.max_depth.is_some(),
+            }),
+            run: 0,
+            run_ended: true,
+            stats: Stats::default(),
+            host_pages: HashMap::new(),
+            archive: None,
+            next_capture: 1,
+            seeds: Vec::new(),
+            known_seeds: HashSet::new(),
+            last_options: None,
+        };
+        let journal = JournalWriter::open(
+            Arc::clone(&files),
+            layout.journal(),
+            config.run.journal_segment_bytes,
+            |entry| past.replay(&entry, &digests),
+        )?;
+        check_fixed(&config, past.last_options.as_deref())?;
+        let names = RecordNames::new(key);
+        let archive = if config.archive.enabled {
+            Some(Writer::open(Arc::clone(&files), &layout.archive(), config.archive.warc.clone(), names, past.archive.clone())?)
+        } else {
+            None
+        };
+        let new_seeds = normal_seeds(&config, &seeds)?;
+        for (seed, _) in &new_seeds {
+            past.add_seed(seed.normal());
+        }
+        if past.seeds.is_empty() && past.repository.is_empty() {
+            return Err(EngineError::NoSeeds);
+        }
+        let rules = Rules::compile(&config.filter, &past.seeds)?;
+        for (seed, _) in &new_seeds {
+            rules.check_seed(seed.normal())?;
+        }
+        let run = if past.run_ended {
+            past.repository.begin_run(clock.wall(), NEW_CHANCE);
+            past.stats = Stats::default();
+            past.host_pages.clear();
+            past.run + 1
+        } else {
+            past.run
+        };
+        let (fetcher, allow) = fetcher(&config, &parts, &past.seeds)?;
+        let robot_token = robot_token(&config.fetch.user_agent);
+        let workshop = Arc::new(Workshop {
+            extractors: Extractors::new(config.extract.clone()),
+            normal_form: config.normal_form.clone(),
+            judge: RwLock::new(Arc::new(Judge { rules, own: parts.filter.clone() })),
+            robot_token: robot_token.clone(),
+            decode: DecodeLimits::default(),
+            archive: config.archive.enabled.then(|| (config.archive.warc.clone(), names)),
+            next_capture: AtomicU64::new(past.next_capture),
+            digests,
+            documents: !parts.analyzers.is_empty(),
+        });
+        let workers = std::thread::available_parallelism().map_or(2, usize::from);
+        let (messages, inbox) = mpsc::channel(1024);
+        let (jobs, job_queue) = mpsc::channel(workers * 16);
+        spawn_workers(workers, job_queue, &workshop, &messages);
+        let documents = spawn_analyzers(parts.analyzers, &messages);
+        let (orders, order_queue) = std_mpsc::sync_channel(4);
+        let next_sequence = journal.next_sequence();
+        let committer = Committer { archive, journal, journalled: past.archive, clock: Arc::clone(&clock), documents };
+        let committed = messages.clone();
+        std::thread::Builder::new()
+            .name("teia-commit".to_owned())
+            .spawn(move || committer.run(&order_queue, &committed))
+            .map_err(EngineError::disk("start a thread for", layout.name()))?;
+        let frontier = parts
+            .frontier
+            .unwrap_or_else(|| Box::new(PoliteFrontier::new(config.politeness.clone(), order)));
+        let now = clock.now();
+        let mut ring = Ring {
+            collection: layout.name().to_owned(),
+            key,
+            repository: past.repository,
+            frontier,
+            fetcher,
+            allow,
+            workshop,
+            robots: RobotsBook::new(&robot_token, config.robots.clone()),
+            errands: HashMap::new(),
+            aliases: AliasWatch::default(),
+            alias_hosts: HashMap::new(),
+            feedback: parts.feedback,
+            control,
+            limit: HostLimit::new(hosts_at_once(config.run.hosts_at_once)),
+            slack: workers * 16,
+            outstanding: 0,
+            pages_in_flight: 0,
+            host_pages: past.host_pages,
+            stopping: false,
+            paused: false,
+            window: Window::new(),
+            committing: 0,
+            run,
+            next_sequence,
+            stats: past.stats,
+            rates: Rates::new(now),
+            started: now,
+            tasks: JoinSet::new(),
+            messages,
+            jobs,
+            orders,
+            clock,
+            config,
+        };
+        ring.rest_known_hosts();
+        ring.begin(&new_seeds);
+        Ok((ring, inbox))
+    }
+}
+
+impl Ring {
+    /// Every host counts as asked at the moment of the start: the last process may have asked it
+    /// an instant before it was killed.
+    fn rest_known_hosts(&mut self) {
+        let now = self.clock.now();
+        let wall = self.clock.wall();
+        let hosts: Vec<HostId> = self.repository.hosts().map(|(host, _)| host).collect();
+        for host in hosts {
+            if let Some(record) = self.repository.host_record(host) {
+                let stored: Vec<(String, Vec<u8>)> =
+                    record.robots.iter().map(|(origin, bytes)| (origin.clone(), bytes.clone())).collect();
+                let back_off = record.back_off_until.map(|until| until.since(wall)).unwrap_or_default();
+                let mut delay = self.config.politeness.delay;
+                for (origin, bytes) in stored.iter().filter(|(_, bytes)| mentions_crawl_delay(bytes)) {
+                    self.robots.read(origin, "/", Some(bytes), wall);
+                    let asked = self.robots.rules(origin).and_then(teia_fetch::robots::Rules::crawl_delay);
+                    if let Some(asked) = asked {
+                        delay = delay.max(asked.min(self.config.politeness.max_crawl_delay));
+                        self.frontier.set_crawl_delay(host, Some(asked));
+                    }
+                }
+                self.frontier.hold(host, now + delay.max(back_off));
+            }
+            self.wake(host);
+        }
+    }
+}
+
+fn mentions_crawl_delay(robots: &[u8]) -> bool {
+    const WORD: &[u8] = b"crawl-delay";
+    robots.windows(WORD.len()).any(|window| window.eq_ignore_ascii_case(WORD))
+}
+
+/// Settings that decide what a URL is cannot change under the URLs that are there.
+fn check_fixed(config: &CollectionConfig, last: Option<&str>) -> Result<(), EngineError> {
+    let Some(last) = last.and_then(|text| CollectionConfig::parse(text).ok()) else { return Ok(()) };
+    if last.normal_form == config.normal_form { Ok(()) } else { Err(EngineError::Fixed { setting: "normal-form" }) }
+}
+
+fn normal_seeds(config: &CollectionConfig, seeds: &[Seed]) -> Result<Vec<(FoundUrl, bool)>, EngineError> {
+    let mut normal = Vec::new();
+    let mut seen = HashSet::new();
+    for seed in seeds {
+        let found = config.normal_form.normalise(&seed.url).map_err(|error| EngineError::Config {
+            path: PathBuf::from(seed.url.as_str()),
+            message: error.to_string(),
+        })?;
+        if seen.insert(found.normal().clone()) {
+            normal.push((found, seed.fallback_http));
+        }
+    }
+    Ok(normal)
+}
+
+fn fetcher(
+    config: &CollectionConfig,
+    parts: &Parts,
+    seeds: &[CanonicalUrl],
+) -> Result<(Arc<dyn Fetcher>, Option<Allow>), EngineError> {
+    if let Some(fetcher) = &parts.fetcher {
+        return Ok((Arc::clone(fetcher), None));
+    }
+    let fetcher = Arc::new(HttpFetcher::new(config.fetch.clone(), Arc::clone(&parts.clock))?);
+    for seed in seeds {
+        if let Ok(url) = url::Url::parse(seed.as_str()) {
+            allow_seed(&fetcher, &url);
+        }
+    }
+    let allowing = Arc::clone(&fetcher);
+    let allow: Allow = Box::new(move |url| allow_seed(&allowing, url));
+    Ok((fetcher, Some(allow)))
+}
+
+fn allow_seed(fetcher: &HttpFetcher, url: &url::Url) {
+    let Some(port) = url.port_or_known_default() else { return };
+    match url.host() {
+        Some(url::Host::Ipv4(address)) => fetcher.allow(address.into(), port),
+        Some(url::Host::Ipv6(address)) => fetcher.allow(address.into(), port),
+        Some(url::Host::Domain(name)) => fetcher.allow_host(name, port),
+        None => {}
+    }
+}
+
+/// The word by which robots.txt and metas address us: the product token of the user agent.
+pub fn robot_token(user_agent: &str) -> String {
+    let token: String =
+        user_agent.chars().take_while(|c| c.is_ascii_alphabetic() || *c == '-' || *c == '_').collect();
+    if token.is_empty() { "Teia".to_owned() } else { token }
+}
+
+fn spawn_workers(count: usize, jobs: mpsc::Receiver<Job>, workshop: &Arc<Workshop>, messages: &mpsc::Sender<Message>) {
+    let jobs = Arc::new(Mutex::new(jobs));
+    for number in 0..count {
+        let (jobs, workshop, messages) = (Arc::clone(&jobs), Arc::clone(workshop), messages.clone());
+        let work = move || {
+            loop {
+                let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
+                let Some(job) = job else { return };
+                let page = workshop.work(job);
+                if messages.blocking_send(Message::Worked(Box::new(page))).is_err() {
+                    return;
+                }
+            }
+        };
+        // Without a thread the queue fills and the ring reports it; nothing is lost.
+        let _ = std::thread::Builder::new().name(format!("teia-worker-{number}")).spawn(work);
+    }
+}
+
+fn spawn_analyzers(
+    analyzers: Vec<Arc<dyn Analyzer>>,
+    messages: &mpsc::Sender<Message>,
+) -> Option<std_mpsc::SyncSender<Vec<Document>>> {
+    if analyzers.is_empty() {
+        return None;
+    }
+    let (sender, receiver) = std_mpsc::sync_channel::<Vec<Document>>(2);
+    let messages = messages.clone();
+    let listen = move || {
+        while let Ok(documents) = receiver.recv() {
+            for document in &documents {
+                let insights: Vec<_> = analyzers.iter().flat_map(|analyzer| analyzer.analyze(document)).collect();
+                if !insights.is_empty() {
+                    let _ = messages.blocking_send(Message::Insights(insights));
+                }
+            }
+        }
+    };
+    let _ = std::thread::Builder::new().name("teia-analyze".to_owned()).spawn(listen);
+    Some(sender)
+}

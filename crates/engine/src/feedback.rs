@@ -1,0 +1,100 @@
+//! What the ring says while it runs: typed events, and who listens.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use teia_base::{CanonicalUrl, Outcome};
+
+/// How much an event matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// For those who want to watch.
+    Info,
+    /// Somebody may want to do something.
+    Warning,
+    /// Somebody has to.
+    Error,
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// An attempt has ended and was accepted (it is not yet committed).
+    Attempted {
+        /// At what.
+        url: CanonicalUrl,
+        /// What became of it.
+        outcome: Outcome,
+        /// Bytes that came.
+        bytes: u64,
+    },
+    /// A commit is on disk.
+    Committed {
+        /// Its number.
+        sequence: u64,
+        /// Attempts in it.
+        attempts: usize,
+    },
+    /// Where the run stands; about five times a second.
+    Progress(Progress),
+    /// Something to know, in a sentence.
+    Notice {
+        /// How much it matters.
+        level: Level,
+        /// The sentence.
+        text: String,
+    },
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Progress {
+    /// Documents answered in this run.
+    pub fetched: u64,
+    /// Bytes received in this run.
+    pub bytes: u64,
+    /// URLs that wait.
+    pub queue: u64,
+    /// URLs ever met.
+    pub known: u64,
+    /// Hosts being asked.
+    pub hosts_active: usize,
+    /// Hosts that rest or wait for their turn.
+    pub hosts_waiting: usize,
+    /// Hosts that may be asked at once now.
+    pub hosts_limit: usize,
+    /// Attempts of this run that brought no answer, or an error status.
+    pub errors: u64,
+    /// Since the start.
+    pub elapsed: Duration,
+    /// Documents a second over the last few seconds.
+    pub pages_per_second: f64,
+    /// Bytes a second over the last few seconds.
+    pub bytes_per_second: f64,
+    /// Time left, where a limit makes it computable.
+    pub left: Option<Duration>,
+}
+
+/// Listens to a run. Called from the ring's own loop: must be quick and must not block.
+///
+/// [`Silence`] is the null implementation; the command line's progress bar is another.
+pub trait Feedback: Send + Sync + fmt::Debug + 'static {
+    /// Something happened.
+    fn hear(&self, event: &Event);
+
+    /// Whether `Attempted` events are wanted; they are many.
+    fn wants_attempts(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody listens.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silence;
+
+impl Feedback for Silence {
+    fn hear(&self, _event: &Event) {}
+}

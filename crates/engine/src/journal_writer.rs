@@ -1,0 +1,94 @@
+//! Writes the journal: one entry, one sync, and never a second try after a failed one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use teia_base::journal::{
+    Entry, JournalError, SEGMENT_HEADER, encode_frame, read_segment, segment_name, segments,
+};
+use teia_base::{AppendFile, Files};
+
+use crate::EngineError;
+
+/// Appends entries to the newest segment and begins another when it has grown.
+#[derive(Debug)]
+pub(crate) struct JournalWriter {
+    files: Arc<dyn Files>,
+    directory: PathBuf,
+    file: Option<Box<dyn AppendFile>>,
+    next_sequence: u64,
+    segment_bytes: u64,
+    frame: Vec<u8>,
+}
+
+impl JournalWriter {
+    /// Reads every entry into `replay`, cuts off what never happened, and stands ready to append.
+    pub(crate) fn open(
+        files: Arc<dyn Files>,
+        directory: PathBuf,
+        segment_bytes: u64,
+        mut replay: impl FnMut(Entry),
+    ) -> Result<Self, EngineError> {
+        files.create_dir(&directory).map_err(EngineError::disk("create", &directory))?;
+        let found = segments(&*files, &directory).map_err(EngineError::disk("list", &directory))?;
+        let mut next_sequence = 1;
+        let mut file = None;
+        for (at, &first) in found.iter().enumerate() {
+            let is_last = at + 1 == found.len();
+            let path = directory.join(segment_name(first));
+            if first != next_sequence {
+                return Err(JournalError::Gap { path, offset: 0, expected: next_sequence, found: first }.into());
+            }
+            let segment = read_segment(&*files, &directory, first, is_last)?;
+            next_sequence += segment.entries.len() as u64;
+            segment.entries.into_iter().for_each(&mut replay);
+            if segment.whole_bytes == 0 {
+                files.remove(&path).map_err(EngineError::disk("remove", &path))?;
+                files.sync_dir(&directory).map_err(EngineError::disk("sync", &directory))?;
+                continue;
+            }
+            if segment.whole_bytes < segment.file_bytes {
+                files.truncate(&path, segment.whole_bytes).map_err(EngineError::disk("cut", &path))?;
+            }
+            if is_last && segment.whole_bytes < segment_bytes {
+                file = Some(files.append(&path).map_err(EngineError::disk("open", &path))?);
+            }
+        }
+        Ok(Self { files, directory, file, next_sequence, segment_bytes, frame: Vec::new() })
+    }
+
+    /// The number that the next entry will have.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// Appends an entry and syncs it: when this returns, it has happened.
+    pub(crate) fn append(&mut self, entry: &Entry) -> Result<(), EngineError> {
+        debug_assert_eq!(entry.sequence, self.next_sequence);
+        let mut file = match self.file.take() {
+            Some(file) if file.len() < self.segment_bytes => file,
+            _ => self.begin_segment()?,
+        };
+        self.frame.clear();
+        encode_frame(entry, file.len(), &mut self.frame)
+            .map_err(|error| EngineError::disk("encode an entry of", &self.directory)(std::io::Error::other(error)))?;
+        let written = file.append(&self.frame).and_then(|()| file.sync());
+        written.map_err(EngineError::disk("write the journal in", &self.directory))?;
+        self.file = Some(file);
+        self.next_sequence += 1;
+        self.frame.shrink_to(4 << 20);
+        Ok(())
+    }
+
+    fn begin_segment(&self) -> Result<Box<dyn AppendFile>, EngineError> {
+        let path = self.directory.join(segment_name(self.next_sequence));
+        let begin = || {
+            let mut file = self.files.create(&path)?;
+            file.append(SEGMENT_HEADER)?;
+            file.sync()?;
+            self.files.sync_dir(&self.directory)?;
+            Ok(file)
+        };
+        begin().map_err(EngineError::disk("begin journal segment", &path))
+    }
+}

@@ -1,0 +1,40 @@
+//! Who decides what is kept and followed: the collection's rules, or a program's own filter.
+
+use std::sync::Arc;
+
+use teia_base::CanonicalUrl;
+use teia_base::filter::{Candidate, Fetched, Filter, Rules, Verdict};
+
+/// The rules, and the filter that takes their place if a program brought one.
+#[derive(Clone)]
+pub(crate) struct Judge {
+    pub(crate) rules: Rules,
+    pub(crate) own: Option<Arc<dyn Filter>>,
+}
+
+impl Judge {
+    pub(crate) fn before(&self, link: &Candidate<'_>) -> Verdict {
+        match &self.own {
+            Some(filter) => filter.before(link),
+            None => self.rules.before(link),
+        }
+    }
+
+    pub(crate) fn after(&self, resource: &Fetched<'_>) -> Verdict {
+        match &self.own {
+            Some(filter) => filter.after(resource),
+            None => self.rules.after(resource),
+        }
+    }
+
+    /// The same, with one seed more.
+    pub(crate) fn with_seed(&self, seed: &CanonicalUrl) -> Self {
+        Self { rules: self.rules.clone().with_seed(seed), own: self.own.clone() }
+    }
+}
+
+impl std::fmt::Debug for Judge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Judge").field("rules", &self.rules).field("own", &self.own.is_some()).finish()
+    }
+}

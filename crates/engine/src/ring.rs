@@ -1,0 +1,467 @@
+//! The ring: one loop that owns Repository and Frontier, and everything that reaches it.
+//!
+//! ```text
+//!        ┌── schedule ──> fetch task ──> worker thread ──> admit ──> window ──> committer thread
+//!   loop ┤                    │                                                      │
+//!        └── settle <─────────┘              apply <─────────────── Committed <──────┘
+//! ```
+//!
+//! Nothing but this loop touches Repository and Frontier; the others send it messages. What may
+//! pile up is bounded: leases by the host limit, finished fetches by `slack`, commits by two
+//! windows (one being written, one filling).
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use teia_base::filter::Spent;
+use teia_base::journal::{Attempt, Commit, Entry, Record, RunEnded, RunStarted};
+use teia_base::{CanonicalUrl, Clock, HostFacts, HostId};
+use teia_fetch::Fetcher;
+use teia_frontier::{Answer, Frontier, HostLimit};
+use teia_repository::{Repository, State};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use url::Url;
+
+use crate::EngineError;
+use crate::alias::AliasWatch;
+use crate::analyzer::Insight;
+use crate::collection::CollectionConfig;
+use crate::control::Control;
+use crate::feedback::{Event, Feedback, Progress};
+use crate::rates::Rates;
+use crate::report::{EndReason, Report};
+use crate::robots_book::RobotsBook;
+use crate::stage::commit::{Order, Window};
+use crate::stage::extract::{Page, Workshop};
+use crate::stage::fetch::{Errand, Job};
+use crate::stats::{Stats, is_answer};
+
+/// A run is over when nothing is due within this time.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often load is looked at and progress is told.
+const TICK: Duration = Duration::from_millis(200);
+/// How long a stop waits for what is under way.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What reaches the loop.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// A host has answered, or not; it may rest.
+    Answered { host: HostId, answer: Answer },
+    /// A worker is done with a page.
+    Worked(Box<Page>),
+    /// An entry is on disk.
+    Committed(Box<Entry>),
+    /// The disk cannot go on.
+    Broken(EngineError),
+    /// An Analyzer has something to say.
+    Insights(Vec<Insight>),
+}
+
+/// Allows a private address that a person named as a seed.
+pub(crate) type Allow = Box<dyn Fn(&Url) + Send + Sync>;
+
+/// One run on this machine.
+pub(crate) struct Ring {
+    pub(crate) collection: String,
+    pub(crate) config: CollectionConfig,
+    pub(crate) key: u64,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) repository: Repository,
+    pub(crate) frontier: Box<dyn Frontier>,
+    pub(crate) fetcher: Arc<dyn Fetcher>,
+    pub(crate) allow: Option<Allow>,
+    pub(crate) workshop: Arc<Workshop>,
+    pub(crate) robots: RobotsBook,
+    pub(crate) errands: HashMap<HostId, VecDeque<Errand>>,
+    pub(crate) aliases: AliasWatch,
+    pub(crate) alias_hosts: HashMap<String, String>,
+    pub(crate) feedback: Arc<dyn Feedback>,
+    pub(crate) control: Control,
+    pub(crate) limit: HostLimit,
+    pub(crate) slack: usize,
+    pub(crate) outstanding: usize,
+    pub(crate) pages_in_flight: u64,
+    pub(crate) host_pages: HashMap<HostId, u64>,
+    pub(crate) stopping: bool,
+    pub(crate) paused: bool,
+    pub(crate) window: Window,
+    pub(crate) committing: usize,
+    pub(crate) run: u32,
+    pub(crate) next_sequence: u64,
+    pub(crate) stats: Stats,
+    pub(crate) rates: Rates,
+    pub(crate) started: Instant,
+    pub(crate) tasks: JoinSet<()>,
+    pub(crate) messages: mpsc::Sender<Message>,
+    pub(crate) jobs: mpsc::Sender<Job>,
+    pub(crate) orders: SyncSender<Order>,
+}
+
+impl Ring {
+    /// Records the start of the run, before any fetch.
+    pub(crate) fn begin(&mut self, seeds: &[(teia_base::FoundUrl, bool)]) {
+        let seeds = self.offer_seeds(seeds);
+        let record = Record::RunStarted(RunStarted {
+            options: self.config.to_toml(),
+            seeds,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        });
+        self.order(record, Vec::new(), Vec::new());
+    }
+
+    /// Runs until done, stopped, or broken.
+    pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Message>) -> Result<Report, EngineError> {
+        let mut tick = self.clock.now() + TICK;
+        let mut stop_by = None;
+        let reason = loop {
+            let mut reason = self.end_reason();
+            if reason.is_some() && stop_by.is_none() {
+                self.stopping = true;
+                stop_by = Some(self.clock.now() + GRACE);
+            }
+            self.paused = self.control.is_paused();
+            self.schedule();
+            if self.outstanding == 0 && reason.is_none() && self.nothing_is_due() {
+                self.stopping = true;
+                reason = Some(EndReason::Done);
+            }
+            let give_up = stop_by.is_some_and(|by| self.clock.now() >= by);
+            if let Some(reason) = reason
+                && (self.outstanding == 0 || give_up)
+            {
+                break reason;
+            }
+            self.close_window_if_due();
+            let wake = self.next_wake(tick, stop_by);
+            tokio::select! {
+                biased;
+                message = inbox.recv() => self.hear_all(message, &mut inbox)?,
+                () = tokio::time::sleep_until(wake.into()) => {}
+                () = self.control.changed() => {}
+            }
+            let now = self.clock.now();
+            if now >= tick {
+                self.on_tick(now.saturating_duration_since(tick));
+                tick = now + TICK;
+            }
+        };
+        self.tasks.abort_all();
+        self.finish(reason, &mut inbox).await
+    }
+
+    /// Commits what is left, records the end, and waits until it is on disk.
+    async fn finish(mut self, reason: EndReason, inbox: &mut mpsc::Receiver<Message>) -> Result<Report, EngineError> {
+        while self.committing > 1 {
+            self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
+        }
+        self.close_window();
+        while self.committing > 1 {
+            self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
+        }
+        self.order(Record::RunEnded(RunEnded { reason: reason.name().to_owned() }), Vec::new(), Vec::new());
+        while self.committing > 0 {
+            self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
+        }
+        self.feedback.hear(&Event::Progress(self.progress()));
+        let report = Report {
+            collection: self.collection.clone(),
+            reason,
+            fetched: self.stats.fetched,
+            elapsed: self.clock.now().duration_since(self.started),
+            known_urls: self.repository.len(),
+            waiting: self.repository.count(State::Waiting),
+            hosts: self.repository.host_count(),
+            states: State::ALL.iter().map(|state| (state.name(), self.repository.count(*state))).collect(),
+            stats: std::mem::take(&mut self.stats),
+        };
+        // The committer seals the archive when there is nobody left to send it orders.
+        let Self { orders, jobs, messages, tasks, .. } = self;
+        drop((orders, jobs, messages, tasks));
+        while let Some(message) = inbox.recv().await {
+            if let Message::Broken(error) = message {
+                return Err(error);
+            }
+        }
+        Ok(report)
+    }
+
+    fn hear_all(&mut self, first: Option<Message>, inbox: &mut mpsc::Receiver<Message>) -> Result<(), EngineError> {
+        self.hear(first.ok_or(EngineError::WorkerLost)?)?;
+        // Some more, but not so many that the next lease waits for them.
+        for _ in 0..64 {
+            match inbox.try_recv() {
+                Ok(message) => self.hear(message)?,
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, message: Message) -> Result<(), EngineError> {
+        match message {
+            Message::Answered { host, answer } => {
+                self.frontier.settle(host, &answer);
+                self.wake(host);
+            }
+            Message::Worked(page) => {
+                self.outstanding -= 1;
+                self.admit(*page);
+            }
+            Message::Committed(entry) => {
+                self.committing -= 1;
+                self.repository.apply(&entry);
+                let attempts = match &entry.record {
+                    Record::Commit(commit) => commit.attempts.len(),
+                    _ => 0,
+                };
+                if let Record::Commit(commit) = &entry.record {
+                    self.wake_retries(commit);
+                }
+                self.feedback.hear(&Event::Committed { sequence: entry.sequence, attempts });
+            }
+            Message::Broken(error) => return Err(error),
+            Message::Insights(insights) => {
+                for insight in insights {
+                    if let Some(priority) = insight.priority {
+                        self.repository.set_priority(&insight.url, priority);
+                    }
+                    if let Some(extra) = &insight.extra {
+                        self.frontier.inform(&insight.url, &**extra);
+                    }
+                }
+            }
+        }
+        while self.tasks.try_join_next().is_some() {}
+        Ok(())
+    }
+
+    /// URLs that wait for another try join their host's queue with the commit.
+    fn wake_retries(&mut self, commit: &Commit) {
+        for attempt in &commit.attempts {
+            if matches!(attempt.next, teia_base::journal::Next::RetryAt(_) | teia_base::journal::Next::Waiting)
+                && let Some(host) = self.repository.host(attempt.url.normal().host_str())
+            {
+                self.wake(host);
+            }
+        }
+    }
+
+    /// Tells the Frontier when the host's next URL is due.
+    pub(crate) fn wake(&mut self, host: HostId) {
+        if self.errands.get(&host).is_some_and(|errands| !errands.is_empty()) {
+            self.wake_now(host);
+            return;
+        }
+        let wall = self.clock.wall();
+        if let Some(due) = self.repository.next_due(host, wall) {
+            let moment = self.clock.now() + due.since(wall);
+            let facts = self.host_facts(host);
+            self.frontier.wake(host, facts, moment);
+        }
+    }
+
+    pub(crate) fn wake_now(&mut self, host: HostId) {
+        let facts = self.host_facts(host);
+        self.frontier.wake(host, facts, self.clock.now());
+    }
+
+    /// A host that had nothing to send: it sleeps until something changes, or its next URL is due.
+    pub(crate) fn wake_later(&mut self, host: HostId) {
+        let wall = self.clock.wall();
+        let now = self.clock.now();
+        match self.repository.next_due(host, wall) {
+            // Waiting for robots.txt, or for the end of its budget: others will wake it.
+            Some(due) if due <= wall => {
+                if self.host_is_held(host) {
+                    let facts = self.host_facts(host);
+                    self.frontier.wake(host, facts, now);
+                }
+            }
+            Some(due) => {
+                let facts = self.host_facts(host);
+                self.frontier.wake(host, facts, now + due.since(wall));
+            }
+            None => {}
+        }
+    }
+
+    /// Whether the host waits for a moment (robots.txt to be asked again) and not for an event.
+    fn host_is_held(&self, host: HostId) -> bool {
+        self.host_budget_left(host) && !self.robots.has_pending(self.repository.host_name(host))
+    }
+
+    fn host_facts(&self, host: HostId) -> HostFacts {
+        let (_, waiting, fetched) = self.repository.host_counts(host);
+        let latency_micros = self.repository.host_record(host).map_or(0, |record| record.latency_micros);
+        HostFacts { waiting, fetched, last_turn: 0, latency_micros }
+    }
+
+    /// Puts an attempt into the window.
+    pub(crate) fn record(&mut self, attempt: Attempt) {
+        self.window.opened.get_or_insert_with(|| self.clock.now());
+        self.window.bytes += 256 + 96 * attempt.links.len() as u64;
+        if self.feedback.wants_attempts() {
+            self.feedback.hear(&Event::Attempted {
+                url: attempt.url.normal().clone(),
+                outcome: attempt.outcome,
+                bytes: attempt.wire_bytes,
+            });
+        }
+        self.stats.add(&attempt);
+        self.rates.add(is_answer(&attempt), attempt.wire_bytes);
+        self.window.attempts.push(attempt);
+    }
+
+    /// Where a seed's redirect leads is a seed too.
+    pub(crate) fn add_seed_to_rules(&self, seed: &CanonicalUrl) {
+        let judge = self.workshop.judge().with_seed(seed);
+        *self.workshop.judge.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(judge);
+    }
+
+    pub(crate) fn window_is_full(&self) -> bool {
+        self.committing > 0 && self.window_is_due()
+    }
+
+    fn window_is_due(&self) -> bool {
+        self.window.bytes >= self.config.run.commit_bytes
+            || self.window.opened.is_some_and(|opened| {
+                self.clock.now().saturating_duration_since(opened) >= self.config.run.commit_every
+            })
+    }
+
+    fn close_window_if_due(&mut self) {
+        if self.committing == 0 && !self.window.is_empty() && self.window_is_due() {
+            self.close_window();
+        }
+    }
+
+    fn close_window(&mut self) {
+        if self.window.is_empty() {
+            return;
+        }
+        let Window { attempts, hosts, changes, records, documents, .. } =
+            std::mem::replace(&mut self.window, Window::new());
+        let record = Record::Commit(Commit { attempts, hosts, archive: None, changes });
+        self.order(record, records, documents);
+    }
+
+    fn order(&mut self, record: Record, records: Vec<teia_archive::Records>, documents: Vec<teia_base::Document>) {
+        let entry = Entry { sequence: self.next_sequence, wall: self.clock.wall(), run: self.run, record };
+        self.next_sequence += 1;
+        self.committing += 1;
+        // There is room for every order that can be open; a committer that is gone has sent
+        // `Broken` before.
+        let _ = self.orders.send(Order { entry, records, documents });
+    }
+
+    fn end_reason(&self) -> Option<EndReason> {
+        if let Some(reason) = self.control.end() {
+            return Some(reason);
+        }
+        if let Some(max_time) = self.config.run.max_time
+            && self.clock.now().saturating_duration_since(self.started) >= max_time
+        {
+            return Some(EndReason::MaxTime);
+        }
+        let filter = &self.config.filter;
+        if filter.max_pages.is_some_and(|most| self.stats.fetched >= most) {
+            return Some(EndReason::MaxPages);
+        }
+        if filter.max_bytes.is_some_and(|most| self.stats.bytes >= most) {
+            return Some(EndReason::MaxBytes);
+        }
+        None
+    }
+
+    /// Whether one more page may go out: exact, because what is under way is counted as fetched.
+    pub(crate) fn budget_left(&self) -> bool {
+        let spent = Spent {
+            documents: self.stats.fetched + self.pages_in_flight,
+            host_documents: 0,
+            bytes: self.stats.bytes,
+        };
+        self.workshop.judge().rules.spent(&spent).is_none()
+    }
+
+    pub(crate) fn host_budget_left(&self, host: HostId) -> bool {
+        let Some(most) = self.config.filter.max_pages_per_host else { return true };
+        self.host_pages.get(&host).copied().unwrap_or(0) < most
+    }
+
+    fn nothing_is_due(&mut self) -> bool {
+        if self.paused || !self.window.is_empty() || self.committing > 0 {
+            return false;
+        }
+        let horizon = self.clock.now() + PATIENCE;
+        self.frontier.next_moment().is_none_or(|moment| moment > horizon)
+    }
+
+    fn next_wake(&mut self, tick: Instant, stop_by: Option<Instant>) -> Instant {
+        let mut wake = tick;
+        if let Some(stop_by) = stop_by {
+            wake = wake.min(stop_by);
+        }
+        if self.committing == 0
+            && let Some(opened) = self.window.opened
+        {
+            wake = wake.min(opened + self.config.run.commit_every);
+        }
+        let can_lease = !self.stopping && !self.paused && self.frontier.leased() < self.limit.get();
+        if can_lease && !self.window_is_full() && self.outstanding < self.limit.get() + self.slack
+            && let Some(moment) = self.frontier.next_moment()
+            && self.budget_left()
+        {
+            wake = wake.min(moment);
+        }
+        wake
+    }
+
+    fn on_tick(&mut self, late: Duration) {
+        let queued = self.jobs.max_capacity() - self.jobs.capacity();
+        #[expect(clippy::cast_precision_loss, reason = "a share between 0 and 1")]
+        let fill = queued as f64 / self.jobs.max_capacity() as f64;
+        self.limit.observe(late, fill);
+        self.rates.turn(self.clock.now());
+        self.feedback.hear(&Event::Progress(self.progress()));
+    }
+
+    fn progress(&self) -> Progress {
+        let elapsed = self.clock.now().saturating_duration_since(self.started);
+        let (pages_per_second, bytes_per_second) = self.rates.get();
+        let mut left: Option<Duration> = None;
+        let mut limit = |amount: u64, most: Option<u64>, rate: f64| {
+            if let Some(most) = most
+                && rate > 0.0
+            {
+                #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
+                let seconds = most.saturating_sub(amount) as f64 / rate;
+                let estimate = Duration::from_secs_f64(seconds.min(1e9));
+                left = Some(left.map_or(estimate, |left| left.min(estimate)));
+            }
+        };
+        limit(self.stats.fetched, self.config.filter.max_pages, pages_per_second);
+        limit(self.stats.bytes, self.config.filter.max_bytes, bytes_per_second);
+        if let Some(max_time) = self.config.run.max_time {
+            let remaining = max_time.saturating_sub(elapsed);
+            left = Some(left.map_or(remaining, |left| left.min(remaining)));
+        }
+        Progress {
+            fetched: self.stats.fetched,
+            bytes: self.stats.bytes,
+            queue: self.repository.count(State::Waiting),
+            known: self.repository.len(),
+            hosts_active: self.frontier.leased(),
+            hosts_waiting: self.frontier.queued(),
+            hosts_limit: self.limit.get(),
+            errors: self.stats.errors,
+            elapsed,
+            pages_per_second,
+            bytes_per_second,
+            left,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What every origin's robots.txt says: parsed copies of the recent ones, stored ones of the rest.
+
+use std::collections::{HashMap, HashSet};
+
+use teia_base::Timestamp;
+use teia_fetch::robots::{Access, Config, Rules, Standing};
+
+/// The copies at hand. Parsed rules are kept for a bounded number of origins; the durable copy lies
+/// in the host's record.
+#[derive(Debug)]
+pub(crate) struct RobotsBook {
+    token: String,
+    config: Config,
+    open: HashMap<String, Page>,
+    pending: HashSet<String>,
+}
+
+#[derive(Debug)]
+struct Page {
+    standing: Standing,
+    access: Access,
+}
+
+/// What the book says about a path.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Reading {
+    /// Go ahead.
+    Allowed,
+    /// Keep out, because of this line.
+    Disallowed(String),
+    /// Nobody knows; ask again at that moment.
+    Unreachable(Timestamp),
+    /// The copy is missing or too old: fetch it first.
+    Unknown,
+    /// It is being fetched.
+    Pending,
+}
+
+impl RobotsBook {
+    const OPEN_PAGES: usize = 8192;
+
+    pub(crate) fn new(token: &str, config: Config) -> Self {
+        Self { token: token.to_owned(), config, open: HashMap::new(), pending: HashSet::new() }
+    }
+
+    /// What may be done with a path of an origin; `stored` is the durable copy, if there is one.
+    pub(crate) fn read(&mut self, origin: &str, path: &str, stored: Option<&[u8]>, now: Timestamp) -> Reading {
+        if self.pending.contains(origin) {
+            return Reading::Pending;
+        }
+        if !self.open.contains_key(origin)
+            && let Some(standing) = stored.and_then(|bytes| postcard::from_bytes::<Standing>(bytes).ok())
+        {
+            self.put(origin, standing);
+        }
+        let Some(page) = self.open.get(origin) else { return Reading::Unknown };
+        if !page.standing.is_fresh(now) {
+            return Reading::Unknown;
+        }
+        match &page.access {
+            Access::Ruled(rules) => {
+                let verdict = rules.verdict(path);
+                if verdict.allowed {
+                    return Reading::Allowed;
+                }
+                Reading::Disallowed(verdict.rule.map_or_else(String::new, |rule| {
+                    format!("robots.txt line {}: {}", rule.number, rule.text)
+                }))
+            }
+            Access::Refused => Reading::Disallowed("robots.txt itself is refused".to_owned()),
+            Access::Unreachable { until } => Reading::Unreachable(*until),
+        }
+    }
+
+    /// Marks a copy as being fetched.
+    pub(crate) fn begin(&mut self, origin: &str) {
+        self.pending.insert(origin.to_owned());
+    }
+
+    /// Whether a copy for this host is being fetched.
+    pub(crate) fn has_pending(&self, host: &str) -> bool {
+        self.pending.iter().any(|origin| {
+            let authority = origin.split_once("://").map_or(origin.as_str(), |(_, rest)| rest);
+            authority == host || authority.strip_prefix(host).is_some_and(|rest| rest.starts_with(':'))
+        })
+    }
+
+    /// Takes the answer; returns the durable copy.
+    pub(crate) fn finish(
+        &mut self,
+        origin: &str,
+        stored: Option<&[u8]>,
+        answer: teia_fetch::robots::Answer<'_>,
+        now: Timestamp,
+    ) -> Vec<u8> {
+        self.pending.remove(origin);
+        let previous = self
+            .open
+            .remove(origin)
+            .map(|page| page.standing)
+            .or_else(|| stored.and_then(|bytes| postcard::from_bytes(bytes).ok()));
+        let standing = Standing::from_answer(previous.as_ref(), answer, now, &self.config);
+        let bytes = postcard::to_stdvec(&standing).expect("a standing is plain data");
+        self.put(origin, standing);
+        bytes
+    }
+
+    /// Rules of an origin whose copy is open.
+    pub(crate) fn rules(&self, origin: &str) -> Option<&Rules> {
+        match &self.open.get(origin)?.access {
+            Access::Ruled(rules) => Some(rules),
+            _ => None,
+        }
+    }
+
+    fn put(&mut self, origin: &str, standing: Standing) {
+        if self.open.len() >= Self::OPEN_PAGES {
+            // Any page will do: the durable copy is a look-up away.
+            let some: Vec<String> = self.open.keys().take(Self::OPEN_PAGES / 4).cloned().collect();
+            for origin in some {
+                self.open.remove(&origin);
+            }
+        }
+        let access = standing.access(&self.token);
+        self.open.insert(origin.to_owned(), Page { standing, access });
+    }
+}

@@ -1,0 +1,417 @@
+//! Admit: what a page brought is decided and joins the commit window.
+
+use std::time::Duration;
+
+use teia_base::filter::Candidate;
+use teia_base::journal::{Attempt, Chain, Exclusion, HostUpdate, LinkRecord, LinkVerdict, Next, UrlChange};
+use teia_base::{Flags, FoundUrl, LinkKind, Outcome, Rel, Retry, Timestamp};
+use teia_fetch::robots::Answer;
+use teia_frontier::retry_wait;
+use teia_repository::{Admission, Offer, Offered, UrlRef, UrlState};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::extract::{Judged, Location, Page, remember};
+use super::fetch::Errand;
+use crate::ring::Ring;
+
+/// robots.txt may redirect this often (RFC 9309 section 2.3.1.2).
+const ROBOTS_HOPS: u8 = 5;
+
+impl Ring {
+    /// Takes a page from its worker.
+    pub(crate) fn admit(&mut self, page: Page) {
+        match &page.errand {
+            Errand::Page(_) => self.admit_page(page),
+            Errand::Robots { .. } => self.admit_robots(page),
+        }
+    }
+
+    fn admit_page(&mut self, page: Page) {
+        let Page { errand, mut attempt, links, redirect, retry_after, in_scope_and_kept, records, mut document, .. } = page;
+        let Errand::Page(state) = errand else { return };
+        self.pages_in_flight -= 1;
+        // A shorter way may have been found while the page was on its way.
+        let depth = self.repository.depth_of(state.reference);
+        attempt.depth = depth;
+        if state.requisite {
+            attempt.flags.add(Flags::REQUISITE);
+        }
+        if let Some(location) = redirect {
+            self.admit_redirect(&state, depth, location, &mut attempt);
+        }
+        attempt.next = self.next_step(&state, &attempt, retry_after);
+        if state.fallback_http && is_unreachable(attempt.outcome) {
+            attempt.next = Next::Done;
+            self.offer_http(&state, &mut attempt);
+        }
+        let mut targets = Vec::new();
+        for link in links {
+            targets.extend(self.admit_link(link, state.reference, depth, in_scope_and_kept, state.url.normal(), &mut attempt));
+        }
+        self.repository.set_links(state.reference, &targets);
+        self.notice_alias(&attempt);
+        remember(&self.workshop.digests, &attempt);
+        if let Some(document) = &mut document {
+            document.capture = attempt.capture;
+            document.depth = depth;
+        }
+        if let Some(records) = records {
+            self.window.bytes += records.len();
+            self.window.records.push(records);
+        }
+        self.window.documents.extend(document);
+        if !crate::stats::is_answer(&attempt)
+            && let Some(count) = self.host_pages.get_mut(&state.host)
+        {
+            *count -= 1;
+        }
+        self.record(attempt);
+    }
+
+    /// What is to be done with the URL after this attempt.
+    fn next_step(&self, state: &UrlState, attempt: &Attempt, retry_after: Option<Duration>) -> Next {
+        let retry = attempt.outcome.retry();
+        if retry == Retry::Final {
+            return Next::Done;
+        }
+        let tries = state.tries.saturating_add(1);
+        if tries > self.config.run.retries {
+            return Next::Failed;
+        }
+        let mut wait = retry_wait(&self.config.politeness, u32::from(tries));
+        if retry == Retry::Host {
+            wait = wait.max(retry_after.unwrap_or_default().min(self.config.politeness.max_retry_after));
+        }
+        Next::RetryAt(self.clock.wall().plus(wait))
+    }
+
+    fn admit_redirect(&mut self, state: &UrlState, depth: u16, location: Location, attempt: &mut Attempt) {
+        let (target, _) = match location {
+            Location::To(found, url) => (found, url),
+            Location::Unusable(reason) => {
+                attempt.outcome = Outcome::REDIRECT_BAD_LOCATION;
+                attempt.detail = Some(reason);
+                return;
+            }
+        };
+        let key = self.key;
+        let name = |url: &FoundUrl| xxh3_64_with_seed(url.normal().as_str().as_bytes(), key);
+        let chain = state.chain.unwrap_or(Chain { first: name(&state.url), length: 0 });
+        let next = Chain { first: chain.first, length: chain.length.saturating_add(1) };
+        attempt.detail = Some(format!("to {}", target.request()));
+        let known = self.repository.state(target.normal());
+        let loops = name(&target) == chain.first
+            || target.normal() == state.url.normal()
+            || known.as_ref().is_some_and(|known| known.chain.is_some_and(|other| other.first == chain.first));
+        if loops {
+            // Known with the same chain and fetched already: the hop leads back into its own chain.
+            attempt.outcome = Outcome::REDIRECT_LOOP;
+            return;
+        }
+        if next.length > self.config.run.max_redirects {
+            attempt.outcome = Outcome::REDIRECT_TOO_MANY;
+            return;
+        }
+        // Where a seed leads is where the person meant to go: it widens the scope.
+        let kind = if state.seed && depth == 0 { LinkKind::Seed } else { LinkKind::Redirect };
+        if kind == LinkKind::Seed {
+            self.add_seed_to_rules(target.normal());
+        }
+        let verdict = self.workshop.judge().before(&Candidate {
+            url: target.normal(),
+            depth,
+            kind,
+            from_kept_in_scope: state.requisite,
+            from: Some(state.url.normal()),
+        });
+        // What a requisite redirects to is needed as much as the requisite itself.
+        let requisite = state.requisite && !verdict.is_admitted();
+        let refused = verdict.outcome.filter(|outcome| *outcome != Outcome::OUT_OF_SCOPE && requisite);
+        let admission = if verdict.is_admitted() || (requisite && refused.is_none()) {
+            Admission::Admit
+        } else {
+            Admission::Exclude(Exclusion {
+                outcome: verdict.outcome.unwrap_or(Outcome::OUT_OF_SCOPE),
+                rule: verdict.rule.into_owned(),
+            })
+        };
+        let record = LinkRecord {
+            url: target,
+            kind,
+            rel: Rel::default(),
+            anchor: String::new(),
+            last_modified: None,
+            depth,
+            requisite,
+            chain: Some(next),
+            verdict: LinkVerdict::Pending,
+        };
+        self.offer_link(record, admission, Some(state.reference), attempt);
+    }
+
+    fn admit_link(
+        &mut self,
+        judged: Judged,
+        page: UrlRef,
+        page_depth: u16,
+        in_scope_and_kept: bool,
+        from: &teia_base::CanonicalUrl,
+        attempt: &mut Attempt,
+    ) -> Option<UrlRef> {
+        let Judged { mut record, mut verdict } = judged;
+        if record.verdict == LinkVerdict::NotFollowed {
+            attempt.links.push(record);
+            return None;
+        }
+        let depth = page_depth.saturating_add(1);
+        if depth != record.depth {
+            record.depth = depth;
+            verdict = self.workshop.judge().before(&Candidate {
+                url: record.url.normal(),
+                depth,
+                kind: record.kind,
+                from_kept_in_scope: in_scope_and_kept,
+                from: Some(from),
+            });
+            record.requisite = verdict.requisite;
+        }
+        let admission = if verdict.is_admitted() {
+            Admission::Admit
+        } else {
+            Admission::Exclude(Exclusion {
+                outcome: verdict.outcome.unwrap_or(Outcome::OUT_OF_SCOPE),
+                rule: verdict.rule.into_owned(),
+            })
+        };
+        Some(self.offer_link(record, admission, Some(page), attempt).reference)
+    }
+
+    fn offer_link(&mut self, mut record: LinkRecord, admission: Admission, referrer: Option<UrlRef>, attempt: &mut Attempt) -> Offered {
+        let offer = Offer {
+            url: &record.url,
+            depth: record.depth,
+            referrer,
+            requisite: record.requisite,
+            chain: record.chain,
+            last_modified: record.last_modified,
+            seed: (record.kind == LinkKind::Seed).then_some(false),
+            admission,
+        };
+        let offered = self.repository.offer(&offer, self.clock.wall());
+        record.verdict = offered.verdict.clone();
+        if matches!(record.verdict, LinkVerdict::New | LinkVerdict::Readmitted) {
+            self.wake(offered.host);
+        }
+        if offered.lowered {
+            self.spread_depth(offered.reference);
+        }
+        attempt.links.push(record);
+        offered
+    }
+
+    /// A shorter way to a page that was met before: its own links are now nearer as well.
+    fn spread_depth(&mut self, page: UrlRef) {
+        let mut queue = vec![page];
+        while let Some(page) = queue.pop() {
+            let depth = self.repository.depth_of(page).saturating_add(1);
+            for target in self.repository.links_of(page) {
+                if self.repository.depth_of(target) <= depth {
+                    continue;
+                }
+                let state = self.repository.view_of(target);
+                let verdict = self.workshop.judge().before(&Candidate {
+                    url: state.url.normal(),
+                    depth,
+                    kind: LinkKind::Anchor,
+                    from_kept_in_scope: false,
+                    from: None,
+                });
+                let admission = match (&state.exclusion, verdict.is_admitted()) {
+                    (Some(exclusion), false) => Admission::Exclude(exclusion.clone()),
+                    _ => Admission::Admit,
+                };
+                let offered = self.repository.offer(
+                    &Offer {
+                        url: &state.url,
+                        depth,
+                        referrer: Some(page),
+                        requisite: state.requisite,
+                        chain: state.chain,
+                        last_modified: None,
+                        seed: None,
+                        admission,
+                    },
+                    self.clock.wall(),
+                );
+                if offered.verdict == LinkVerdict::Readmitted {
+                    self.wake(offered.host);
+                }
+                self.window.changes.push(UrlChange {
+                    url: state.url.into_normal(),
+                    depth,
+                    verdict: offered.verdict,
+                });
+                queue.push(target);
+            }
+        }
+    }
+
+    /// A seed without scheme could not be reached as https: it is tried as http.
+    fn offer_http(&mut self, state: &UrlState, attempt: &mut Attempt) {
+        let Some(rest) = state.url.request().strip_prefix("https://") else { return };
+        let Ok(url) = self.config.normal_form.parse(&format!("http://{rest}")) else { return };
+        self.add_seed_to_rules(url.normal());
+        self.allow_private_seed(&url);
+        let record = LinkRecord {
+            url,
+            kind: LinkKind::Seed,
+            rel: Rel::default(),
+            anchor: String::new(),
+            last_modified: None,
+            depth: 0,
+            requisite: false,
+            chain: None,
+            verdict: LinkVerdict::Pending,
+        };
+        self.offer_link(record, Admission::Admit, Some(state.reference), attempt);
+    }
+
+    fn admit_robots(&mut self, page: Page) {
+        let Page { errand, mut attempt, redirect, retry_after, records, robots_body, .. } = page;
+        let Errand::Robots { origin, url, hops } = errand else { return };
+        attempt.next = Next::Robots;
+        if let Some(records) = records {
+            self.window.bytes += records.len();
+            self.window.records.push(records);
+        }
+        let wall = self.clock.wall();
+        let outcome = attempt.outcome;
+        if let Some(Location::To(found, target)) = &redirect
+            && hops < ROBOTS_HOPS
+            && *target != url
+        {
+            attempt.detail = Some(format!("to {}", found.request()));
+            let host = self.repository.ensure_host(found.normal().host_str());
+            self.errands.entry(host).or_default().push_back(Errand::Robots {
+                origin: origin.clone(),
+                url: target.clone(),
+                hops: hops + 1,
+            });
+            self.record(attempt);
+            self.wake_now(host);
+            return;
+        }
+        let answer = if outcome.is_redirect() {
+            Answer::RedirectedTooOften
+        } else if outcome.is_answered() {
+            Answer::Answered { status: u16::try_from(outcome.number()).unwrap_or(0), body: &robots_body, retry_after }
+        } else {
+            Answer::Unreachable
+        };
+        let host_name = origin_host(&origin).to_owned();
+        let host = self.repository.ensure_host(&host_name);
+        let stored = self.repository.host_record(host).and_then(|record| record.robots.get(&origin)).cloned();
+        let standing = self.robots.finish(&origin, stored.as_deref(), answer, wall);
+        self.window.hosts.push(HostUpdate {
+            host: host_name,
+            robots: Some((origin.clone(), standing)),
+            back_off_until: None,
+            alias_of: None,
+        });
+        let failed = !outcome.is_answered() || outcome.retry() == Retry::Host || outcome.number() >= 500;
+        let detail = outcome.name().into_owned();
+        self.record(attempt);
+        if failed {
+            self.fail_waiting_url(host, &origin, outcome, detail, retry_after);
+        } else if self.config.run.sitemaps {
+            self.offer_sitemaps(&origin, wall);
+        }
+        self.wake(host);
+    }
+
+    /// robots.txt could not be read: that was a try of the URL that waits for it.
+    fn fail_waiting_url(&mut self, host: teia_base::HostId, origin: &str, outcome: Outcome, detail: String, retry_after: Option<Duration>) {
+        let Some(state) = self.repository.window(host, 1, self.clock.wall()).pop() else { return };
+        let normal = state.url.normal();
+        if origin != format!("{}://{}", normal.scheme(), normal.authority()) {
+            self.repository.release(state.reference);
+            return;
+        }
+        let outcome = if outcome.is_answered() { Outcome::ROBOTS_UNREACHABLE } else { outcome };
+        let mut attempt = Attempt::new(state.url.clone(), self.clock.wall(), outcome);
+        attempt.detail = Some(format!("robots.txt: {detail}"));
+        attempt.depth = self.repository.depth_of(state.reference);
+        attempt.try_number = state.tries.saturating_add(1);
+        attempt.next = self.next_step(&state, &attempt, retry_after);
+        if state.fallback_http && is_unreachable(outcome) {
+            attempt.next = Next::Done;
+            self.offer_http(&state, &mut attempt);
+        }
+        self.record(attempt);
+    }
+
+    /// Sitemaps that robots.txt names are read like pages.
+    fn offer_sitemaps(&mut self, origin: &str, wall: Timestamp) {
+        let Some(rules) = self.robots.rules(origin) else { return };
+        let Ok(base) = url::Url::parse(origin) else { return };
+        let named: Vec<FoundUrl> = rules
+            .sitemaps()
+            .iter()
+            .filter_map(|text| self.config.normal_form.resolve(&base, text).ok())
+            .collect();
+        let mut attempt = Attempt::new(
+            match self.config.normal_form.parse(&format!("{origin}/robots.txt")) {
+                Ok(url) => url,
+                Err(_) => return,
+            },
+            wall,
+            Outcome::http(200),
+        );
+        for url in named {
+            let verdict = self.workshop.judge().before(&Candidate {
+                url: url.normal(),
+                depth: 0,
+                kind: LinkKind::Sitemap,
+                from_kept_in_scope: false,
+                from: None,
+            });
+            let admission = if verdict.is_admitted() {
+                Admission::Admit
+            } else {
+                Admission::Exclude(Exclusion {
+                    outcome: verdict.outcome.unwrap_or(Outcome::OUT_OF_SCOPE),
+                    rule: verdict.rule.into_owned(),
+                })
+            };
+            let record = LinkRecord {
+                url,
+                kind: LinkKind::Sitemap,
+                rel: Rel::default(),
+                anchor: String::new(),
+                last_modified: None,
+                depth: 0,
+                requisite: false,
+                chain: None,
+                verdict: LinkVerdict::Pending,
+            };
+            self.offer_link(record, admission, None, &mut attempt);
+        }
+        // The links belong to the robots.txt that was just recorded.
+        if let Some(recorded) = self.window.attempts.last_mut() {
+            recorded.links.append(&mut attempt.links);
+        }
+    }
+}
+
+fn is_unreachable(outcome: Outcome) -> bool {
+    (-49..=-40).contains(&outcome.number()) || matches!(outcome, Outcome::HTTP_INVALID | Outcome::TIME_EXCEEDED)
+}
+
+fn origin_host(origin: &str) -> &str {
+    let authority = origin.split_once("://").map_or(origin, |(_, rest)| rest);
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    if authority.starts_with('[') {
+        return authority.find(']').map_or(authority, |end| &authority[..=end]);
+    }
+    authority.split_once(':').map_or(authority, |(host, _)| host)
+}

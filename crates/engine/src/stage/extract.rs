@@ -1,0 +1,336 @@
+//! Extract: one exchange becomes a page with its links judged and its records packed. Runs on a
+//! worker thread; everything that costs processor time happens here.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use bytes::Bytes;
+use teia_archive::{ArchiveConfig, Capture, RecordNames, Records, RevisitOf, RevisitProfile, capture_records, payload_digest};
+use teia_base::filter::{Candidate, Fetched, Verdict};
+use teia_base::journal::{Attempt, LinkRecord, LinkVerdict, Next, Revisit};
+use teia_base::{
+    CanonicalUrl, CaptureId, Certificate, Document, Exchange, Flags, FoundUrl, LinkKind, NormalForm, Outcome, Response,
+};
+use teia_extract::{Extracted, Extractors, Source, digest};
+use teia_fetch::DecodeLimits;
+use teia_repository::UrlState;
+use url::Url;
+
+use super::fetch::{Errand, Job, retry_after};
+use crate::digests::Digests;
+use crate::judge::Judge;
+
+/// What all workers share.
+#[derive(Debug)]
+pub(crate) struct Workshop {
+    pub(crate) extractors: Extractors,
+    pub(crate) normal_form: NormalForm,
+    pub(crate) judge: RwLock<Arc<Judge>>,
+    pub(crate) robot_token: String,
+    pub(crate) decode: DecodeLimits,
+    pub(crate) archive: Option<(ArchiveConfig, RecordNames)>,
+    pub(crate) next_capture: AtomicU64,
+    pub(crate) digests: Arc<Digests>,
+    /// Whether anybody wants the documents themselves.
+    pub(crate) documents: bool,
+}
+
+/// A page after its worker: all that is left is to decide and to write.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) errand: Errand,
+    pub(crate) attempt: Attempt,
+    /// Links with the verdict of the rules, at the depth that the lease had.
+    pub(crate) links: Vec<Judged>,
+    pub(crate) redirect: Option<Location>,
+    pub(crate) retry_after: Option<std::time::Duration>,
+    pub(crate) in_scope_and_kept: bool,
+    pub(crate) records: Option<Records>,
+    pub(crate) robots_body: Bytes,
+    pub(crate) document: Option<Document>,
+}
+
+/// A link and what the rules say of it.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    pub(crate) record: LinkRecord,
+    pub(crate) verdict: Verdict,
+}
+
+/// Where a redirect leads.
+#[derive(Debug)]
+pub(crate) enum Location {
+    To(FoundUrl, Url),
+    Unusable(String),
+}
+
+impl Workshop {
+    pub(crate) fn judge(&self) -> Arc<Judge> {
+        Arc::clone(&self.judge.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Does the work of one job.
+    pub(crate) fn work(&self, job: Job) -> Page {
+        let Job { errand, exchange } = job;
+        let (found, depth, try_number, visit) = match &errand {
+            Errand::Page(state) => {
+                let visits = state.fetched.as_ref().map_or(0, |fetched| fetched.visits);
+                (state.url.clone(), state.depth, state.tries + 1, visits + 1)
+            }
+            Errand::Robots { url, .. } => {
+                let found = self.normal_form.normalise(url).unwrap_or_else(|_| CanonicalUrl::from_stored(url.as_str()).into());
+                (found, 0, 1, 1)
+            }
+        };
+        let mut attempt = Attempt::new(found, exchange.started, exchange.outcome);
+        attempt.depth = depth;
+        attempt.try_number = try_number;
+        attempt.visit = visit;
+        describe(&mut attempt, &exchange);
+        let mut page = Page {
+            redirect: None,
+            retry_after: retry_after(&exchange),
+            errand,
+            attempt,
+            links: Vec::new(),
+            in_scope_and_kept: false,
+            records: None,
+            robots_body: Bytes::new(),
+            document: None,
+        };
+        if let Some(response) = &exchange.response {
+            self.read(&mut page, &exchange, response);
+        }
+        page
+    }
+
+    fn read(&self, page: &mut Page, exchange: &Exchange, response: &Response) {
+        let decoded = teia_fetch::decode(response, &self.decode);
+        page.attempt.body_bytes = decoded.bytes.len() as u64;
+        if decoded.truncated {
+            page.attempt.flags.add(Flags::TRUNCATED);
+        }
+        if let Some((outcome, detail)) = decoded.fault
+            && page.attempt.outcome.is_ok()
+        {
+            page.attempt.outcome = outcome;
+            page.attempt.detail = Some(detail.to_owned());
+        }
+        if exchange.outcome.is_redirect() {
+            page.redirect = self.location(&page.attempt, response);
+        }
+        let mut keep = true;
+        match &page.errand {
+            Errand::Robots { .. } => {
+                page.attempt.next = Next::Robots;
+                page.attempt.media_type = response.media_type().map(|media_type| media_type.essence().to_owned());
+                page.robots_body = decoded.bytes;
+            }
+            Errand::Page(state) if exchange.outcome.is_ok() => {
+                let state = (**state).clone();
+                keep = self.understand(page, &state, exchange, response, &decoded.bytes);
+            }
+            Errand::Page(_) => {
+                page.attempt.media_type = response.media_type().map(|media_type| media_type.essence().to_owned());
+                // A refusal before the body leaves nothing worth keeping.
+                keep = exchange.outcome.is_answered();
+            }
+        }
+        if keep {
+            self.pack(page, exchange, response);
+        }
+    }
+
+    /// Reads a document: text, links, digests, and whether it is kept.
+    fn understand(&self, page: &mut Page, state: &UrlState, exchange: &Exchange, response: &Response, body: &[u8]) -> bool {
+        let head = &response.head;
+        let Ok(url) = Url::parse(state.url.request()) else { return true };
+        let declared = response.media_type();
+        let (refresh, content_language) = (head.text("refresh"), head.text("content-language"));
+        let source = Source {
+            url: &url,
+            media_type: declared.as_ref(),
+            body,
+            link_headers: &head.texts("link"),
+            robots_headers: &head.texts("x-robots-tag"),
+            refresh_header: refresh.as_deref(),
+            content_language: content_language.as_deref(),
+            robot_token: &self.robot_token,
+            status: response.status,
+        };
+        let mut extracted = self.extractors.extract(&source);
+        let attempt = &mut page.attempt;
+        attempt.flags.add(extracted.flags);
+        attempt.flags.add(extracted.robots.flags(exchange.started));
+        attempt.media_type = extracted.media_type.as_ref().map(|media_type| media_type.essence().to_owned());
+        attempt.etag = head.text("etag").filter(|etag| etag.len() <= 1024);
+        attempt.last_modified = head.text("last-modified").filter(|date| date.len() <= 128);
+        attempt.title = std::mem::take(&mut extracted.title);
+        attempt.language.clone_from(&extracted.language);
+        if !extracted.text.is_empty() {
+            attempt.text_digest = Some(digest::text_digest(&extracted.text));
+            attempt.similarity = digest::similarity(&extracted.text);
+        }
+        let judge = self.judge();
+        let verdict = judge.after(&Fetched {
+            url: state.url.normal(),
+            depth: state.depth,
+            media_type: extracted.media_type.as_ref(),
+            body_bytes: body.len() as u64,
+            text: &extracted.text,
+            title: &attempt.title,
+            language: attempt.language.as_deref(),
+            requisite: state.requisite,
+        });
+        let entrance = judge.before(&Candidate {
+            url: state.url.normal(),
+            depth: state.depth,
+            kind: if state.seed { LinkKind::Seed } else { LinkKind::Anchor },
+            from_kept_in_scope: false,
+            from: None,
+        });
+        let in_scope = entrance.is_admitted();
+        let keep = verdict.keep && (state.requisite || entrance.keep || !in_scope);
+        if !keep {
+            attempt.flags.add(Flags::NOT_KEPT);
+            let rule = if verdict.keep { &entrance.rule } else { &verdict.rule };
+            attempt.detail.get_or_insert_with(|| format!("not kept: {rule}"));
+        }
+        page.in_scope_and_kept = keep && in_scope;
+        if verdict.follow && (in_scope || !state.requisite) {
+            page.links = self.judge_links(page, state, &extracted, &judge);
+        }
+        if self.documents {
+            page.document = Some(document(page, state, extracted));
+        }
+        keep
+    }
+
+    fn judge_links(&self, page: &Page, state: &UrlState, extracted: &Extracted, judge: &Judge) -> Vec<Judged> {
+        let depth = state.depth.saturating_add(1);
+        let page_nofollow = page.attempt.flags.has(Flags::NOFOLLOW);
+        let mut judged = Vec::with_capacity(extracted.links.len());
+        for link in &extracted.links {
+            let Ok(url) = self.normal_form.parse(&link.url) else { continue };
+            let barred = (page_nofollow || link.rel.nofollow) && !link.kind.is_requisite();
+            let verdict = judge.before(&Candidate {
+                url: url.normal(),
+                depth,
+                kind: link.kind,
+                from_kept_in_scope: page.in_scope_and_kept,
+                from: Some(state.url.normal()),
+            });
+            let record = LinkRecord {
+                url,
+                kind: link.kind,
+                rel: link.rel,
+                anchor: link.anchor.clone(),
+                last_modified: link.last_modified,
+                depth,
+                requisite: verdict.requisite,
+                chain: None,
+                verdict: if barred { LinkVerdict::NotFollowed } else { LinkVerdict::Pending },
+            };
+            judged.push(Judged { record, verdict });
+        }
+        judged
+    }
+
+    fn location(&self, attempt: &Attempt, response: &Response) -> Option<Location> {
+        let Some(text) = response.head.text("location").filter(|text| !text.is_empty()) else {
+            return Some(Location::Unusable("the redirect has no Location".to_owned()));
+        };
+        let base = Url::parse(attempt.url.request()).ok()?;
+        let target = base.join(&text).map_err(|error| error.to_string());
+        Some(match target.and_then(|url| match self.normal_form.normalise(&url) {
+            Ok(found) => Ok((found, url)),
+            Err(error) => Err(error.to_string()),
+        }) {
+            Ok((found, url)) => Location::To(found, url),
+            Err(reason) => Location::Unusable(reason),
+        })
+    }
+
+    /// Builds the archive records of the exchange.
+    fn pack(&self, page: &mut Page, exchange: &Exchange, response: &Response) {
+        let Some((config, names)) = &self.archive else { return };
+        let Ok(payload_sha1) = payload_digest(response) else { return };
+        let has_body = !response.body.is_empty();
+        let revisit = (has_body && exchange.outcome.is_ok()).then(|| self.digests.find(&payload_sha1)).flatten();
+        let revisit_of = revisit.as_ref().map(|revisit| RevisitOf {
+            id: Some(revisit.capture),
+            url: revisit.url.clone(),
+            date: revisit.date,
+            profile: RevisitProfile::IdenticalPayload,
+        });
+        let id = CaptureId(self.next_capture.fetch_add(1, Ordering::Relaxed));
+        let capture = Capture {
+            id,
+            names: *names,
+            url: page.attempt.url.request(),
+            exchange,
+            payload_sha1,
+            revisit_of: revisit_of.as_ref(),
+            outlinks: &[],
+            truncated: None,
+        };
+        match capture_records(&capture, config) {
+            Ok(records) => {
+                page.records = Some(records);
+                page.attempt.capture = Some(id);
+                page.attempt.payload_sha1 = has_body.then_some(payload_sha1);
+                if revisit.is_some() {
+                    page.attempt.flags.add(Flags::DUPLICATE);
+                }
+                page.attempt.revisit = revisit;
+            }
+            Err(error) => {
+                page.attempt.outcome = Outcome::SYSTEM_ERROR;
+                page.attempt.detail = Some(format!("cannot pack the record: {error}"));
+            }
+        }
+    }
+}
+
+/// The capture of a page, for those that will repeat it.
+pub(crate) fn remember(digests: &Digests, attempt: &Attempt) {
+    if let (Some(digest), Some(capture), None) = (attempt.payload_sha1, attempt.capture, &attempt.revisit)
+        && attempt.outcome.is_ok()
+    {
+        let url = attempt.url.request().to_owned();
+        digests.insert(digest, Revisit { url, capture, date: attempt.started });
+    }
+}
+
+fn describe(attempt: &mut Attempt, exchange: &Exchange) {
+    attempt.detail = exchange.detail.as_ref().map(|detail| detail.clone().into_owned());
+    attempt.flags = exchange.flags;
+    if exchange.certificate == Certificate::Accepted {
+        attempt.flags.add(Flags::CERTIFICATE_ACCEPTED);
+    }
+    attempt.times = exchange.times;
+    attempt.remote = exchange.remote;
+    attempt.protocol = exchange.protocol;
+    attempt.wire_bytes = exchange.wire_bytes();
+}
+
+fn document(page: &Page, state: &UrlState, extracted: Extracted) -> Document {
+    let attempt = &page.attempt;
+    Document {
+        url: state.url.normal().clone(),
+        requested: state.url.spelling().map(str::to_owned),
+        outcome: attempt.outcome,
+        flags: attempt.flags,
+        fetched: attempt.started,
+        capture: None,
+        media_type: extracted.media_type,
+        depth: state.depth,
+        title: attempt.title.clone(),
+        description: extracted.description,
+        headings: extracted.headings,
+        text: extracted.text,
+        language: extracted.language,
+        links: extracted.links,
+        robots: extracted.robots,
+    }
+}

@@ -1,0 +1,65 @@
+//! Fetch: one lease becomes one exchange. Runs as a task of its own.
+
+use std::sync::Arc;
+
+use teia_base::{Exchange, Request};
+use teia_fetch::Fetcher;
+use teia_frontier::Answer;
+use teia_repository::UrlState;
+use tokio::sync::mpsc;
+use url::Url;
+
+use crate::ring::Message;
+
+/// What a lease is for.
+#[derive(Debug)]
+pub(crate) enum Errand {
+    /// A URL of the collection.
+    Page(Box<UrlState>),
+    /// The robots.txt of an origin, after so many redirects.
+    Robots {
+        origin: String,
+        url: Url,
+        hops: u8,
+    },
+}
+
+/// An exchange on its way to a worker.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) errand: Errand,
+    pub(crate) exchange: Exchange,
+}
+
+/// Makes the request, tells the ring that the host is free again, and hands the answer on.
+pub(crate) async fn fetch(
+    fetcher: Arc<dyn Fetcher>,
+    host: teia_base::HostId,
+    errand: Errand,
+    request: Request,
+    messages: mpsc::Sender<Message>,
+    jobs: mpsc::Sender<Job>,
+) {
+    let exchange = fetcher.fetch(request).await;
+    let answer = Answer {
+        ended: exchange.ended,
+        latency: exchange.times.first_byte,
+        outcome: exchange.outcome,
+        retry_after: retry_after(&exchange),
+        address: exchange.remote.map(|remote| remote.ip()),
+    };
+    // Both fail only when the ring is gone, and with it the need for an answer.
+    if messages.send(Message::Answered { host, answer }).await.is_ok() {
+        let _ = jobs.send(Job { errand, exchange }).await;
+    }
+}
+
+/// What the server asked for, in `Retry-After`.
+pub(crate) fn retry_after(exchange: &Exchange) -> Option<std::time::Duration> {
+    let value = exchange.response.as_ref()?.head.text("retry-after")?;
+    if let Ok(seconds) = value.parse::<u64>() {
+        return Some(std::time::Duration::from_secs(seconds));
+    }
+    let date = teia_base::Timestamp::parse_http_date(&value)?;
+    Some(date.since(exchange.started))
+}

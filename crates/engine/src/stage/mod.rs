@@ -1,0 +1,9 @@
+//! The life of a URL, one file per step: `seed`, `schedule`, `fetch`, `extract`, `admit`; then
+//! `commit`, after which it has happened.
+
+mod admit;
+pub(crate) mod commit;
+pub(crate) mod extract;
+pub(crate) mod fetch;
+mod schedule;
+mod seed;

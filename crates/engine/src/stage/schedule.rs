@@ -1,0 +1,156 @@
+//! Schedule: which URL goes out now.
+
+use teia_base::journal::{Attempt, Next};
+use teia_base::{Flags, HostId, Outcome, Request};
+use teia_repository::UrlState;
+use url::Url;
+
+use super::fetch::{Errand, fetch};
+use crate::ring::Ring;
+use crate::robots_book::Reading;
+
+/// What became of an attempt to send a host's next URL out.
+enum Sent {
+    /// It is out.
+    Out,
+    /// It was settled without a request; the host may have another.
+    Settled,
+    /// The host has nothing for now.
+    Nothing,
+}
+
+impl Ring {
+    /// Sends out as many URLs as politeness, load and limits allow.
+    pub(crate) fn schedule(&mut self) {
+        while self.may_lease() {
+            let Some(host) = self.frontier.lease(self.clock.now()) else { break };
+            loop {
+                match self.send_next(host) {
+                    Sent::Out => break,
+                    Sent::Settled => {
+                        if self.window_is_full() {
+                            self.frontier.release(host);
+                            self.wake(host);
+                            break;
+                        }
+                    }
+                    Sent::Nothing => {
+                        self.frontier.release(host);
+                        self.wake_later(host);
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn may_lease(&self) -> bool {
+        !self.stopping
+            && !self.paused
+            && self.frontier.leased() < self.limit.get()
+            && self.outstanding < self.limit.get() + self.slack
+            && !self.window_is_full()
+            && self.budget_left()
+    }
+
+    fn send_next(&mut self, host: HostId) -> Sent {
+        if let Some(errand) = self.errands.get_mut(&host).and_then(|errands| errands.pop_front()) {
+            return self.send_errand(host, errand);
+        }
+        if !self.host_budget_left(host) {
+            return Sent::Nothing;
+        }
+        let Some(url) = self.repository.window(host, 1, self.clock.wall()).pop() else { return Sent::Nothing };
+        if let Some(original) = self.alias_to_skip(host, &url) {
+            let detail = format!("the same pages as {original}");
+            self.settle_unasked(&url, Outcome::ALIAS_HOST, detail, Next::Done);
+            return Sent::Settled;
+        }
+        if self.config.run.ignore_robots {
+            return self.send_page(host, url);
+        }
+        let normal = url.url.normal();
+        let origin = format!("{}://{}", normal.scheme(), normal.authority());
+        let path = url.url.normal().path_and_query();
+        let stored = self.repository.host_record(host).and_then(|record| record.robots.get(&origin));
+        match self.robots.read(&origin, path, stored.map(Vec::as_slice), self.clock.wall()) {
+            Reading::Allowed => {
+                self.set_crawl_delay(host, &origin);
+                self.send_page(host, url)
+            }
+            Reading::Disallowed(rule) => {
+                self.settle_unasked(&url, Outcome::ROBOTS_DISALLOWED, rule, Next::Done);
+                Sent::Settled
+            }
+            Reading::Unknown => {
+                self.repository.release(url.reference);
+                let Ok(robots) = Url::parse(&format!("{origin}/robots.txt")) else {
+                    return Sent::Nothing;
+                };
+                self.robots.begin(&origin);
+                self.send_errand(host, Errand::Robots { origin, url: robots, hops: 0 })
+            }
+            Reading::Pending => {
+                self.repository.release(url.reference);
+                Sent::Nothing
+            }
+            Reading::Unreachable(until) => {
+                self.repository.release(url.reference);
+                let wait = until.since(self.clock.wall());
+                self.frontier.hold(host, self.clock.now() + wait);
+                Sent::Nothing
+            }
+        }
+    }
+
+    fn set_crawl_delay(&mut self, host: HostId, origin: &str) {
+        let delay = self.robots.rules(origin).and_then(teia_fetch::robots::Rules::crawl_delay);
+        self.frontier.set_crawl_delay(host, delay);
+    }
+
+    fn send_page(&mut self, host: HostId, url: UrlState) -> Sent {
+        let Ok(target) = Url::parse(url.url.request()) else {
+            self.settle_unasked(&url, Outcome::URL_INVALID, String::new(), Next::Done);
+            return Sent::Settled;
+        };
+        let judge = self.workshop.judge();
+        let request = Request {
+            etag: None,
+            last_modified: None,
+            max_size: Some(self.config.filter.max_size),
+            types: judge.rules.type_gate(url.requisite),
+            timeout: None,
+            url: target,
+        };
+        self.pages_in_flight += 1;
+        *self.host_pages.entry(host).or_default() += 1;
+        self.spawn(host, Errand::Page(Box::new(url)), request);
+        Sent::Out
+    }
+
+    fn send_errand(&mut self, host: HostId, errand: Errand) -> Sent {
+        let Errand::Robots { url, .. } = &errand else { return Sent::Nothing };
+        let request = Request::get(url.clone());
+        self.spawn(host, errand, request);
+        Sent::Out
+    }
+
+    fn spawn(&mut self, host: HostId, errand: Errand, request: Request) {
+        self.outstanding += 1;
+        let fetcher = std::sync::Arc::clone(&self.fetcher);
+        self.tasks.spawn(fetch(fetcher, host, errand, request, self.messages.clone(), self.jobs.clone()));
+    }
+
+    /// Records a decision about a leased URL for which nobody was asked.
+    pub(crate) fn settle_unasked(&mut self, url: &UrlState, outcome: Outcome, detail: String, next: Next) {
+        let mut attempt = Attempt::new(url.url.clone(), self.clock.wall(), outcome);
+        attempt.detail = (!detail.is_empty()).then_some(detail);
+        attempt.depth = url.depth;
+        attempt.next = next;
+        attempt.try_number = url.tries.saturating_add(1);
+        if url.requisite {
+            attempt.flags.add(Flags::REQUISITE);
+        }
+        self.record(attempt);
+    }
+}

@@ -1,0 +1,90 @@
+//! What the ring's tests share: a test web, a data directory, and one run over them.
+#![allow(dead_code, reason = "each test file uses its own part of the support")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use teia_base::journal::{Attempt, Record, read_segment, segments};
+use teia_base::{DiskFiles, Files, Seed};
+use teia_engine::{CollectionConfig, Control, Crawl, EngineError, Executor, Layout, Parts, Report, ThisMachine};
+use teia_testweb::Server;
+
+/// Settings for a crawl of the test web: no gap, names mapped to its port.
+pub(crate) fn config(server: &Server) -> CollectionConfig {
+    let mut config = CollectionConfig::default();
+    config.politeness.delay = Duration::ZERO;
+    config.politeness.retry_wait = Duration::from_millis(20);
+    config.robots.first_retry = Duration::from_millis(20);
+    config.fetch.resolve = vec![format!("*.test={}", server.addr())];
+    config.filter.scope = "suffix:.web.test".parse().unwrap();
+    config.run.alias_pages = 0;
+    config
+}
+
+pub(crate) fn crawl(root: &Path, config: &CollectionConfig, seeds: &[String]) -> Result<Report, EngineError> {
+    crawl_with(root, config, seeds, Parts::default(), &Control::default())
+}
+
+pub(crate) fn crawl_with(
+    root: &Path,
+    config: &CollectionConfig,
+    seeds: &[String],
+    parts: Parts,
+    control: &Control,
+) -> Result<Report, EngineError> {
+    let files: Arc<dyn Files> = Arc::new(DiskFiles::new(root).unwrap());
+    crawl_on(files, config, seeds, parts, control)
+}
+
+pub(crate) fn crawl_on(
+    files: Arc<dyn Files>,
+    config: &CollectionConfig,
+    seeds: &[String],
+    parts: Parts,
+    control: &Control,
+) -> Result<Report, EngineError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let crawl = Crawl {
+        files,
+        root: "data".into(),
+        key: 7,
+        layout: Layout::new("default").unwrap(),
+        config: config.clone(),
+        seeds: seeds.iter().map(|seed| Seed::parse(seed).unwrap().unwrap()).collect(),
+        parts,
+        control: control.clone(),
+    };
+    runtime.block_on(ThisMachine.run(crawl))
+}
+
+/// Every attempt in the journal.
+pub(crate) fn attempts(files: &dyn Files) -> Vec<Attempt> {
+    let directory = Layout::new("default").unwrap().journal();
+    let found = segments(files, &directory).unwrap();
+    let mut attempts = Vec::new();
+    for (at, first) in found.iter().enumerate() {
+        for entry in read_segment(files, &directory, *first, at + 1 == found.len()).unwrap().entries {
+            if let Record::Commit(commit) = entry.record {
+                attempts.extend(commit.attempts);
+            }
+        }
+    }
+    attempts
+}
+
+/// Requests that the web saw for each URL, robots.txt apart.
+pub(crate) fn requested(server: &Server) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for entry in &server.log().entries {
+        if !entry.url.ends_with("/robots.txt") {
+            *counts.entry(entry.url.clone()).or_default() += 1;
+        }
+    }
+    counts
+}
+
+pub(crate) fn set<T: Ord + Clone>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
+    items.into_iter().collect()
+}

@@ -1,0 +1,203 @@
+//! Two signatures of a text: one for "the same", one for "nearly the same".
+
+use icu_normalizer::DecomposingNormalizerBorrowed;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+/// Texts with fewer words have no signature: chance alone would make them alike.
+pub const MIN_WORDS: usize = 50;
+
+/// A digest of the letters and digits of a text: case, accents, punctuation and white space do
+/// not change it, and so a change of it means that the page says something else.
+pub fn text_digest(text: &str) -> u128 {
+    let mut letters = Vec::with_capacity(text.len());
+    fold(text, &mut letters);
+    xxh3_128(&letters)
+}
+
+/// A 64-bit simhash over shingles of three words, folded as for [`text_digest`]: texts that share
+/// most shingles differ in few bits. Zero, for no signature, below [`MIN_WORDS`] words.
+pub fn similarity(text: &str) -> u64 {
+    let mut counts = Counts::default();
+    let mut shingle = [0_u64; 3];
+    let mut words = 0_usize;
+    let mut word = Vec::new();
+    for raw in text.split_ascii_whitespace() {
+        word.clear();
+        fold(raw, &mut word);
+        if word.is_empty() {
+            continue;
+        }
+        shingle = [shingle[1], shingle[2], xxh3_64(&word)];
+        words += 1;
+        if words >= 3 {
+            // Order matters: "a b c" is another shingle than "c b a".
+            let joined = shingle[0].wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31)
+                ^ shingle[1].wrapping_mul(0xc2b2_ae3d_27d4_eb4f).rotate_left(17)
+                ^ shingle[2];
+            counts.add(xxh3_64(&joined.to_le_bytes()));
+        }
+    }
+    if words < MIN_WORDS { 0 } else { counts.majority().max(1) }
+}
+
+/// In how many bits two signatures differ; texts are near duplicates at 3 or fewer. A text
+/// without signature is as far as can be from every other.
+pub fn distance(a: u64, b: u64) -> u32 {
+    if a == 0 || b == 0 { u64::BITS } else { (a ^ b).count_ones() }
+}
+
+/// Adds the letters and digits of a text, small and without accents, in UTF-8.
+fn fold(text: &str, out: &mut Vec<u8>) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+        fold_ascii(&rest.as_bytes()[..ascii], out);
+        rest = &rest[ascii..];
+        let other = rest.bytes().position(|byte| byte.is_ascii()).unwrap_or(rest.len());
+        fold_other(&rest[..other], out);
+        rest = &rest[other..];
+    }
+}
+
+/// Writes every byte and moves on past those that stay: a branch for each would cost more.
+fn fold_ascii(bytes: &[u8], out: &mut Vec<u8>) {
+    let mut end = out.len();
+    out.resize(end + bytes.len(), 0);
+    for &byte in bytes {
+        let small = SMALL[usize::from(byte)];
+        out[end] = small;
+        end += usize::from(small != 0);
+    }
+    out.truncate(end);
+}
+
+fn fold_other(text: &str, out: &mut Vec<u8>) {
+    let normalizer = const { DecomposingNormalizerBorrowed::new_nfkd() };
+    // Accents are no letters once they stand alone; the vowel signs of India are.
+    for c in normalizer.normalize_iter(text.chars()).filter(|c| c.is_alphanumeric()) {
+        for small in c.to_lowercase() {
+            out.extend_from_slice(small.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+    }
+}
+
+/// Letters and digits of ASCII in small letters; zero for the rest.
+const SMALL: [u8; 256] = {
+    let mut small = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        if byte.is_ascii_alphanumeric() {
+            small[byte as usize] = byte.to_ascii_lowercase();
+        }
+        byte += 1;
+    }
+    small
+};
+
+/// How often each of 64 bits was set, eight counters to a word.
+///
+/// Counting bit by bit would cost more than finding the words; a table turns one byte of a hash
+/// into eight counters at once.
+struct Counts {
+    totals: [u32; 64],
+    /// Eight 8-bit counters for each byte of the hash.
+    lanes: [u64; 8],
+    pending: u8,
+    added: u32,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self { totals: [0; 64], lanes: [0; 8], pending: 0, added: 0 }
+    }
+}
+
+impl Counts {
+    fn add(&mut self, hash: u64) {
+        for (lane, byte) in self.lanes.iter_mut().zip(hash.to_le_bytes()) {
+            *lane += SPREAD[usize::from(byte)];
+        }
+        self.pending += 1;
+        self.added = self.added.saturating_add(1);
+        if self.pending == u8::MAX {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        for (lane, totals) in self.lanes.iter_mut().zip(self.totals.chunks_exact_mut(8)) {
+            for (count, total) in lane.to_le_bytes().into_iter().zip(totals) {
+                *total = total.saturating_add(u32::from(count));
+            }
+            *lane = 0;
+        }
+        self.pending = 0;
+    }
+
+    fn majority(mut self) -> u64 {
+        self.flush();
+        let half = self.added / 2;
+        self.totals.iter().enumerate().fold(0, |bits, (at, &total)| bits | u64::from(total > half) << at)
+    }
+}
+
+/// Each bit of a byte in a byte of its own.
+const SPREAD: [u64; 256] = {
+    let mut spread = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut bit = 0;
+        while bit < 8 {
+            spread[byte] |= ((byte >> bit & 1) as u64) << (bit * 8);
+            bit += 1;
+        }
+        byte += 1;
+    }
+    spread
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(count: usize) -> String {
+        (0..count).map(|at| format!("word{} ", at * 7919 % 1000)).collect()
+    }
+
+    #[test]
+    fn case_accents_punctuation_and_white_space_do_not_count() {
+        let digest = text_digest("Olá, Mundo! Ação");
+        assert_eq!(text_digest("ola mundo acao"), digest);
+        assert_eq!(text_digest(" OLA\nMUN DO — (AÇÃO) "), digest);
+        assert_ne!(text_digest("ola mundos acao"), digest);
+        assert_ne!(text_digest("नमस्ते"), text_digest("नमस्ता"));
+    }
+
+    #[test]
+    fn nearly_equal_texts_are_near() {
+        let text = words(2000);
+        let changed = text.replacen("word500 ", "other ", 1);
+        assert!(distance(similarity(&text), similarity(&changed)) <= 3);
+        let other = text.replace("word", "mot");
+        assert!(distance(similarity(&text), similarity(&other)) > 10);
+    }
+
+    #[test]
+    fn short_texts_have_no_signature() {
+        assert_eq!(similarity(&words(MIN_WORDS - 1)), 0);
+        assert_ne!(similarity(&words(MIN_WORDS)), 0);
+        assert_eq!(distance(0, 0), 64);
+    }
+
+    #[test]
+    fn the_table_counts_as_counting_does() {
+        let hashes: Vec<u64> = (0..1000_u64).map(|at| xxh3_64(&at.to_le_bytes())).collect();
+        let mut counts = Counts::default();
+        hashes.iter().for_each(|&hash| counts.add(hash));
+        let slow = (0..64).fold(0, |bits, at| {
+            let set = hashes.iter().filter(|&&hash| hash >> at & 1 == 1).count();
+            bits | u64::from(set > 500) << at
+        });
+        assert_eq!(counts.majority(), slow);
+    }
+}

@@ -1,0 +1,42 @@
+//! What an extractor gives back.
+
+use teia_base::{Directives, Flags, Link, MediaType};
+
+/// A page, understood as far as it could be.
+#[derive(Clone, Debug, Default)]
+pub struct Extracted {
+    /// The declared type, or the one its bytes show where that was missing or plainly wrong.
+    pub media_type: Option<MediaType>,
+    /// The charset it was decoded from, by its WHATWG name; none for what is not text.
+    pub charset: Option<&'static str>,
+    /// Title, white space folded, at most [`Limits::title_bytes`](crate::Limits::title_bytes).
+    pub title: String,
+    /// The author's description of the page.
+    pub description: String,
+    /// Headings in order, at most [`Limits::headings`](crate::Limits::headings).
+    pub headings: Vec<String>,
+    /// Visible text, white space folded, at most [`Limits::text_bytes`](crate::Limits::text_bytes).
+    pub text: String,
+    /// The language the page says it is in: `pt-PT`.
+    pub language: Option<String>,
+    /// The URL the page says it should be known by, absolute.
+    pub canonical: Option<String>,
+    /// What the page and its headers ask of robots.
+    pub robots: Directives,
+    /// Links in order: absolute, without fragment, each URL once for each kind.
+    pub links: Vec<Link>,
+    /// What extraction gave up on.
+    pub flags: Flags,
+}
+
+/// The first language tag of a declaration (`pt-PT, en`), if it has the form of one.
+pub(crate) fn language(declared: &str) -> Option<String> {
+    let tag = declared.split([',', ';']).next()?.trim();
+    let mut parts = tag.split(['-', '_']);
+    let primary = parts.next()?;
+    let good = (2..=3).contains(&primary.len())
+        && primary.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && parts.all(|part| part.len() <= 8 && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        && tag.len() <= 35;
+    good.then(|| tag.to_owned())
+}

@@ -1,0 +1,206 @@
+//! Text with its white space folded, as it grows.
+
+/// Words with one space between them, no control characters, nothing invisible.
+#[derive(Debug, Default)]
+pub(crate) struct Folded {
+    text: String,
+    /// White space was seen since the last word.
+    gap: bool,
+}
+
+impl Folded {
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The text; it neither begins nor ends with white space.
+    pub(crate) fn into_string(self) -> String {
+        self.text
+    }
+
+    /// What follows is another word.
+    #[inline]
+    pub(crate) fn break_word(&mut self) {
+        self.gap = true;
+    }
+
+    /// Takes back what came after this length.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        if length < self.text.len() {
+            self.text.truncate(floor_boundary(&self.text, length));
+            self.gap = true;
+        }
+    }
+
+    /// What was written since this length, without white space around it.
+    pub(crate) fn since(&self, length: usize) -> &str {
+        self.text.get(length..).unwrap_or("").trim()
+    }
+
+    /// Adds characters.
+    #[inline]
+    pub(crate) fn push(&mut self, piece: &str) {
+        let bytes = piece.as_bytes();
+        let mut at = 0;
+        loop {
+            while bytes.get(at).is_some_and(|&byte| CLASSES[usize::from(byte)] == SPACE) {
+                at += 1;
+                self.gap = true;
+            }
+            let start = at;
+            let mut odd = None;
+            while let Some(&byte) = bytes.get(at) {
+                match CLASSES[usize::from(byte)] {
+                    PLAIN => {}
+                    SPACE => {
+                        // One space between words is copied with them.
+                        let next = bytes.get(at + 1).map(|&next| CLASSES[usize::from(next)]);
+                        if byte != b' ' || next != Some(PLAIN) {
+                            break;
+                        }
+                    }
+                    CONTROL => {
+                        odd = Some(Odd::Nothing(1));
+                        break;
+                    }
+                    _ => {
+                        odd = odd_character(&bytes[at..]);
+                        if odd.is_some() {
+                            break;
+                        }
+                    }
+                }
+                at += 1;
+            }
+            if at > start {
+                if self.gap && !self.text.is_empty() {
+                    self.text.push(' ');
+                }
+                self.gap = false;
+                self.text.push_str(&piece[start..at]);
+            }
+            match odd {
+                Some(Odd::Space(length)) => {
+                    at += length;
+                    self.gap = true;
+                }
+                Some(Odd::Nothing(length)) => at += length,
+                None if at >= bytes.len() => return,
+                None => {}
+            }
+        }
+    }
+}
+
+/// One text folded and cut at a character border.
+pub(crate) fn fold(text: &str, max_bytes: usize) -> String {
+    let mut folded = Folded::default();
+    folded.push(text);
+    folded.truncate(max_bytes);
+    let mut text = folded.into_string();
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// The text cut at a character border.
+pub(crate) fn cut(text: &str, max_bytes: usize) -> &str {
+    &text[..floor_boundary(text, max_bytes)]
+}
+
+fn floor_boundary(text: &str, length: usize) -> usize {
+    text.floor_char_boundary(length.min(text.len()))
+}
+
+const PLAIN: u8 = 0;
+const SPACE: u8 = 1;
+const CONTROL: u8 = 2;
+/// First byte of characters some of which are white space or invisible.
+const LEAD: u8 = 3;
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [PLAIN; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        classes[byte] = CONTROL;
+        byte += 1;
+    }
+    classes[0x7f] = CONTROL;
+    classes[b' ' as usize] = SPACE;
+    classes[b'\t' as usize] = SPACE;
+    classes[b'\n' as usize] = SPACE;
+    classes[b'\r' as usize] = SPACE;
+    classes[0x0b] = SPACE;
+    classes[0x0c] = SPACE;
+    classes[0xc2] = LEAD;
+    classes[0xe1] = LEAD;
+    classes[0xe2] = LEAD;
+    classes[0xe3] = LEAD;
+    classes[0xef] = LEAD;
+    classes
+};
+
+/// A character that is not copied, with its length in bytes.
+enum Odd {
+    Space(usize),
+    Nothing(usize),
+}
+
+/// White space, controls and invisible characters outside ASCII. The joiners U+200C and U+200D
+/// stay: Persian and the scripts of India spell with them.
+fn odd_character(bytes: &[u8]) -> Option<Odd> {
+    match *bytes {
+        // U+0085 and U+00A0.
+        [0xc2, 0x85 | 0xa0, ..] => Some(Odd::Space(2)),
+        // Other C1 controls and the soft hyphen.
+        [0xc2, 0x80..=0x9f | 0xad, ..] => Some(Odd::Nothing(2)),
+        // U+1680.
+        [0xe1, 0x9a, 0x80, ..] => Some(Odd::Space(3)),
+        // U+2000 to U+200A, U+2028, U+2029, U+202F, U+205F.
+        [0xe2, 0x80, 0x80..=0x8a | 0xa8 | 0xa9 | 0xaf, ..] | [0xe2, 0x81, 0x9f, ..] => {
+            Some(Odd::Space(3))
+        }
+        // Zero-width space, direction marks, embeddings and overrides; U+2060 to U+206F.
+        [0xe2, 0x80, 0x8b | 0x8e | 0x8f | 0xaa..=0xae, ..] | [0xe2, 0x81, 0xa0..=0xaf, ..] => {
+            Some(Odd::Nothing(3))
+        }
+        // U+3000.
+        [0xe3, 0x80, 0x80, ..] => Some(Odd::Space(3)),
+        // U+FEFF.
+        [0xef, 0xbb, 0xbf, ..] => Some(Odd::Nothing(3)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(pieces: &[&str], folded: &str) {
+        let mut text = Folded::default();
+        for piece in pieces {
+            text.push(piece);
+        }
+        assert_eq!(text.into_string(), folded);
+    }
+
+    #[test]
+    fn white_space_is_one_space() {
+        check(&["  a\n\t b ", " c"], "a b c");
+        check(&["a ", "b"], "a b");
+        check(&["a", "b"], "ab");
+        check(&["a\u{a0}\u{3000}b\u{2003}c"], "a b c");
+    }
+
+    #[test]
+    fn what_nobody_sees_is_left_out() {
+        check(&["a\0b\u{200b}c\u{ad}d\u{202e}e\u{feff}"], "abcde");
+        check(&["日本、ひらがな…ok"], "日本、ひらがな…ok");
+    }
+
+    #[test]
+    fn cutting_respects_characters() {
+        assert_eq!(fold(" é é ", 3), "é");
+        assert_eq!(cut("éé", 3), "é");
+    }
+}

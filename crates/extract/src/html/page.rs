@@ -1,0 +1,591 @@
+//! What the tags of a page mean.
+
+use std::borrow::Cow;
+
+use teia_base::{Flags, LinkKind, Rel};
+use url::Url;
+
+use super::attributes::{Attributes, Slot};
+use super::foreign::Foreign;
+use super::tag::Tag;
+use crate::budget::Budget;
+use crate::fold::{Folded, cut, fold};
+use crate::links::{LinkId, Links};
+use crate::markup::{Name, Rules, Scanner, TagEnd, Token, decode_text, key};
+use crate::resolve::Resolver;
+use crate::{Extracted, Limits, Source, css, link_rel, srcset};
+
+/// `srcdoc` documents read for one page.
+const MAX_SRCDOCS: usize = 16;
+
+/// A page while it is read.
+#[derive(Debug)]
+pub(super) struct Page<'a, 's> {
+    pub(super) source: &'s Source<'s>,
+    pub(super) limits: &'s Limits,
+    pub(super) attributes: Attributes<'a>,
+    pub(super) extracted: Extracted,
+    pub(super) links: Links<'a>,
+    /// A refresh was met; later ones do not count.
+    pub(super) refreshed: bool,
+    /// `og:description`, for pages without a description.
+    pub(super) second_description: String,
+    scanner: Scanner<'a>,
+    rules: Rules,
+    budget: Budget,
+    text: Folded,
+    foreign: Foreign,
+    anchor: Option<OpenAnchor<'a>>,
+    /// Where the text of the open heading begins.
+    heading: Option<usize>,
+    hidden: Hidden,
+    /// Open `<template>`: what is inside belongs to no document yet.
+    templates: usize,
+    depth: usize,
+    frames: Frames,
+    base: Option<Cow<'a, str>>,
+    canonical: Option<Cow<'a, str>>,
+    srcdocs: Vec<Cow<'a, str>>,
+}
+
+/// The `<a>` whose text is being read.
+#[derive(Debug)]
+struct OpenAnchor<'a> {
+    link: LinkId,
+    start: usize,
+    alt: Option<Cow<'a, str>>,
+    title: Option<Cow<'a, str>>,
+}
+
+/// Elements whose text is not shown: it is written, so that links inside have their text, and
+/// taken back at their end.
+#[derive(Debug, Default)]
+struct Hidden {
+    depth: usize,
+    start: usize,
+}
+
+/// Whether a `<frameset>` would still be taken for one, or was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Frames {
+    Possible,
+    Refused,
+    Inside,
+}
+
+impl<'a, 's> Page<'a, 's> {
+    pub(super) fn new(
+        text: &'a str,
+        rules: Rules,
+        source: &'s Source<'s>,
+        limits: &'s Limits,
+        extracted: Extracted,
+    ) -> Self {
+        Self {
+            source,
+            limits,
+            attributes: Attributes::new(),
+            extracted,
+            links: Links::new(limits.links_per_page),
+            refreshed: false,
+            second_description: String::new(),
+            scanner: Scanner::new(text, rules),
+            rules,
+            budget: Budget::new(limits.cpu),
+            text: Folded::default(),
+            foreign: Foreign::default(),
+            anchor: None,
+            heading: None,
+            hidden: Hidden::default(),
+            templates: 0,
+            depth: 0,
+            frames: Frames::Possible,
+            base: None,
+            canonical: None,
+            srcdocs: Vec::new(),
+        }
+    }
+
+    /// Reads to the end of the page, or of its time.
+    pub(super) fn read(&mut self) {
+        while let Some(token) = self.scanner.next() {
+            match token {
+                Token::Text(text) => self.text(text),
+                Token::Cdata(text) => self.characters(text),
+                Token::Start(name) => {
+                    self.start(name);
+                    if self.budget.is_spent() {
+                        self.extracted.flags.add(Flags::PARSE_TIMEOUT);
+                        return;
+                    }
+                }
+                Token::End(name) => self.end(name.key),
+                Token::Doctype(_) => {}
+            }
+        }
+    }
+
+    /// The page, its links resolved.
+    pub(super) fn finish(mut self) -> Extracted {
+        self.close_anchor();
+        self.close_heading();
+        let url = self.source.url;
+        let base = self.base.take().and_then(|href| base_url(url, &href));
+        let base = base.as_ref().unwrap_or(url);
+        for srcdoc in std::mem::take(&mut self.srcdocs) {
+            let mut inner = Page::new(&srcdoc, Rules::Html, self.source, self.limits, Extracted::default());
+            inner.read();
+            inner.close_anchor();
+            let inner_base = inner.base.take().and_then(|href| base_url(base, &href));
+            for link in inner.links.resolve(inner_base.as_ref().unwrap_or(base)) {
+                if let Some(id) = self.links.add(Cow::Owned(link.url), link.kind, link.rel) {
+                    self.links.set_anchor(id, || link.anchor);
+                }
+            }
+        }
+        let mut extracted = self.extracted;
+        if self.text.len() > self.limits.text_bytes || self.links.overflowed() {
+            extracted.flags.add(Flags::PARSE_PARTIAL);
+        }
+        self.text.truncate(self.limits.text_bytes);
+        extracted.text = self.text.into_string();
+        if extracted.description.is_empty() {
+            extracted.description = self.second_description;
+        }
+        extracted.canonical = self.canonical.and_then(|href| Resolver::new(base).resolve(bare(&href)));
+        extracted.links = self.links.resolve(base);
+        extracted
+    }
+
+    #[inline]
+    fn text(&mut self, raw: &str) {
+        if raw.bytes().all(crate::markup::is_space) {
+            self.text.break_word();
+            return;
+        }
+        self.characters(&decode_text(raw));
+    }
+
+    fn characters(&mut self, text: &str) {
+        if self.foreign.is_open() {
+            if self.foreign.innermost_is(const { key("style") }) {
+                self.style(&Cow::Owned(text.to_owned()));
+                return;
+            }
+            if self.foreign.innermost_is(const { key("script") }) {
+                return;
+            }
+        }
+        match self.frames {
+            Frames::Refused => {}
+            Frames::Possible => self.frames = Frames::Refused,
+            Frames::Inside => return,
+        }
+        // Past the limit only the texts of links and headings still matter.
+        if self.text.len() <= self.limits.text_bytes || self.anchor.is_some() || self.heading.is_some() {
+            self.text.push(text);
+        }
+    }
+
+    #[inline]
+    fn start(&mut self, name: Name<'a>) {
+        self.attributes.read(&mut self.scanner, self.limits);
+        let tag_end = self.scanner.tag_end();
+        if tag_end == TagEnd::Missing {
+            return;
+        }
+        if self.foreign.is_open() {
+            let has_look = [Slot::Color, Slot::Face, Slot::Size].iter().any(|&slot| self.attributes.has(slot));
+            let is_font_with_look = name.key == const { key("font") } && has_look;
+            if self.foreign.enters(name.key, is_font_with_look) {
+                self.start_foreign(name.key, tag_end);
+                return;
+            }
+            self.scanner.cdata = self.rules == Rules::Xml || self.foreign.is_open();
+        }
+        let tag = Tag::from_key(name.key);
+        if self.frames != Frames::Refused && self.is_outside_frames(tag, name.key) {
+            return;
+        }
+        if !tag.is_inline(name.key) {
+            self.text.break_word();
+        }
+        if !tag.is_uncounted() {
+            self.depth += 1;
+            if self.depth > self.limits.depth {
+                self.extracted.flags.add(Flags::PARSE_DEPTH_LIMITED);
+            }
+        }
+        self.links_of(tag);
+        if tag_end == TagEnd::SelfClosing && self.rules == Rules::Xml {
+            self.end(name.key);
+            return;
+        }
+        self.content_of(tag, name.key, tag_end);
+    }
+
+    /// Adds the links of a start tag.
+    #[inline]
+    fn links_of(&mut self, tag: Tag) {
+        if tag == Tag::Anchor {
+            self.close_anchor();
+        }
+        if self.attributes.is_empty() {
+            return;
+        }
+        match tag {
+            Tag::Anchor => self.open_anchor(Slot::Href),
+            Tag::Area => {
+                if let Some(link) = self.self_link(Slot::Href, LinkKind::Area) {
+                    self.describe(link, Slot::Alt);
+                }
+            }
+            Tag::Img => self.image(),
+            Tag::Link => self.link_element(),
+            Tag::Meta if self.templates == 0 => self.meta(),
+            Tag::Base if self.base.is_none() && self.templates == 0 => {
+                self.base = self.attributes.get(Slot::Href);
+            }
+            Tag::Script => self.link(Slot::Src, LinkKind::Script),
+            Tag::Iframe => self.iframe(),
+            Tag::Frame => self.link(Slot::Src, LinkKind::Frame),
+            Tag::Source => {
+                self.link(Slot::Src, LinkKind::Media);
+                self.candidates(Slot::Srcset);
+                self.candidates(Slot::DataSrcset);
+            }
+            Tag::Audio | Tag::Track => self.link(Slot::Src, LinkKind::Media),
+            Tag::Video => {
+                self.link(Slot::Src, LinkKind::Media);
+                self.link(Slot::Poster, LinkKind::Image);
+            }
+            Tag::Embed => self.link(Slot::Src, LinkKind::Object),
+            Tag::Object => self.link(Slot::Data, LinkKind::Object),
+            Tag::Form => {
+                let method = self.attributes.get(Slot::Method).unwrap_or_default();
+                let method = method.trim();
+                if !method.eq_ignore_ascii_case("post") && !method.eq_ignore_ascii_case("dialog") {
+                    self.link(Slot::Action, LinkKind::Form);
+                }
+            }
+            Tag::Input => {
+                let kind = self.attributes.get(Slot::Type).unwrap_or_default();
+                if kind.trim().eq_ignore_ascii_case("image") {
+                    self.link(Slot::Src, LinkKind::Image);
+                }
+            }
+            Tag::Html => self.html_language(),
+            _ => {}
+        }
+        if self.attributes.has(Slot::Style)
+            && let Some(style) = self.attributes.get(Slot::Style)
+        {
+            self.style(&style);
+        }
+        if self.attributes.has(Slot::Background) {
+            self.link(Slot::Background, LinkKind::Image);
+        }
+    }
+
+    /// Reads what follows a start tag where that is not ordinary markup.
+    #[inline]
+    fn content_of(&mut self, tag: Tag, name: u64, tag_end: TagEnd) {
+        match tag {
+            Tag::Script => {
+                self.scanner.script_text();
+            }
+            Tag::Style => {
+                let text = self.scanner.raw_text("style");
+                self.style(&Cow::Borrowed(text));
+            }
+            Tag::Title => {
+                let text = self.scanner.raw_text("title");
+                if self.extracted.title.is_empty() && self.templates == 0 {
+                    self.extracted.title = fold(&decode_text(text), self.limits.title_bytes);
+                }
+            }
+            Tag::Textarea => {
+                self.scanner.raw_text("textarea");
+            }
+            Tag::Iframe => {
+                self.scanner.raw_text("iframe");
+            }
+            Tag::Noembed => {
+                self.scanner.raw_text("noembed");
+            }
+            Tag::Noframes => {
+                self.scanner.raw_text("noframes");
+            }
+            Tag::Xmp => {
+                let text = self.scanner.raw_text("xmp");
+                self.characters(text);
+            }
+            Tag::Plaintext => {
+                let text = self.scanner.rest();
+                self.characters(text);
+            }
+            Tag::Heading => {
+                self.close_heading();
+                self.heading = Some(self.text.len());
+            }
+            Tag::Noscript | Tag::Template => {
+                if tag == Tag::Template {
+                    self.templates += 1;
+                }
+                if self.hidden.depth == 0 {
+                    self.hidden.start = self.text.len();
+                }
+                self.hidden.depth += 1;
+            }
+            Tag::Svg | Tag::Math if tag_end == TagEnd::Open => {
+                self.foreign.push(name, false);
+                self.scanner.cdata = true;
+            }
+            _ => {}
+        }
+    }
+
+    /// A start tag inside SVG or MathML.
+    fn start_foreign(&mut self, name: u64, tag_end: TagEnd) {
+        self.text.break_word();
+        let href = if self.attributes.has(Slot::Href) { Slot::Href } else { Slot::XlinkHref };
+        if name == const { key("a") } {
+            self.close_anchor();
+            self.open_anchor(href);
+        } else if const { [key("image"), key("use"), key("feimage")] }.contains(&name) {
+            let fragment = self.attributes.get(href).unwrap_or_default();
+            if !fragment.trim_start().starts_with('#') {
+                self.link(href, LinkKind::Image);
+            }
+        } else if name == const { key("script") } {
+            self.link(href, LinkKind::Script);
+        }
+        if let Some(style) = self.attributes.get(Slot::Style) {
+            self.style(&style);
+        }
+        if tag_end == TagEnd::Open {
+            let encoding = self.attributes.get(Slot::Encoding).unwrap_or_default();
+            let is_html = encoding.eq_ignore_ascii_case("text/html")
+                || encoding.eq_ignore_ascii_case("application/xhtml+xml");
+            self.foreign.push(name, is_html && name == const { key("annotation-xml") });
+        }
+    }
+
+    #[inline]
+    fn end(&mut self, name: u64) {
+        let tag = Tag::from_key(name);
+        if !tag.is_inline(name) {
+            self.text.break_word();
+        }
+        if !tag.is_uncounted() {
+            self.depth = self.depth.saturating_sub(1);
+        }
+        match tag {
+            Tag::Anchor => self.close_anchor(),
+            Tag::Heading => self.close_heading(),
+            Tag::Noscript | Tag::Template if self.hidden.depth > 0 => {
+                if tag == Tag::Template {
+                    self.templates = self.templates.saturating_sub(1);
+                }
+                self.hidden.depth -= 1;
+                if self.hidden.depth == 0 {
+                    self.text.truncate(self.hidden.start);
+                }
+            }
+            _ => {}
+        }
+        if self.foreign.is_open() {
+            self.foreign.close(name);
+            self.scanner.cdata = self.rules == Rules::Xml || self.foreign.is_open();
+        }
+    }
+
+    /// Whether the tag is one that browsers pass over because the page is a frameset.
+    fn is_outside_frames(&mut self, tag: Tag, name: u64) -> bool {
+        if self.frames == Frames::Inside {
+            return !matches!(tag, Tag::Frame | Tag::Frameset | Tag::Noframes | Tag::Html);
+        }
+        let refuses = match tag {
+            Tag::Frameset => {
+                self.frames = Frames::Inside;
+                return false;
+            }
+            Tag::Body | Tag::Area | Tag::Embed | Tag::Img | Tag::Object | Tag::Textarea | Tag::Xmp
+            | Tag::Iframe => true,
+            Tag::Input => {
+                let kind = self.attributes.get(Slot::Type).unwrap_or_default();
+                !kind.eq_ignore_ascii_case("hidden")
+            }
+            _ => const {
+                [
+                    key("pre"), key("listing"), key("li"), key("dd"), key("dt"), key("button"),
+                    key("applet"), key("marquee"), key("table"), key("br"), key("keygen"),
+                    key("wbr"), key("hr"), key("select"),
+                ]
+            }
+            .contains(&name),
+        };
+        if refuses {
+            self.frames = Frames::Refused;
+        }
+        false
+    }
+
+    fn open_anchor(&mut self, href: Slot) {
+        let Some(link) = self.self_link(href, LinkKind::Anchor) else { return };
+        self.anchor = Some(OpenAnchor {
+            link,
+            start: self.text.len(),
+            alt: None,
+            title: self.attributes.get(Slot::Title),
+        });
+    }
+
+    fn close_anchor(&mut self) {
+        let Some(anchor) = self.anchor.take() else { return };
+        let max = self.limits.anchor_bytes;
+        self.links.set_anchor(anchor.link, || {
+            let text = cut(self.text.since(anchor.start), max).trim_end();
+            if text.is_empty() {
+                fold(&anchor.alt.or(anchor.title).unwrap_or_default(), max)
+            } else {
+                text.to_owned()
+            }
+        });
+    }
+
+    fn close_heading(&mut self) {
+        let Some(start) = self.heading.take() else { return };
+        let text = cut(self.text.since(start), self.limits.title_bytes).trim_end();
+        if !text.is_empty() && self.extracted.headings.len() < self.limits.headings {
+            self.extracted.headings.push(text.to_owned());
+        }
+    }
+
+    fn image(&mut self) {
+        if let Some(anchor) = &mut self.anchor
+            && anchor.alt.is_none()
+        {
+            anchor.alt = self.attributes.get(Slot::Alt).filter(|alt| !alt.trim().is_empty());
+        }
+        for slot in [Slot::Src, Slot::DataSrc] {
+            if let Some(link) = self.full_link(slot, LinkKind::Image, Rel::default()) {
+                self.describe(link, Slot::Alt);
+            }
+        }
+        self.candidates(Slot::Srcset);
+        self.candidates(Slot::DataSrcset);
+    }
+
+    fn link_element(&mut self) {
+        let rel = self.attributes.get(Slot::Rel).unwrap_or_default();
+        let destination = self.attributes.get(Slot::As).unwrap_or_default();
+        let Some(kind) = link_rel::kind(&rel, &destination) else { return };
+        if kind == LinkKind::Canonical && self.canonical.is_none() && self.templates == 0 {
+            self.canonical = self.attributes.get(Slot::Href).filter(|href| !href.trim().is_empty());
+        }
+        if let Some(link) = self.full_link(Slot::Href, kind, Rel::parse(&rel)) {
+            self.describe(link, Slot::Title);
+        }
+        self.candidates(Slot::Imagesrcset);
+    }
+
+    fn iframe(&mut self) {
+        self.link(Slot::Src, LinkKind::Frame);
+        if self.srcdocs.len() < MAX_SRCDOCS
+            && let Some(srcdoc) = self.attributes.get(Slot::Srcdoc)
+        {
+            self.srcdocs.push(srcdoc);
+        }
+    }
+
+    fn html_language(&mut self) {
+        let language = self.attributes.get(Slot::Lang).or_else(|| self.attributes.get(Slot::XmlLang));
+        if let Some(language) = language {
+            self.set_language(&language);
+        }
+    }
+
+    /// The first language said wins.
+    pub(super) fn set_language(&mut self, language: &str) {
+        if self.extracted.language.is_none() {
+            self.extracted.language = crate::extracted::language(language);
+        }
+    }
+
+    /// Adds a link that may be empty and so mean the page itself.
+    fn self_link(&mut self, slot: Slot, kind: LinkKind) -> Option<LinkId> {
+        let rel = self.attributes.get(Slot::Rel).map_or_else(Rel::default, |rel| Rel::parse(&rel));
+        let value = self.attributes.get(slot)?;
+        self.add(value, kind, rel)
+    }
+
+    /// Adds a link that names something else than the page.
+    fn full_link(&mut self, slot: Slot, kind: LinkKind, rel: Rel) -> Option<LinkId> {
+        let value = self.attributes.get(slot)?;
+        if bare(&value).is_empty() {
+            return None;
+        }
+        self.add(value, kind, rel)
+    }
+
+    fn link(&mut self, slot: Slot, kind: LinkKind) {
+        self.full_link(slot, kind, Rel::default());
+    }
+
+    pub(super) fn add(&mut self, value: Cow<'a, str>, kind: LinkKind, rel: Rel) -> Option<LinkId> {
+        if value.len() > self.limits.attr_bytes {
+            return None;
+        }
+        self.links.add(value, kind, rel)
+    }
+
+    fn describe(&mut self, link: LinkId, slot: Slot) {
+        if let Some(text) = self.attributes.get(slot) {
+            let max = self.limits.anchor_bytes;
+            self.links.set_anchor(link, || fold(&text, max));
+        }
+    }
+
+    fn candidates(&mut self, slot: Slot) {
+        match self.attributes.get(slot) {
+            Some(Cow::Borrowed(value)) => {
+                for url in srcset::candidates(value) {
+                    self.add(Cow::Borrowed(url), LinkKind::Image, Rel::default());
+                }
+            }
+            Some(Cow::Owned(value)) => {
+                for url in srcset::candidates(&value) {
+                    self.add(Cow::Owned(url.to_owned()), LinkKind::Image, Rel::default());
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Adds the links of a style sheet or a `style` attribute.
+    fn style(&mut self, css: &Cow<'a, str>) {
+        match css {
+            Cow::Borrowed(css) => {
+                for (reference, kind) in css::references(css) {
+                    self.add(reference, kind, Rel::default());
+                }
+            }
+            Cow::Owned(css) => {
+                for (reference, kind) in css::references(css) {
+                    self.add(Cow::Owned(reference.into_owned()), kind, Rel::default());
+                }
+            }
+        }
+    }
+}
+
+/// The base that `<base href>` sets, unless its scheme is one that pages may not use for it.
+fn base_url(url: &Url, href: &str) -> Option<Url> {
+    let base = url.join(href).ok()?;
+    (!matches!(base.scheme(), "data" | "javascript") && !base.cannot_be_a_base()).then_some(base)
+}
+
+fn bare(reference: &str) -> &str {
+    reference.trim_matches(|c: char| c <= ' ')
+}

@@ -1,0 +1,97 @@
+//! What came back over one connection, whatever was spoken on it.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use bytes::Bytes;
+use teia_base::{Flags, MediaType, Outcome, Protocol, Request, Response};
+
+use crate::fault::Fault;
+
+/// What came of one request on one connection.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) outcome: Outcome,
+    pub(crate) detail: Option<Cow<'static, str>>,
+    pub(crate) protocol: Protocol,
+    pub(crate) response: Option<Response>,
+    pub(crate) junk: Bytes,
+    pub(crate) flags: Flags,
+    pub(crate) first_byte: Duration,
+    pub(crate) body: Duration,
+    /// The connection can serve again.
+    pub(crate) reusable: bool,
+    /// Nothing came back at all: a connection that was idle may have died of old age.
+    pub(crate) silent: bool,
+}
+
+impl Answer {
+    /// An answer that failed before its head was whole.
+    pub(crate) fn failed(fault: Fault, protocol: Protocol) -> Self {
+        Self {
+            outcome: fault.outcome,
+            detail: fault.detail,
+            protocol,
+            response: None,
+            junk: Bytes::new(),
+            flags: Flags::default(),
+            first_byte: Duration::ZERO,
+            body: Duration::ZERO,
+            reusable: false,
+            silent: false,
+        }
+    }
+}
+
+/// How much of a body is wanted, judged by its head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Appetite {
+    /// More than this is refused, or cut off where refusing is not for this status.
+    pub(crate) bytes: u64,
+    /// What becomes of a longer one.
+    pub(crate) beyond: Beyond,
+}
+
+/// What becomes of a body that is longer than wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    /// `size_exceeded`.
+    Refused,
+    /// Cut off and marked so.
+    Truncated,
+}
+
+impl Appetite {
+    /// Asks the request's own limits, which are for documents (2xx), and the safety limit.
+    pub(crate) fn of(
+        request: &Request,
+        status: u16,
+        media_type: Option<&MediaType>,
+        length: Option<u64>,
+        wire_limit: u64,
+    ) -> Result<Self, Fault> {
+        let max_size = request.max_size.unwrap_or(u64::MAX);
+        let is_document = (200..300).contains(&status);
+        if is_document
+            && request
+                .types
+                .as_ref()
+                .is_some_and(|gate| !gate.accepts(media_type))
+        {
+            let name = media_type.map_or(String::new(), ToString::to_string);
+            return Err(Fault::new(Outcome::TYPE_NOT_ACCEPTED, name));
+        }
+        if is_document && length.is_some_and(|length| length > max_size) {
+            return Err(Outcome::SIZE_EXCEEDED.into());
+        }
+        let beyond = if is_document && max_size <= wire_limit {
+            Beyond::Refused
+        } else {
+            Beyond::Truncated
+        };
+        Ok(Self {
+            bytes: max_size.min(wire_limit),
+            beyond,
+        })
+    }
+}

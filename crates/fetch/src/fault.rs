@@ -1,0 +1,58 @@
+//! Why an attempt failed, on its way to becoming an exchange.
+
+use std::borrow::Cow;
+use std::io;
+
+use teia_base::Outcome;
+
+/// An outcome and its detail.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) outcome: Outcome,
+    pub(crate) detail: Option<Cow<'static, str>>,
+}
+
+impl Fault {
+    pub(crate) fn new(outcome: Outcome, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            outcome,
+            detail: Some(detail.into()),
+        }
+    }
+
+    /// An answer that is not valid HTTP, with the name of what is wrong.
+    pub(crate) fn invalid(name: &'static str) -> Self {
+        Self::new(Outcome::HTTP_INVALID, name)
+    }
+
+    /// Something on our side failed: no descriptors, no room for a spool file.
+    pub(crate) fn system(what: &str, error: &io::Error) -> Self {
+        Self::new(Outcome::SYSTEM_ERROR, format!("{what}: {error}"))
+    }
+
+    /// A connection that could not be made, or broke before anything came.
+    pub(crate) fn connect(error: &io::Error) -> Self {
+        const OUT_OF_DESCRIPTORS: [i32; 2] = [23, 24];
+        if error
+            .raw_os_error()
+            .is_some_and(|code| OUT_OF_DESCRIPTORS.contains(&code))
+        {
+            return Self::system("socket", error);
+        }
+        let outcome = match error.kind() {
+            io::ErrorKind::ConnectionRefused => Outcome::CONNECT_REFUSED,
+            io::ErrorKind::TimedOut => Outcome::CONNECT_TIMEOUT,
+            _ => Outcome::CONNECT_FAILED,
+        };
+        Self::new(outcome, error.to_string())
+    }
+}
+
+impl From<Outcome> for Fault {
+    fn from(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            detail: None,
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Chunked bodies: finds the payload between the framing without moving a byte.
+
+use std::ops::Range;
+
+/// Longest text after a chunk's size.
+const EXTENSION_BYTES: usize = 4096;
+/// Most chunks of one body: a bound for the memory of their ranges (32 MiB).
+const CHUNKS: usize = 2 << 20;
+
+/// Why a chunked body cannot be read on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChunkFault {
+    /// The framing is broken.
+    Bad,
+    /// The trailers are longer than a head may be.
+    Trailers,
+    /// There are more chunks than are worth their memory.
+    TooMany,
+}
+
+/// Walks over a chunked body as it arrives.
+#[derive(Debug)]
+pub(crate) struct ChunkReader {
+    state: State,
+    /// Bytes of body walked over.
+    position: u64,
+    /// Bytes of payload among them.
+    payload: u64,
+    ranges: Vec<Range<u64>>,
+    trailer_limit: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// In the digits of a size.
+    Size {
+        value: u64,
+        digits: u32,
+    },
+    /// In what follows a size on its line.
+    Extension {
+        size: u64,
+        len: usize,
+        named: bool,
+    },
+    /// After the carriage return of a size line.
+    SizeEnd {
+        size: u64,
+    },
+    Data {
+        left: u64,
+    },
+    /// After the data of a chunk; `true` after the carriage return.
+    DataEnd {
+        returned: bool,
+    },
+    /// In the trailers: bytes so far, bytes of this line, whether a carriage return came last.
+    Trailer {
+        total: usize,
+        line: usize,
+        returned: bool,
+    },
+    Done,
+}
+
+impl ChunkReader {
+    pub(crate) fn new(trailer_limit: usize) -> Self {
+        Self {
+            state: State::Size {
+                value: 0,
+                digits: 0,
+            },
+            position: 0,
+            payload: 0,
+            ranges: Vec::new(),
+            trailer_limit,
+        }
+    }
+
+    /// Whether the last chunk and the trailers have come.
+    pub(crate) fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Bytes of payload so far.
+    pub(crate) fn payload(&self) -> u64 {
+        self.payload
+    }
+
+    /// Where the payload lies.
+    pub(crate) fn into_ranges(self) -> Vec<Range<u64>> {
+        self.ranges
+    }
+
+    /// How many more bytes are known to come: the rest of this chunk.
+    pub(crate) fn expected(&self) -> u64 {
+        if let State::Data { left } = self.state {
+            left
+        } else {
+            0
+        }
+    }
+
+    /// Walks over the next bytes; says how many belong to the body (all, unless it ended).
+    pub(crate) fn advance(&mut self, bytes: &[u8]) -> Result<usize, ChunkFault> {
+        let mut at = 0;
+        while at < bytes.len() && self.state != State::Done {
+            if let State::Data { left } = self.state {
+                let take = usize::try_from(left)
+                    .unwrap_or(usize::MAX)
+                    .min(bytes.len() - at);
+                self.take_data(take as u64, left);
+                at += take;
+            } else {
+                self.state = self.step(bytes[at])?;
+                at += 1;
+                self.position += 1;
+                if let State::Data { .. } = self.state {
+                    if self.ranges.len() == CHUNKS {
+                        return Err(ChunkFault::TooMany);
+                    }
+                    self.ranges.push(self.position..self.position);
+                }
+            }
+        }
+        Ok(at)
+    }
+
+    fn take_data(&mut self, take: u64, left: u64) {
+        self.position += take;
+        self.payload += take;
+        if let Some(range) = self.ranges.last_mut() {
+            range.end = self.position;
+        }
+        self.state = if take == left {
+            State::DataEnd { returned: false }
+        } else {
+            State::Data { left: left - take }
+        };
+    }
+
+    /// The state after one byte of framing.
+    fn step(&self, byte: u8) -> Result<State, ChunkFault> {
+        let after_size = |size| match size {
+            0 => State::Trailer {
+                total: 0,
+                line: 0,
+                returned: false,
+            },
+            left => State::Data { left },
+        };
+        Ok(match (self.state, byte) {
+            (State::Size { value, digits }, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F')
+                if digits < 32 =>
+            {
+                let digit = char::from(byte).to_digit(16).map_or(0, u64::from);
+                let value = value.checked_mul(16).ok_or(ChunkFault::Bad)? | digit;
+                State::Size {
+                    value,
+                    digits: digits + 1,
+                }
+            }
+            (State::Size { digits: 0, .. }, _) => return Err(ChunkFault::Bad),
+            (State::Size { value, .. }, b'\n') => after_size(value),
+            (State::Size { value, .. }, b'\r') => State::SizeEnd { size: value },
+            (State::Size { value, .. }, b' ' | b'\t') => State::Extension {
+                size: value,
+                len: 1,
+                named: false,
+            },
+            (State::Size { value, .. }, b';') => State::Extension {
+                size: value,
+                len: 1,
+                named: true,
+            },
+            (State::Extension { size, .. }, b'\n') => after_size(size),
+            (State::Extension { size, .. }, b'\r') => State::SizeEnd { size },
+            (State::Extension { size, len, named }, _) if len < EXTENSION_BYTES => {
+                if !named && !matches!(byte, b' ' | b'\t' | b';') {
+                    return Err(ChunkFault::Bad);
+                }
+                State::Extension {
+                    size,
+                    len: len + 1,
+                    named: named || byte == b';',
+                }
+            }
+            (State::SizeEnd { size }, b'\n') => after_size(size),
+            (State::DataEnd { returned: false }, b'\r') => State::DataEnd { returned: true },
+            (State::DataEnd { .. }, b'\n') => State::Size {
+                value: 0,
+                digits: 0,
+            },
+            (State::Trailer { line: 0, .. }, b'\n') => State::Done,
+            (State::Trailer { returned: true, .. }, other) if other != b'\n' => {
+                return Err(ChunkFault::Bad);
+            }
+            (State::Trailer { total, .. }, _) if total >= self.trailer_limit => {
+                return Err(ChunkFault::Trailers);
+            }
+            (State::Trailer { total, .. }, b'\n') => State::Trailer {
+                total: total + 1,
+                line: 0,
+                returned: false,
+            },
+            (State::Trailer { total, line, .. }, b'\r') => State::Trailer {
+                total: total + 1,
+                line,
+                returned: true,
+            },
+            (State::Trailer { total, line, .. }, _) => State::Trailer {
+                total: total + 1,
+                line: line + 1,
+                returned: false,
+            },
+            _ => return Err(ChunkFault::Bad),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(bytes: &[u8]) -> (Result<usize, ChunkFault>, Vec<u8>, bool) {
+        let mut reader = ChunkReader::new(64);
+        let result = reader.advance(bytes);
+        let done = reader.is_done();
+        let ranges = reader.into_ranges();
+        (result, collect(bytes, &ranges), done)
+    }
+
+    fn collect(bytes: &[u8], ranges: &[Range<u64>]) -> Vec<u8> {
+        let at = |n: u64| usize::try_from(n).unwrap();
+        ranges
+            .iter()
+            .flat_map(|range| bytes[at(range.start)..at(range.end)].to_vec())
+            .collect()
+    }
+
+    #[test]
+    fn payload_is_found_between_the_framing() {
+        let body =
+            b"5;name=\"x\"\r\nhello\r\n006 \r\n world\r\n0\r\nTrailer: x\r\n\r\nHTTP/1.1 200";
+        let (result, payload, done) = read(body);
+        assert_eq!(result, Ok(body.len() - "HTTP/1.1 200".len()));
+        assert_eq!(payload, b"hello world");
+        assert!(done);
+        assert_eq!(read(b"3\nabc\n0\n\n").1, b"abc");
+    }
+
+    #[test]
+    fn broken_framing_is_refused() {
+        for body in [
+            "x\r\n",
+            "\r\n",
+            "-1\r\n",
+            "10000000000000000\r\n",
+            "5 5\r\nhello",
+            "3\r\nabcd\r\n",
+            "3\rabc",
+            "0\r\nA\rB",
+        ] {
+            assert_eq!(read(body.as_bytes()).0, Err(ChunkFault::Bad), "{body:?}");
+        }
+        let long = format!("5;{}\r\nhello", "x".repeat(5000));
+        assert_eq!(read(long.as_bytes()).0, Err(ChunkFault::Bad));
+        let trailers = format!("0\r\n{}", "a: b\r\n".repeat(50));
+        assert_eq!(read(trailers.as_bytes()).0, Err(ChunkFault::Trailers));
+    }
+
+    #[test]
+    fn a_body_cut_short_keeps_what_came() {
+        let (result, payload, done) = read(b"10\r\nhello");
+        assert_eq!(
+            (result, payload.as_slice(), done),
+            (Ok(9), b"hello".as_slice(), false)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn splits_do_not_change_the_reading(
+            bytes in proptest::collection::vec(prop_oneof![Just(b'\r'), Just(b'\n'), Just(b'1'), Just(b'0'), Just(b';'), Just(b'a'), any::<u8>()], 0..200),
+            cuts in proptest::collection::vec(any::<usize>(), 0..8),
+        ) {
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let mut reader = ChunkReader::new(64);
+            let mut result = Ok(0);
+            for pair in cuts.windows(2) {
+                match (reader.advance(&bytes[pair[0]..pair[1]]), &mut result) {
+                    (Ok(used), Ok(sum)) => *sum += used,
+                    (Err(fault), _) => { result = Err(fault); break; }
+                    _ => unreachable!(),
+                }
+            }
+            let done = reader.is_done();
+            let whole = read(&bytes);
+            prop_assert_eq!((result, collect(&bytes, &reader.into_ranges()), done), whole);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Fetches over HTTP: finds or makes a connection, speaks once, says what became of it.
+
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use teia_base::{Certificate, Clock, Exchange, Flags, Outcome, Protocol, Request, Times};
+use tokio::time::Instant;
+
+use crate::answer::Answer;
+use crate::authenticator::{Authenticator, LoginField, NoLogin};
+use crate::bandwidth::Bandwidth;
+use crate::body_memory::BodyMemory;
+use crate::config::FetchConfig;
+use crate::connection::Connection;
+use crate::cookies::Cookies;
+use crate::dial::{Dialer, Target};
+use crate::error::FetchError;
+use crate::fault::Fault;
+use crate::fetcher::{Fetcher, Fetching};
+use crate::h1::Setting;
+use crate::intake::SpoolRules;
+use crate::patience::Patience;
+use crate::pool::{Pool, PoolBounds};
+use crate::request_head::{RequestFields, TargetForm, is_field_value};
+use crate::tls::Offer;
+
+/// Hosts remembered for speaking HTTP/2 badly; beyond that the list starts anew.
+const H2_REFUSED: usize = 10_000;
+
+/// The fetcher for `http` and `https`.
+///
+/// One for the whole process: it holds the idle connections, the names already resolved, the
+/// budget for bodies in memory and, where wanted, cookies. Dropping a fetch closes its connection.
+#[derive(Debug)]
+pub struct HttpFetcher {
+    config: FetchConfig,
+    clock: Arc<dyn Clock>,
+    authenticator: Arc<dyn Authenticator>,
+    dialer: Dialer,
+    pool: Pool<Connection>,
+    spool: SpoolRules,
+    bandwidth: Option<Bandwidth>,
+    cookies: Option<Cookies>,
+    /// Hosts to which HTTP/2 is not offered again.
+    h2_refused: Mutex<HashSet<Box<str>>>,
+}
+
+impl HttpFetcher {
+    /// A fetcher with these settings. Nothing is resolved or connected yet.
+    pub fn new(config: FetchConfig, clock: Arc<dyn Clock>) -> Result<Self, FetchError> {
+        check_fields(&config)?;
+        let dir = spool_dir(&config)?;
+        let bounds = PoolBounds {
+            all: config.max_idle_connections,
+            per_host: config.idle_per_host,
+            age: config.idle_timeout,
+        };
+        Ok(Self {
+            authenticator: Arc::new(NoLogin),
+            dialer: Dialer::new(Arc::clone(&clock), &config)?,
+            clock,
+            pool: Pool::new(bounds),
+            spool: SpoolRules {
+                memory: BodyMemory::new(config.body_memory),
+                spool_bytes: config.spool_bytes,
+                dir: Arc::new(dir),
+            },
+            bandwidth: config.bandwidth.map(Bandwidth::new),
+            cookies: config.cookies.then(Cookies::default),
+            h2_refused: Mutex::default(),
+            config,
+        })
+    }
+
+    /// The same fetcher with logins.
+    #[must_use]
+    pub fn with_authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
+        self.authenticator = authenticator;
+        self
+    }
+
+    /// Allows one private address and port, as for a seed that a person gave.
+    pub fn allow(&self, address: IpAddr, port: u16) {
+        self.dialer.gate.allow(address, port);
+    }
+
+    /// Allows whatever address this exact host name has, on this port, as for a seed such as
+    /// `http://localhost:8000/`.
+    pub fn allow_host(&self, host: &str, port: u16) {
+        self.dialer.gate.allow_host(host, port);
+    }
+
+    async fn run(&self, request: Request) -> Exchange {
+        let started = self.clock.wall();
+        let mut draft = Exchange::failed(Outcome::SYSTEM_ERROR, None, started, self.clock.now());
+        match Target::of(&request.url) {
+            Ok(target) => self.attempt(&request, &target, &mut draft).await,
+            Err(fault) => settle(&mut draft, fault),
+        }
+        draft.ended = self.clock.now();
+        tracing::debug!(url = %request.url, outcome = %draft.outcome, detail = ?draft.detail, "fetched");
+        draft
+    }
+
+    /// Fills the draft with one attempt, and a second one where the server asked for a login.
+    async fn attempt(&self, request: &Request, target: &Target, draft: &mut Exchange) {
+        let limit = request.timeout.unwrap_or(self.config.timeout);
+        let mut patience = Patience::new(&self.config, Instant::now() + limit, limit);
+        let login = self.authenticator.fields(&request.url, &[]);
+        self.speak(request, target, &login, &mut patience, draft)
+            .await;
+        if draft.outcome != Outcome::http(401) {
+            return;
+        }
+        let challenges = draft
+            .response
+            .as_ref()
+            .map(|response| response.head.texts("www-authenticate"));
+        let second = self
+            .authenticator
+            .fields(&request.url, &challenges.unwrap_or_default());
+        if second != login {
+            self.speak(request, target, &second, &mut patience, draft)
+                .await;
+        }
+        if draft.outcome == Outcome::http(401) && !second.is_empty() {
+            draft.outcome = Outcome::LOGIN_FAILED;
+        }
+    }
+
+    /// One request and its answer. A connection that died while idle, or HTTP/2 spoken badly,
+    /// costs a second try that nobody else notices.
+    async fn speak(
+        &self,
+        request: &Request,
+        target: &Target,
+        login: &[LoginField],
+        patience: &mut Patience,
+        draft: &mut Exchange,
+    ) {
+        let setting = Setting {
+            config: &self.config,
+            spool: &self.spool,
+            bandwidth: self.bandwidth.as_ref(),
+        };
+        let (form, proxy_login) = self.dialer.form(target);
+        let mut fields = RequestFields::new(&self.config, request);
+        for field in login {
+            fields.add(field.name.as_str(), field.value.clone());
+        }
+        if let Some(value) = self
+            .cookies
+            .as_ref()
+            .and_then(|cookies| cookies.header(&request.url))
+        {
+            fields.add("Cookie", value);
+        }
+        if let Some(value) = proxy_login {
+            fields.add("Proxy-Authorization", value);
+        }
+        let (head, kept_head) = fields.write(&request.url, form);
+        draft.request_head = kept_head;
+        let key = target.key();
+        let mut pooled = self.pool.take(&key).and_then(quiet);
+        loop {
+            let reused = pooled.is_some();
+            let mut connection = match pooled.take() {
+                Some(connection) => connection,
+                None => match self
+                    .connect(target, &setting, patience, &mut draft.times)
+                    .await
+                {
+                    Ok(connection) => connection,
+                    Err(fault)
+                        if fault.outcome == Outcome::H2_PROTOCOL && self.refuse_h2(target) =>
+                    {
+                        continue;
+                    }
+                    Err(fault) => return settle(draft, fault),
+                },
+            };
+            draft.remote = connection.remote;
+            draft.certificate = connection.certificate;
+            let answer = connection
+                .exchange(request, &fields, &head, &setting, patience)
+                .await;
+            if answer.silent && reused {
+                continue;
+            }
+            let h2 = connection.protocol() == Protocol::H2;
+            if h2
+                && answer.outcome == Outcome::H2_PROTOCOL
+                && answer.response.is_none()
+                && self.refuse_h2(target)
+            {
+                continue;
+            }
+            if answer.reusable {
+                self.pool.put(key, connection);
+            }
+            self.fill(draft, answer, request);
+            if form == TargetForm::Absolute && draft.outcome == Outcome::http(407) {
+                settle(
+                    draft,
+                    Fault::new(Outcome::PROXY_FAILED, "proxy answered 407"),
+                );
+            }
+            return;
+        }
+    }
+
+    async fn connect(
+        &self,
+        target: &Target,
+        setting: &Setting<'_>,
+        patience: &Patience,
+        times: &mut Times,
+    ) -> Result<Connection, Fault> {
+        let refused = self
+            .h2_refused
+            .lock()
+            .expect("no holder panics")
+            .contains(&target.host);
+        let offer = if refused { Offer::Http1 } else { Offer::Both };
+        let dialed = self
+            .dialer
+            .dial(target, offer, patience.total(), times)
+            .await?;
+        Connection::open(dialed, setting, patience).await
+    }
+
+    /// Remembers that this host speaks HTTP/2 badly; false if that was known before.
+    fn refuse_h2(&self, target: &Target) -> bool {
+        let mut refused = self.h2_refused.lock().expect("no holder panics");
+        if refused.len() >= H2_REFUSED {
+            refused.clear();
+        }
+        refused.insert(target.host.clone())
+    }
+
+    fn fill(&self, draft: &mut Exchange, answer: Answer, request: &Request) {
+        if let (Some(cookies), Some(response)) = (&self.cookies, &answer.response) {
+            cookies.learn(&request.url, &response.head.texts("set-cookie"));
+        }
+        draft.outcome = answer.outcome;
+        draft.detail = answer.detail;
+        draft.protocol = answer.protocol;
+        draft.response = answer.response;
+        draft.junk = answer.junk;
+        draft.flags = answer.flags;
+        draft.times.first_byte = answer.first_byte;
+        draft.times.body = answer.body;
+        if draft.certificate == Certificate::Accepted {
+            draft.flags.add(Flags::CERTIFICATE_ACCEPTED);
+        }
+    }
+}
+
+impl Fetcher for HttpFetcher {
+    fn fetch(&self, request: Request) -> Fetching<'_> {
+        Box::pin(self.run(request))
+    }
+}
+
+/// Ends a draft with a fault.
+fn settle(draft: &mut Exchange, fault: Fault) {
+    draft.outcome = fault.outcome;
+    draft.detail = fault.detail;
+}
+
+/// An idle connection that still looks alive.
+fn quiet(mut connection: Connection) -> Option<Connection> {
+    connection.is_quiet().then_some(connection)
+}
+
+fn check_fields(config: &FetchConfig) -> Result<(), FetchError> {
+    let given = [
+        ("user-agent", Some(&config.user_agent)),
+        ("from", config.from.as_ref()),
+        ("accept", Some(&config.accept)),
+        ("accept-encoding", Some(&config.accept_encoding)),
+        ("accept-language", config.accept_language.as_ref()),
+    ];
+    let bad = given
+        .into_iter()
+        .find(|(_, value)| value.is_some_and(|value| !is_field_value(value)));
+    bad.map_or(Ok(()), |(name, _)| Err(FetchError::Header(name)))
+}
+
+fn spool_dir(config: &FetchConfig) -> Result<PathBuf, FetchError> {
+    let Some(dir) = &config.spool_dir else {
+        return Ok(std::env::temp_dir());
+    };
+    std::fs::create_dir_all(dir).map_err(|source| FetchError::SpoolDir {
+        path: dir.clone(),
+        source,
+    })?;
+    Ok(dir.clone())
+}

@@ -1,0 +1,7 @@
+//! TLS: who vouches for a host, what is offered to it, and what its refusals mean.
+
+mod fault;
+mod secure;
+mod verify;
+
+pub(crate) use secure::{Offer, Tls};

@@ -1,0 +1,247 @@
+//! Undoing content coding, of honest and of hostile bodies.
+#![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
+use std::io::Write;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+use proptest::prelude::*;
+use teia_base::{Body, Head, Outcome, Response};
+use teia_fetch::{DecodeLimits, Decoded, decode};
+
+const TEXT: &[u8] = b"a page of text, a page of text, a page of text";
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zlib(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn deflate(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A brotli stream of stored blocks (RFC 7932, 9.2), for want of an encoder.
+fn brotli(bytes: &[u8]) -> Vec<u8> {
+    // WBITS = 16 is the single bit 0; ISLAST 0; MNIBBLES 4 (00); MLEN-1 in 16 bits; ISUNCOMPRESSED 1.
+    let len = u32::try_from(bytes.len() - 1).unwrap();
+    let head = len << 4 | 1 << 20;
+    let mut stream = head.to_le_bytes()[..3].to_vec();
+    stream.extend_from_slice(bytes);
+    stream.push(0b11); // ISLAST, ISLASTEMPTY
+    stream
+}
+
+fn response(codings: &[&str], content_type: &str, body: Vec<u8>) -> Response {
+    let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
+    let mut fields = Vec::new();
+    let all = codings
+        .iter()
+        .map(|coding| ("content-encoding", *coding))
+        .chain([("content-type", content_type)]);
+    for (name, value) in all {
+        let start = head.len();
+        head.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+        fields.push((
+            start..start + name.len(),
+            start + name.len() + 2..head.len() - 2,
+        ));
+    }
+    head.extend_from_slice(b"\r\n");
+    Response {
+        status: 200,
+        head: Head::new(head.into(), fields),
+        body: body.into(),
+        chunks: None,
+    }
+}
+
+fn decoded(coding: &str, body: Vec<u8>) -> Decoded {
+    decode(
+        &response(&[coding], "text/html", body),
+        &DecodeLimits::default(),
+    )
+}
+
+#[track_caller]
+fn good(coding: &str, body: Vec<u8>) {
+    let decoded = decoded(coding, body);
+    assert_eq!(
+        (decoded.bytes.as_ref(), decoded.fault, decoded.truncated),
+        (TEXT, None, false),
+        "{coding}"
+    );
+}
+
+#[track_caller]
+fn faulty(decoded: &Decoded, outcome: Outcome, name: &str) {
+    assert_eq!(decoded.fault, Some((outcome, name)));
+}
+
+#[test]
+fn every_coding_is_undone() {
+    good("gzip", gzip(TEXT));
+    good("X-GZIP", gzip(TEXT));
+    good("deflate", zlib(TEXT));
+    good("deflate", deflate(TEXT));
+    good("zstd", zstd::encode_all(TEXT, 3).unwrap());
+    good("br", brotli(TEXT));
+    good("identity", TEXT.to_vec());
+    good("", TEXT.to_vec());
+    good(
+        "gzip, deflate, zstd",
+        zstd::encode_all(zlib(&gzip(TEXT)).as_slice(), 3).unwrap(),
+    );
+}
+
+#[test]
+fn a_plain_body_is_not_copied() {
+    let bytes = Bytes::from_static(TEXT);
+    let mut response = response(&[], "text/html", Vec::new());
+    response.body = Body::Memory(bytes.clone());
+    assert_eq!(
+        decode(&response, &DecodeLimits::default()).bytes.as_ptr(),
+        bytes.as_ptr()
+    );
+}
+
+#[test]
+fn chunks_and_files_are_joined() {
+    let compressed = gzip(TEXT);
+    let (a, b) = compressed.split_at(7);
+    let mut wire = b"7\r\n".to_vec();
+    wire.extend_from_slice(a);
+    wire.extend_from_slice(b"\r\n!!");
+    wire.extend_from_slice(b);
+    let mut response = response(&["gzip"], "text/html", wire.clone());
+    response.chunks = Some(vec![3..10, 14..wire.len() as u64]);
+    assert_eq!(decode(&response, &DecodeLimits::default()).bytes, TEXT);
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&wire).unwrap();
+    response.body = Body::File {
+        file: std::sync::Arc::new(file),
+        len: wire.len() as u64,
+    };
+    assert_eq!(decode(&response, &DecodeLimits::default()).bytes, TEXT);
+}
+
+#[test]
+fn bombs_do_not_go_off() {
+    let zeros = vec![0; 40 << 20];
+    for (coding, bomb) in [
+        ("gzip", gzip(&zeros)),
+        ("deflate", deflate(&zeros)),
+        ("zstd", zstd::encode_all(zeros.as_slice(), 3).unwrap()),
+    ] {
+        let decoded = decoded(coding, bomb);
+        assert_eq!(decoded.fault.unwrap().0, Outcome::DECODE_BOMB, "{coding}");
+        assert!(
+            decoded.truncated && decoded.bytes.len() <= 32 << 20,
+            "{coding}"
+        );
+        assert!(!decoded.bytes.is_empty());
+    }
+    // A bomb in two layers: each is small for its own input.
+    let decoded = decoded("gzip, gzip", gzip(&gzip(&zeros)));
+    assert_eq!(decoded.fault.unwrap().0, Outcome::DECODE_BOMB);
+    assert!(decoded.bytes.len() <= 32 << 20);
+}
+
+#[test]
+fn well_packed_pages_are_no_bombs() {
+    let page = TEXT.repeat(20_000);
+    let decoded = decoded("gzip", gzip(&page));
+    assert_eq!((decoded.fault, decoded.bytes.len()), (None, page.len()));
+}
+
+#[test]
+fn too_many_layers_are_refused_over_all_fields() {
+    let decoded = decode(
+        &response(&["gzip, gzip", "gzip", "gzip"], "text/html", gzip(TEXT)),
+        &DecodeLimits::default(),
+    );
+    faulty(&decoded, Outcome::DECODE_CHAIN_TOO_LONG, "layers");
+}
+
+#[test]
+fn damage_keeps_what_was_decoded() {
+    let page = TEXT.repeat(1000);
+    let whole = gzip(&page);
+    let short = decoded("gzip", whole[..whole.len() - 20].to_vec());
+    faulty(&short, Outcome::DECODE_ERROR, "short");
+    assert!(page.starts_with(&short.bytes) && short.bytes.len() > 1000 && short.truncated);
+    let mut wrong = whole.clone();
+    let crc = wrong.len() - 6;
+    wrong[crc] ^= 1;
+    let decoded_wrong = decoded("gzip", wrong);
+    faulty(&decoded_wrong, Outcome::DECODE_ERROR, "damaged");
+    assert_eq!(decoded_wrong.bytes, page);
+    let trailing = decoded("gzip", [gzip(TEXT), b"junk".to_vec()].concat());
+    faulty(&trailing, Outcome::DECODE_ERROR, "trailing_bytes");
+    assert_eq!(trailing.bytes, TEXT);
+    let members = decoded("gzip", [gzip(&TEXT[..9]), gzip(&TEXT[9..])].concat());
+    assert_eq!((members.bytes.as_ref(), members.fault), (TEXT, None));
+}
+
+#[test]
+fn wrong_labels_are_noticed() {
+    let plain = decoded("gzip", TEXT.to_vec());
+    faulty(&plain, Outcome::DECODE_ERROR, "not_gzip");
+    assert_eq!((plain.bytes.as_ref(), plain.truncated), (TEXT, false));
+    let silent = decode(
+        &response(&[], "text/html", gzip(TEXT)),
+        &DecodeLimits::default(),
+    );
+    faulty(&silent, Outcome::DECODE_ERROR, "gzip_not_labelled");
+    assert_eq!(silent.bytes, TEXT);
+    let file = decode(
+        &response(&[], "application/gzip", gzip(TEXT)),
+        &DecodeLimits::default(),
+    );
+    assert_eq!(
+        (file.bytes.as_ref(), file.fault),
+        (gzip(TEXT).as_slice(), None)
+    );
+    let unknown = decoded("x-foo", TEXT.to_vec());
+    faulty(&unknown, Outcome::DECODE_ERROR, "unknown_coding");
+}
+
+#[test]
+fn large_windows_are_refused() {
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
+    encoder.window_log(25).unwrap();
+    encoder
+        .write_all(&TEXT.repeat(3_000_000 / TEXT.len()))
+        .unwrap();
+    let wide = encoder.finish().unwrap();
+    assert_eq!(
+        decoded("zstd", wide).fault.unwrap().0,
+        Outcome::DECODE_ERROR
+    );
+    // The first byte 0x11 asks for brotli's large window.
+    assert_eq!(
+        decoded("br", vec![0x11, 0x1e, 0, 0, 0, 0]).fault.unwrap().0,
+        Outcome::DECODE_ERROR
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_a_decoder_panic(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300),
+        coding in prop_oneof![Just("gzip"), Just("deflate"), Just("br"), Just("zstd"), Just("gzip, br, zstd")],
+        magic in any::<bool>(),
+    ) {
+        let body = if magic { [gzip(&bytes), bytes].concat() } else { bytes };
+        decoded(coding, body);
+    }
+}

@@ -1,0 +1,117 @@
+//! The orders of visit that exist so far.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use teia_base::{Order, UrlFacts};
+
+/// Pages near the seeds first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Breadth;
+
+impl Order for Breadth {
+    fn url_key(&self, url: &UrlFacts) -> u64 {
+        (u64::from(url.depth) << 48) | (url.sequence & 0xFFFF_FFFF_FFFF)
+    }
+}
+
+/// Last in, first out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Depth;
+
+impl Order for Depth {
+    fn url_key(&self, url: &UrlFacts) -> u64 {
+        u64::MAX - url.sequence
+    }
+}
+
+/// In no order that anybody could foresee, the same after a restart.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Random;
+
+impl Order for Random {
+    fn url_key(&self, url: &UrlFacts) -> u64 {
+        url.hash
+    }
+}
+
+/// The URL that has waited longest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LongestWait;
+
+impl Order for LongestWait {
+    fn url_key(&self, url: &UrlFacts) -> u64 {
+        url.sequence
+    }
+}
+
+/// The orders by name, as on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum OrderName {
+    /// [`Breadth`].
+    #[default]
+    Breadth,
+    /// [`Depth`].
+    Depth,
+    /// [`Random`].
+    Random,
+    /// [`LongestWait`].
+    LongestWait,
+}
+
+impl OrderName {
+    /// The policy of this name.
+    pub fn policy(self) -> Arc<dyn Order> {
+        match self {
+            Self::Breadth => Arc::new(Breadth),
+            Self::Depth => Arc::new(Depth),
+            Self::Random => Arc::new(Random),
+            Self::LongestWait => Arc::new(LongestWait),
+        }
+    }
+}
+
+impl fmt::Display for OrderName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Breadth => "breadth",
+            Self::Depth => "depth",
+            Self::Random => "random",
+            Self::LongestWait => "longest-wait",
+        })
+    }
+}
+
+impl FromStr for OrderName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "breadth" => Ok(Self::Breadth),
+            "depth" => Ok(Self::Depth),
+            "random" => Ok(Self::Random),
+            "longest-wait" => Ok(Self::LongestWait),
+            "backlinks" | "pagerank" | "opic" | "large-hosts" | "fast-hosts" | "focused" => {
+                Err(format!("the order `{text}` is not built yet; use breadth, depth, random or longest-wait"))
+            }
+            _ => Err(format!("there is no order `{text}`; use breadth, depth, random or longest-wait")),
+        }
+    }
+}
+
+impl TryFrom<String> for OrderName {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<OrderName> for String {
+    fn from(name: OrderName) -> Self {
+        name.to_string()
+    }
+}

@@ -1,0 +1,47 @@
+//! What is known of one host, and the queue of its URLs.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use teia_base::Timestamp;
+
+#[derive(Debug, Default)]
+pub(crate) struct HostRow {
+    pub(crate) name: Box<str>,
+    /// URLs that may be asked now, smallest key first. An entry is stale when its URL is no longer
+    /// waiting or has been put in again with a smaller key.
+    pub(crate) queue: BinaryHeap<Reverse<(u64, u32)>>,
+    /// URLs whose next try lies ahead.
+    pub(crate) later: BinaryHeap<Reverse<(Timestamp, u32)>>,
+    pub(crate) known: u32,
+    pub(crate) waiting: u32,
+    pub(crate) fetched: u32,
+    pub(crate) record: Option<Box<HostRecord>>,
+}
+
+/// What is kept of a host between runs.
+#[derive(Clone, Debug, Default)]
+pub struct HostRecord {
+    /// Attempts made.
+    pub attempts: u32,
+    /// Mean time to the first byte, in microseconds.
+    pub latency_micros: u32,
+    /// Attempts in a row that failed for the whole host.
+    pub failures: u32,
+    /// Not to be asked before then.
+    pub back_off_until: Option<Timestamp>,
+    /// The last attempt.
+    pub last_attempt: Option<Timestamp>,
+    /// robots.txt in its stored form, for each origin (scheme and port) of the host.
+    pub robots: BTreeMap<String, Vec<u8>>,
+    /// Addresses that answered, newest first, at most four.
+    pub addresses: Vec<std::net::IpAddr>,
+    /// Serves the same pages as this host.
+    pub alias_of: Option<String>,
+}
+
+impl HostRow {
+    pub(crate) fn record_mut(&mut self) -> &mut HostRecord {
+        self.record.get_or_insert_default()
+    }
+}

@@ -1,0 +1,130 @@
+//! What is known of one URL, kept small: most URLs were never fetched.
+
+use teia_base::journal::{Chain, Exclusion};
+use teia_base::{CaptureId, FoundUrl, HostId, Outcome, Timestamp};
+
+/// A URL's place in the table; valid while the process runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UrlRef(pub(crate) u32);
+
+/// Where a URL stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Met, and waiting for its turn (or its next try).
+    Waiting,
+    /// An answer was taken.
+    Fetched,
+    /// No answer, and the tries are used up; or refused for good.
+    Failed,
+    /// Left out by a rule.
+    Excluded,
+    /// Was there, and is gone (404 or 410).
+    Gone,
+}
+
+impl State {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 5] = [Self::Waiting, Self::Fetched, Self::Gone, Self::Failed, Self::Excluded];
+
+    /// The name in JSON and on pages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Fetched => "fetched",
+            Self::Failed => "failed",
+            Self::Excluded => "excluded",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) text: Box<str>,
+    pub(crate) rare: Option<Box<Rare>>,
+    pub(crate) fetched: Option<Box<Fetched>>,
+    pub(crate) host: u32,
+    /// Plus one; 0 means a seed or unknown.
+    pub(crate) referrer: u32,
+    /// Seconds since 1970, enough until 2106.
+    pub(crate) first_seen: u32,
+    /// Index of the rule that left it out, plus one.
+    pub(crate) rule: u32,
+    pub(crate) depth: u16,
+    pub(crate) tries: u8,
+    pub(crate) state: State,
+    pub(crate) leased: bool,
+    pub(crate) requisite: bool,
+}
+
+/// What few URLs have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rare {
+    pub(crate) spelling: Option<Box<str>>,
+    pub(crate) chain: Option<Chain>,
+    pub(crate) due: Option<Timestamp>,
+    pub(crate) fallback_http: bool,
+    pub(crate) last_modified: Option<Timestamp>,
+    pub(crate) priority: i32,
+    pub(crate) seed: bool,
+}
+
+/// What is known after a visit.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// The last attempt.
+    pub last_attempt: Timestamp,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Visits so far.
+    pub visits: u32,
+    /// Visits that found the text changed.
+    pub changes: u32,
+    /// Digest of the visible text.
+    pub text_digest: Option<u128>,
+    /// The newest capture.
+    pub capture: Option<CaptureId>,
+    /// Validator.
+    pub etag: Option<Box<str>>,
+    /// Validator.
+    pub last_modified: Option<Box<str>>,
+}
+
+/// A URL, as the Repository tells of it.
+#[derive(Clone, Debug)]
+pub struct UrlState {
+    /// Its place.
+    pub reference: UrlRef,
+    /// The URL.
+    pub url: FoundUrl,
+    /// Its host.
+    pub host: HostId,
+    /// Where it stands.
+    pub state: State,
+    /// The rule that left it out.
+    pub exclusion: Option<Exclusion>,
+    /// The page on which it was first found.
+    pub referrer: Option<String>,
+    /// Least known hops from a seed.
+    pub depth: u16,
+    /// When it was first met.
+    pub first_seen: Timestamp,
+    /// Tries of the present visit so far.
+    pub tries: u8,
+    /// Not before then.
+    pub due: Option<Timestamp>,
+    /// Needed by a kept page.
+    pub requisite: bool,
+    /// Given by a person.
+    pub seed: bool,
+    /// Given without scheme: to be tried as http if https cannot be reached.
+    pub fallback_http: bool,
+    /// The chain of redirects that led to it.
+    pub chain: Option<Chain>,
+    /// `lastmod` of a sitemap or feed.
+    pub last_modified: Option<Timestamp>,
+    /// Being fetched, or fetched and not yet committed.
+    pub leased: bool,
+    /// What the visits brought.
+    pub fetched: Option<Fetched>,
+}

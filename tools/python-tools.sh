@@ -1,0 +1,23 @@
+#!/bin/sh
+# Makes a Python environment with the independent readers that the archive's tests compare with.
+#
+#   tools/python-tools.sh DIR      then: TEIA_PYTHON=DIR/bin/python ./dev test
+#
+# Needs Python 3.9 or later and PyPI. Does nothing where DIR already has these versions.
+set -eu
+
+[ $# -eq 1 ] || { echo "say where: tools/python-tools.sh DIR" >&2; exit 2; }
+dir=$1
+wanted="warcio==1.8.1 pywb==2.10.0 cdxj-indexer==1.5.0 surt==0.3.1"
+
+if [ -x "$dir/bin/python" ] && [ "$(cat "$dir/teia-tools" 2>/dev/null)" = "$wanted" ]; then
+    exit 0
+fi
+python3 -m venv "$dir"
+# shellcheck disable=SC2086
+"$dir/bin/python" -m pip install --quiet --disable-pip-version-check $wanted
+# pywb still asks for pkg_resources, which newer setuptools no longer have.
+"$dir/bin/python" -c 'import pkg_resources' 2>/dev/null ||
+    "$dir/bin/python" -m pip install --quiet --disable-pip-version-check 'setuptools<81'
+"$dir/bin/python" -c 'import warcio, cdxj_indexer, surt, pywb.apps.frontendapp'
+echo "$wanted" >"$dir/teia-tools"
