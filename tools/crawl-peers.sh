@@ -16,7 +16,7 @@ fi
 spider=target/bench-spider
 if [ ! -x "$spider/release/bench-spider" ]; then
   echo "building the spider crate into $spider (some minutes, at most 15)"
-  (cd tools/bench-spider && timeout 900 cargo build --quiet --release --target-dir "../../$spider") ||
+  (cd tools/bench-spider && timeout 900 cargo build --quiet --release --locked --target-dir "../../$spider") ||
     echo "the spider crate could not be built" >&2
 fi
 exit 0

@@ -19,5 +19,5 @@ python3 -m venv "$dir"
 # pywb still asks for pkg_resources, which newer setuptools no longer have.
 "$dir/bin/python" -c 'import pkg_resources' 2>/dev/null ||
     "$dir/bin/python" -m pip install --quiet --disable-pip-version-check 'setuptools<81'
-"$dir/bin/python" -c 'import warcio, cdxj_indexer, surt, pywb.apps.frontendapp'
+"$dir/bin/python" -W ignore -c 'import pywb.apps.frontendapp, warcio, cdxj_indexer, surt'
 echo "$wanted" >"$dir/teia-tools"

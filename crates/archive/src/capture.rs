@@ -187,19 +187,20 @@ pub fn capture_records(capture: &Capture<'_>, config: &ArchiveConfig) -> Result<
         return Err(ArchiveError::NoResponse { url: capture.url.to_owned() });
     };
     let kind = main_kind(capture);
+    let date = capture.exchange.started.to_rfc3339_micros();
     let (bytes, (members, entry)) = Packer::with(config.level(), |packer| {
         let mut members = Vec::with_capacity(3);
-        push_main(packer, capture, response, kind, config)?;
+        push_main(packer, capture, response, kind, &date, config)?;
         members.push(Member { kind, offset: 0, len: packer.len() });
-        let entry = entry_of(capture, response, kind, packer.len());
+        let entry = entry_of(capture, response, kind, &date, packer.len());
         if config.request_records && kind != RecordKind::Resource && !capture.exchange.request_head.is_empty() {
             let offset = packer.len();
-            push_request(packer, capture)?;
+            push_request(packer, capture, &date)?;
             members.push(Member { kind: RecordKind::Request, offset, len: packer.len() - offset });
         }
         if config.metadata_records && !capture.outlinks.is_empty() {
             let offset = packer.len();
-            push_metadata(packer, capture)?;
+            push_metadata(packer, capture, &date)?;
             members.push(Member { kind: RecordKind::Metadata, offset, len: packer.len() - offset });
         }
         Ok((members, entry))
@@ -224,6 +225,7 @@ fn push_main(
     capture: &Capture<'_>,
     response: &Response,
     kind: RecordKind,
+    date: &str,
     config: &ArchiveConfig,
 ) -> io::Result<()> {
     let empty = Body::empty();
@@ -243,7 +245,7 @@ fn push_main(
         let mut header = HeaderBlock::begin(buffer);
         header.field("WARC-Type", kind.name());
         header.field("WARC-Record-ID", &capture.names.capture(capture.id).to_string());
-        header.field("WARC-Date", &capture.exchange.started.to_rfc3339_micros());
+        header.field("WARC-Date", date);
         header.url("WARC-Target-URI", capture.url);
         if let Some(remote) = capture.exchange.remote {
             header.field("WARC-IP-Address", &remote.ip().to_string());
@@ -304,13 +306,13 @@ fn push_main(
     }
 }
 
-fn push_request(packer: &mut Packer<'_>, capture: &Capture<'_>) -> io::Result<()> {
+fn push_request(packer: &mut Packer<'_>, capture: &Capture<'_>, date: &str) -> io::Result<()> {
     let head = redacted(&capture.exchange.request_head);
     packer.small(|buffer| {
         let mut header = HeaderBlock::begin(buffer);
         header.field("WARC-Type", RecordKind::Request.name());
         header.field("WARC-Record-ID", &capture.names.request(capture.id).to_string());
-        header.field("WARC-Date", &capture.exchange.started.to_rfc3339_micros());
+        header.field("WARC-Date", date);
         header.url("WARC-Target-URI", capture.url);
         header.field("WARC-Concurrent-To", &capture.names.capture(capture.id).to_string());
         header.field("WARC-Block-Digest", &labelled(&sha1(&head)));
@@ -322,7 +324,7 @@ fn push_request(packer: &mut Packer<'_>, capture: &Capture<'_>) -> io::Result<()
     })
 }
 
-fn push_metadata(packer: &mut Packer<'_>, capture: &Capture<'_>) -> io::Result<()> {
+fn push_metadata(packer: &mut Packer<'_>, capture: &Capture<'_>, date: &str) -> io::Result<()> {
     // Links as Heritrix writes them: URL, hop letter, where it stood.
     let mut block = String::new();
     for link in capture.outlinks {
@@ -343,7 +345,7 @@ fn push_metadata(packer: &mut Packer<'_>, capture: &Capture<'_>) -> io::Result<(
         let mut header = HeaderBlock::begin(buffer);
         header.field("WARC-Type", RecordKind::Metadata.name());
         header.field("WARC-Record-ID", &capture.names.metadata(capture.id).to_string());
-        header.field("WARC-Date", &capture.exchange.started.to_rfc3339_micros());
+        header.field("WARC-Date", date);
         header.url("WARC-Target-URI", capture.url);
         header.field("WARC-Concurrent-To", &capture.names.capture(capture.id).to_string());
         header.field("WARC-Block-Digest", &labelled(&sha1(block.as_bytes())));
@@ -364,7 +366,7 @@ fn push_metadata(packer: &mut Packer<'_>, capture: &Capture<'_>) -> io::Result<(
     }
 }
 
-fn entry_of(capture: &Capture<'_>, response: &Response, kind: RecordKind, len: u64) -> CdxEntry {
+fn entry_of(capture: &Capture<'_>, response: &Response, kind: RecordKind, date: &str, len: u64) -> CdxEntry {
     let url = header_url(capture.url);
     let mime = match kind {
         RecordKind::Revisit => "warc/revisit".to_owned(),
@@ -372,7 +374,7 @@ fn entry_of(capture: &Capture<'_>, response: &Response, kind: RecordKind, len: u
     };
     CdxEntry {
         key: surt(&url),
-        timestamp: capture.exchange.started.to_digits(),
+        timestamp: date.chars().filter(char::is_ascii_digit).take(14).collect(),
         url,
         mime,
         status: (kind == RecordKind::Response).then_some(response.status),

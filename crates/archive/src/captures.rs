@@ -71,9 +71,9 @@ impl Captures {
 
     /// The capture of this number.
     pub fn by_id(&self, id: CaptureId) -> Result<Option<CdxEntry>, ArchiveError> {
-        let open = self.open.iter().filter_map(|line| parse_line(line)).find(|entry| entry.id == Some(id));
-        if open.is_some() {
-            return Ok(open);
+        let ending = format!(", \"id\": \"{}\"}}\n", id.0).into_bytes();
+        if let Some(line) = self.open.iter().find(|line| line.ends_with(&ending)) {
+            return Ok(parse_line(line));
         }
         // New captures are asked for more often than old ones.
         for index in self.sorted.iter().rev() {

@@ -1,6 +1,7 @@
 //! Our files before other people's programs: warcio, cdxj-indexer, surt and pywb.
 //!
 //! Runs where `TEIA_PYTHON` names a Python that has them (`tools/python-tools.sh DIR` makes one).
+#![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! What goes in comes out, by URL, by time, by number, after rotation, sealing and merging.
+#![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod support;
 

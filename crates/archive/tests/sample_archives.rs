@@ -1,4 +1,5 @@
 //! Archives that others wrote: good ones read, broken ones reported, indexes as theirs.
+#![allow(clippy::unwrap_used, reason = "these are tests")]
 
 mod support;
 

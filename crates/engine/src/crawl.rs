@@ -40,7 +40,7 @@ use crate::stage::fetch::Job;
 use crate::stats::{Stats, is_answer};
 
 /// A URL whose tries were used up gets new ones in a run that begins this much later.
-const NEW_CHANCE: Duration = Duration::from_secs(60);
+pub(crate) const NEW_CHANCE: Duration = Duration::from_secs(60);
 
 /// Everything that a run needs to know.
 pub struct Crawl {

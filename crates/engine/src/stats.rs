@@ -20,6 +20,8 @@ pub struct Stats {
     pub codes: BTreeMap<i16, u64>,
     /// Answered documents (2xx) by media type.
     pub types: BTreeMap<String, u64>,
+    /// Answered documents (2xx) by declared language.
+    pub languages: BTreeMap<String, u64>,
     /// Answered documents by host.
     pub hosts: BTreeMap<String, u64>,
     /// Documents whose body was met before.
@@ -67,6 +69,36 @@ impl Stats {
         if attempt.outcome.is_ok() {
             let name = attempt.media_type.clone().unwrap_or_else(|| "unknown".to_owned());
             *self.types.entry(name).or_default() += 1;
+            if let Some(language) = &attempt.language {
+                *self.languages.entry(language.clone()).or_default() += 1;
+            }
+        }
+    }
+}
+
+impl Stats {
+    /// Adds what was counted elsewhere.
+    pub fn merge(&mut self, other: &Self) {
+        self.fetched += other.fetched;
+        self.errors += other.errors;
+        self.bytes += other.bytes;
+        self.duplicates += other.duplicates;
+        self.robots_requests += other.robots_requests;
+        self.requests += other.requests;
+        for (code, count) in &other.codes {
+            *self.codes.entry(*code).or_default() += count;
+        }
+        for (mine, theirs) in [
+            (&mut self.types, &other.types),
+            (&mut self.languages, &other.languages),
+            (&mut self.hosts, &other.hosts),
+        ] {
+            for (name, count) in theirs {
+                *mine.entry(name.clone()).or_default() += count;
+            }
+        }
+        for (mine, theirs) in self.times.iter_mut().zip(other.times) {
+            *mine += theirs;
         }
     }
 }

@@ -9,7 +9,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (Some(file), Some(base)) = (arguments.next(), arguments.next()) else {
         // Without arguments it shows a small page, so that it can be tried at once.
         let url = "https://example.org/".parse()?;
-        let page = Extractors::default().extract(&Source::new(&url, b"<p>See <a href=birds>birds</a>."));
+        let page =
+            Extractors::default().extract(&Source::new(&url, b"<p>See <a href=birds>birds</a>."));
         println!("{page:#?}");
         return Ok(());
     };

@@ -18,7 +18,10 @@ pub(crate) struct Budget {
 
 impl Budget {
     pub(crate) fn new(cpu: Duration) -> Self {
-        Self { end: thread_time().saturating_add(cpu), steps: 0 }
+        Self {
+            end: thread_time().saturating_add(cpu),
+            steps: 0,
+        }
     }
 
     /// Counts one step; true when the time is over.

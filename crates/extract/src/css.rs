@@ -67,7 +67,11 @@ pub(crate) fn references(css: &str) -> impl Iterator<Item = (Cow<'_, str>, LinkK
                 b'(' if ends_with_url(&bytes[..at]) => {
                     let (text, end) = url_argument(css, at + 1);
                     at = end;
-                    let kind = if std::mem::take(&mut import) { LinkKind::Style } else { LinkKind::Css };
+                    let kind = if std::mem::take(&mut import) {
+                        LinkKind::Style
+                    } else {
+                        LinkKind::Css
+                    };
                     if !text.is_empty() {
                         return Some((text, kind));
                     }
@@ -103,7 +107,9 @@ fn last_candidate(bytes: &[u8]) -> usize {
 }
 
 fn is_import(bytes: &[u8], start: usize) -> bool {
-    bytes.get(start..start + 6).is_some_and(|word| word.eq_ignore_ascii_case(b"import"))
+    bytes
+        .get(start..start + 6)
+        .is_some_and(|word| word.eq_ignore_ascii_case(b"import"))
 }
 
 /// Bytes at which something may begin or end.
@@ -120,9 +126,13 @@ const SPECIAL: [bool; 256] = {
 
 /// Whether what precedes a parenthesis is the function `url`, not the end of a longer name.
 fn ends_with_url(before: &[u8]) -> bool {
-    let Some(start) = before.len().checked_sub(3) else { return false };
+    let Some(start) = before.len().checked_sub(3) else {
+        return false;
+    };
     before[start..].eq_ignore_ascii_case(b"url")
-        && !start.checked_sub(1).is_some_and(|at| is_name_byte(before[at]))
+        && !start
+            .checked_sub(1)
+            .is_some_and(|at| is_name_byte(before[at]))
 }
 
 fn is_name_byte(byte: u8) -> bool {
@@ -150,7 +160,8 @@ fn url_argument(css: &str, start: usize) -> (Cow<'_, str>, usize) {
             b'\\' => at += 1,
             // A quote or parenthesis inside makes a bad URL, which ends at its parenthesis.
             b'"' | b'\'' | b'(' => {
-                let end = memchr::memchr(b')', &bytes[at..]).map_or(bytes.len(), |found| at + found + 1);
+                let end =
+                    memchr::memchr(b')', &bytes[at..]).map_or(bytes.len(), |found| at + found + 1);
                 return (Cow::Borrowed(""), end);
             }
             _ => {}
@@ -158,7 +169,10 @@ fn url_argument(css: &str, start: usize) -> (Cow<'_, str>, usize) {
         at += 1;
     }
     let end = at.min(css.len());
-    let text = css.get(first..end).unwrap_or("").trim_matches(|c: char| c.is_ascii_whitespace());
+    let text = css
+        .get(first..end)
+        .unwrap_or("")
+        .trim_matches(|c: char| c.is_ascii_whitespace());
     (unescape(text), (end + 1).min(css.len()))
 }
 
@@ -204,7 +218,11 @@ fn unescape(text: &str) -> Cow<'_, str> {
             chars.next();
         }
         if digits > 0 {
-            out.push(char::from_u32(code).filter(|&c| c != '\0').unwrap_or('\u{fffd}'));
+            out.push(
+                char::from_u32(code)
+                    .filter(|&c| c != '\0')
+                    .unwrap_or('\u{fffd}'),
+            );
             chars.next_if(|c| c.is_ascii_whitespace());
         } else if let Some(c) = chars.next()
             && c != '\n'
@@ -222,7 +240,10 @@ mod tests {
     #[track_caller]
     fn check(css: &str, expected: &[(&str, LinkKind)]) {
         let found: Vec<_> = references(css).collect();
-        let found: Vec<_> = found.iter().map(|(text, kind)| (text.as_ref(), *kind)).collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|(text, kind)| (text.as_ref(), *kind))
+            .collect();
         assert_eq!(found, expected);
     }
 
@@ -230,7 +251,10 @@ mod tests {
     fn urls_are_quoted_or_not() {
         use LinkKind::Css;
         check("a{b:url(x.png)}", &[("x.png", Css)]);
-        check("a{b:URL( 'x y.png' ) , url(\"z)\")}", &[("x y.png", Css), ("z)", Css)]);
+        check(
+            "a{b:URL( 'x y.png' ) , url(\"z)\")}",
+            &[("x y.png", Css), ("z)", Css)],
+        );
         check("a{b:url(  x  )}", &[("x", Css)]);
         check("curl(x) my-url(y) url()", &[]);
         check("a{b:url(x", &[("x", Css)]);
@@ -239,7 +263,10 @@ mod tests {
     #[test]
     fn imports_are_styles() {
         use LinkKind::{Css, Style};
-        check("@import 'a.css';@IMPORT url(b.css) print; c{d:url(e)}", &[("a.css", Style), ("b.css", Style), ("e", Css)]);
+        check(
+            "@import 'a.css';@IMPORT url(b.css) print; c{d:url(e)}",
+            &[("a.css", Style), ("b.css", Style), ("e", Css)],
+        );
         check("@media x{ a{content:'b'} }", &[]);
     }
 

@@ -1,5 +1,8 @@
 //! Two signatures of a text: one for "the same", one for "nearly the same".
 
+use std::sync::LazyLock;
+
+use encoding_rs::Encoding;
 use icu_normalizer::DecomposingNormalizerBorrowed;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
@@ -10,89 +13,152 @@ pub const MIN_WORDS: usize = 50;
 /// not change it, and so a change of it means that the page says something else.
 pub fn text_digest(text: &str) -> u128 {
     let mut letters = Vec::with_capacity(text.len());
-    fold(text, &mut letters);
+    fold::<NOTHING>(text, &mut letters);
     xxh3_128(&letters)
 }
 
 /// A 64-bit simhash over shingles of three words, folded as for [`text_digest`]: texts that share
 /// most shingles differ in few bits. Zero, for no signature, below [`MIN_WORDS`] words.
 pub fn similarity(text: &str) -> u64 {
+    let mut letters = Vec::with_capacity(text.len());
+    fold::<SPACE>(text, &mut letters);
     let mut counts = Counts::default();
     let mut shingle = [0_u64; 3];
     let mut words = 0_usize;
-    let mut word = Vec::new();
-    for raw in text.split_ascii_whitespace() {
-        word.clear();
-        fold(raw, &mut word);
-        if word.is_empty() {
-            continue;
-        }
-        shingle = [shingle[1], shingle[2], xxh3_64(&word)];
+    for word in letters
+        .split(|&byte| byte == SPACE)
+        .filter(|word| !word.is_empty())
+    {
+        shingle = [shingle[1], shingle[2], xxh3_64(word)];
         words += 1;
         if words >= 3 {
             // Order matters: "a b c" is another shingle than "c b a".
-            let joined = shingle[0].wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31)
-                ^ shingle[1].wrapping_mul(0xc2b2_ae3d_27d4_eb4f).rotate_left(17)
+            let joined = shingle[0]
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(31)
+                ^ shingle[1]
+                    .wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
+                    .rotate_left(17)
                 ^ shingle[2];
             counts.add(xxh3_64(&joined.to_le_bytes()));
         }
     }
-    if words < MIN_WORDS { 0 } else { counts.majority().max(1) }
+    if words < MIN_WORDS {
+        0
+    } else {
+        counts.majority().max(1)
+    }
 }
 
 /// In how many bits two signatures differ; texts are near duplicates at 3 or fewer. A text
 /// without signature is as far as can be from every other.
 pub fn distance(a: u64, b: u64) -> u32 {
-    if a == 0 || b == 0 { u64::BITS } else { (a ^ b).count_ones() }
+    if a == 0 || b == 0 {
+        u64::BITS
+    } else {
+        (a ^ b).count_ones()
+    }
 }
 
-/// Adds the letters and digits of a text, small and without accents, in UTF-8.
-fn fold(text: &str, out: &mut Vec<u8>) {
+/// White space leaves nothing behind, or a space.
+const NOTHING: u8 = 0;
+const SPACE: u8 = b' ';
+
+/// Adds the letters and digits of a text, small and without accents, in UTF-8, with `GAP` for
+/// each white space.
+fn fold<const GAP: u8>(text: &str, out: &mut Vec<u8>) {
     let mut rest = text;
     while !rest.is_empty() {
-        let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
-        fold_ascii(&rest.as_bytes()[..ascii], out);
+        let ascii = Encoding::ascii_valid_up_to(rest.as_bytes());
+        fold_ascii::<GAP>(&rest.as_bytes()[..ascii], out);
         rest = &rest[ascii..];
-        let other = rest.bytes().position(|byte| byte.is_ascii()).unwrap_or(rest.len());
+        let other = rest
+            .bytes()
+            .position(|byte| byte.is_ascii())
+            .unwrap_or(rest.len());
         fold_other(&rest[..other], out);
         rest = &rest[other..];
     }
 }
 
 /// Writes every byte and moves on past those that stay: a branch for each would cost more.
-fn fold_ascii(bytes: &[u8], out: &mut Vec<u8>) {
+fn fold_ascii<const GAP: u8>(bytes: &[u8], out: &mut Vec<u8>) {
     let mut end = out.len();
     out.resize(end + bytes.len(), 0);
     for &byte in bytes {
-        let small = SMALL[usize::from(byte)];
+        let small = const { small_letters(GAP) }[usize::from(byte)];
         out[end] = small;
         end += usize::from(small != 0);
     }
     out.truncate(end);
 }
 
+/// Characters one by one from a table where that is right, the rest by the normalizer: to begin
+/// it for each quotation mark would cost more than all the words around.
 fn fold_other(text: &str, out: &mut Vec<u8>) {
+    let mut hard = 0..0;
+    for (at, c) in text.char_indices() {
+        let folded = match u32::from(c) {
+            code if code < TABLED => TABLE[code as usize].as_bytes(),
+            // Punctuation and invisible characters.
+            0x2000..=0x206f => b"",
+            // Ideographs stay as they are.
+            0x4e00..=0x9fff => &text.as_bytes()[at..at + c.len_utf8()],
+            _ => {
+                hard.end = at + c.len_utf8();
+                continue;
+            }
+        };
+        fold_hard(&text[hard.start..hard.end.max(hard.start)], out);
+        hard = at + c.len_utf8()..0;
+        out.extend_from_slice(folded);
+    }
+    fold_hard(&text[hard.start..hard.end.max(hard.start)], out);
+}
+
+fn fold_hard(text: &str, out: &mut Vec<u8>) {
+    if text.is_empty() {
+        return;
+    }
     let normalizer = const { DecomposingNormalizerBorrowed::new_nfkd() };
     // Accents are no letters once they stand alone; the vowel signs of India are.
-    for c in normalizer.normalize_iter(text.chars()).filter(|c| c.is_alphanumeric()) {
+    for c in normalizer
+        .normalize_iter(text.chars())
+        .filter(|c| c.is_alphanumeric())
+    {
         for small in c.to_lowercase() {
             out.extend_from_slice(small.encode_utf8(&mut [0; 4]).as_bytes());
         }
     }
 }
 
-/// Letters and digits of ASCII in small letters; zero for the rest.
-const SMALL: [u8; 256] = {
+/// Characters before this one are folded by a table: Latin, Greek, Cyrillic.
+const TABLED: u32 = 0x530;
+
+static TABLE: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let fold_one = |code: u32| {
+        let mut folded = Vec::new();
+        let text = char::from_u32(code).map(String::from).unwrap_or_default();
+        fold_hard(&text, &mut folded);
+        String::from_utf8(folded).unwrap_or_default()
+    };
+    (0..TABLED).map(fold_one).collect()
+});
+
+/// Letters and digits of ASCII in small letters, `gap` for white space, zero for the rest.
+const fn small_letters(gap: u8) -> [u8; 256] {
     let mut small = [0; 256];
     let mut byte = 0_u8;
     while byte < 128 {
         if byte.is_ascii_alphanumeric() {
             small[byte as usize] = byte.to_ascii_lowercase();
+        } else if byte.is_ascii_whitespace() {
+            small[byte as usize] = gap;
         }
         byte += 1;
     }
     small
-};
+}
 
 /// How often each of 64 bits was set, eight counters to a word.
 ///
@@ -108,7 +174,12 @@ struct Counts {
 
 impl Default for Counts {
     fn default() -> Self {
-        Self { totals: [0; 64], lanes: [0; 8], pending: 0, added: 0 }
+        Self {
+            totals: [0; 64],
+            lanes: [0; 8],
+            pending: 0,
+            added: 0,
+        }
     }
 }
 
@@ -137,7 +208,10 @@ impl Counts {
     fn majority(mut self) -> u64 {
         self.flush();
         let half = self.added / 2;
-        self.totals.iter().enumerate().fold(0, |bits, (at, &total)| bits | u64::from(total > half) << at)
+        self.totals
+            .iter()
+            .enumerate()
+            .fold(0, |bits, (at, &total)| bits | u64::from(total > half) << at)
     }
 }
 
@@ -161,7 +235,9 @@ mod tests {
     use super::*;
 
     fn words(count: usize) -> String {
-        (0..count).map(|at| format!("word{} ", at * 7919 % 1000)).collect()
+        (0..count)
+            .map(|at| format!("word{} ", at * 7919 % 1000))
+            .collect()
     }
 
     #[test]
@@ -171,6 +247,18 @@ mod tests {
         assert_eq!(text_digest(" OLA\nMUN DO — (AÇÃO) "), digest);
         assert_ne!(text_digest("ola mundos acao"), digest);
         assert_ne!(text_digest("नमस्ते"), text_digest("नमस्ता"));
+    }
+
+    #[test]
+    fn the_table_folds_as_the_normalizer_does() {
+        let text = "“Ærø” — ﬁn ½ ÇÉ’s Ωmega Жёлтый が한 漢字… ﷺ";
+        let (mut quick, mut slow) = (Vec::new(), Vec::new());
+        fold::<NOTHING>(text, &mut quick);
+        fold_hard(text, &mut slow);
+        assert_eq!(
+            String::from_utf8(quick).unwrap(),
+            String::from_utf8(slow).unwrap()
+        );
     }
 
     #[test]

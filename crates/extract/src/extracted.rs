@@ -36,7 +36,8 @@ pub(crate) fn language(declared: &str) -> Option<String> {
     let primary = parts.next()?;
     let good = (2..=3).contains(&primary.len())
         && primary.bytes().all(|byte| byte.is_ascii_alphabetic())
-        && parts.all(|part| part.len() <= 8 && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        && parts
+            .all(|part| part.len() <= 8 && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
         && tag.len() <= 35;
     good.then(|| tag.to_owned())
 }

@@ -61,9 +61,17 @@ impl Extractors {
         if !gunzip::is_gzip(source.body) {
             return self.extract_plain(source);
         }
-        let declared = source.media_type.filter(|media_type| sniff::is_textual(media_type));
+        let declared = source
+            .media_type
+            .filter(|media_type| sniff::is_textual(media_type));
         // A glance first: most gzip files are none of ours.
-        let glance = gunzip::open(source.body, &Limits { sitemap_bytes: 4 << 10, ..self.limits.clone() });
+        let glance = gunzip::open(
+            source.body,
+            &Limits {
+                sitemap_bytes: 4 << 10,
+                ..self.limits.clone()
+            },
+        );
         let inside = sniff::sniff(declared, &glance.body);
         let readable = inside.as_ref().is_some_and(|media_type| {
             declared.is_some()
@@ -77,7 +85,11 @@ impl Extractors {
             };
         }
         let opened = gunzip::open(source.body, &self.limits);
-        let inner = Source { body: &opened.body, media_type: declared, ..source.clone() };
+        let inner = Source {
+            body: &opened.body,
+            media_type: declared,
+            ..source.clone()
+        };
         let mut extracted = self.extract_plain(&inner);
         if !opened.complete {
             extracted.flags.add(Flags::DECODE_PARTIAL);
@@ -91,9 +103,14 @@ impl Extractors {
     fn extract_plain(&self, source: &Source<'_>) -> Extracted {
         let read_as = sniff::sniff(source.media_type, source.body);
         let reported = sniff::reported(source.media_type, read_as.as_ref());
-        let extractor = read_as.as_ref().and_then(|media_type| self.find(media_type));
+        let extractor = read_as
+            .as_ref()
+            .and_then(|media_type| self.find(media_type));
         let mut extracted = extractor.map_or_else(Extracted::default, |extractor| {
-            let source = Source { media_type: read_as.as_ref(), ..source.clone() };
+            let source = Source {
+                media_type: read_as.as_ref(),
+                ..source.clone()
+            };
             extractor.extract(&source, &self.limits)
         });
         extracted.media_type = reported;
@@ -101,7 +118,10 @@ impl Extractors {
     }
 
     fn find(&self, media_type: &MediaType) -> Option<&dyn Extractor> {
-        self.extractors.iter().map(AsRef::as_ref).find(|extractor| extractor.accepts(media_type))
+        self.extractors
+            .iter()
+            .map(AsRef::as_ref)
+            .find(|extractor| extractor.accepts(media_type))
     }
 
     /// `X-Robots-Tag`, `Link`, `Refresh` and `Content-Language` hold for every type.
@@ -112,7 +132,10 @@ impl Extractors {
         if extracted.language.is_none() {
             extracted.language = source.content_language.and_then(crate::extracted::language);
         }
-        let left = self.limits.links_per_page.saturating_sub(extracted.links.len());
+        let left = self
+            .limits
+            .links_per_page
+            .saturating_sub(extracted.links.len());
         let mut links = Links::new(left);
         for value in source.link_headers {
             let canonical = link_header::read(value, source.url, &mut links);
@@ -122,7 +145,10 @@ impl Extractors {
             links.add(Cow::Borrowed(reference), LinkKind::Refresh, Rel::default());
         }
         for link in links.resolve(source.url) {
-            let known = extracted.links.iter().any(|known| known.kind == link.kind && known.url == link.url);
+            let known = extracted
+                .links
+                .iter()
+                .any(|known| known.kind == link.kind && known.url == link.url);
             if !known {
                 extracted.links.push(link);
             }
@@ -151,7 +177,9 @@ mod tests {
     #[test]
     fn a_panic_is_a_flag() {
         let url = Url::parse("http://a.example/").unwrap();
-        let extracted = Extractors::default().with(Crashing).extract(&Source::new(&url, b"x"));
+        let extracted = Extractors::default()
+            .with(Crashing)
+            .extract(&Source::new(&url, b"x"));
         assert!(extracted.flags.has(Flags::PARSE_CRASH));
     }
 
@@ -170,10 +198,17 @@ mod tests {
         assert_eq!(extracted.canonical.as_deref(), Some("http://a.example/y"));
         assert!(extracted.robots.noindex);
         assert_eq!(extracted.language.as_deref(), Some("pt"));
-        let kinds: Vec<_> = extracted.links.iter().map(|link| (link.kind, link.url.as_str())).collect();
+        let kinds: Vec<_> = extracted
+            .links
+            .iter()
+            .map(|link| (link.kind, link.url.as_str()))
+            .collect();
         assert_eq!(
             kinds,
-            [(LinkKind::Header, "http://a.example/y"), (LinkKind::Refresh, "http://a.example/z")]
+            [
+                (LinkKind::Header, "http://a.example/y"),
+                (LinkKind::Refresh, "http://a.example/z")
+            ]
         );
     }
 }

@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use teia_base::{Flags, LinkKind, MediaType, Rel, Timestamp};
+use teia_base::{Flags, LinkKind, MediaType};
 use url::Url;
 
 use crate::budget::Budget;
 use crate::charset::{Decoded, Language};
-use crate::fold::{Folded, fold};
+use crate::feed_items::{Collected, Item};
+use crate::fold::fold;
 use crate::html;
 use crate::json_feed;
-use crate::links::Links;
 use crate::markup::{Name, Rules, Scanner, TagEnd, Token, decode_text, key};
 use crate::resolve::Resolver;
 use crate::xml::{Attributes, local_key, moment};
@@ -42,7 +42,10 @@ impl Extractor for Feed {
     }
 
     fn extract(&self, source: &Source<'_>, limits: &Limits) -> Extracted {
-        if source.media_type.is_some_and(|media_type| media_type.essence().ends_with("json")) {
+        if source
+            .media_type
+            .is_some_and(|media_type| media_type.essence().ends_with("json"))
+        {
             return json_feed::extract(source, limits);
         }
         let decoded = Decoded::new(source, Language::Xml);
@@ -58,78 +61,6 @@ impl Extractor for Feed {
         };
         reader.read();
         reader.feed.finish(source.url)
-    }
-}
-
-/// What a feed of any form has given so far.
-#[derive(Debug)]
-pub(crate) struct Collected<'l> {
-    pub(crate) extracted: Extracted,
-    pub(crate) links: Links<'static>,
-    text: Folded,
-    limits: &'l Limits,
-}
-
-/// One entry of a feed of any form.
-#[derive(Debug, Default)]
-pub(crate) struct Item {
-    pub(crate) title: String,
-    pub(crate) moment: Option<Timestamp>,
-    /// Pages, absolute; the first is the item's own.
-    pub(crate) pages: Vec<String>,
-    /// A page to fall back to where no link is given.
-    pub(crate) fallback: Option<String>,
-    /// Pictures, sounds and other pages, absolute.
-    pub(crate) others: Vec<(String, LinkKind)>,
-    /// HTML, with the base for its links.
-    pub(crate) contents: Vec<(String, Url)>,
-}
-
-impl<'l> Collected<'l> {
-    pub(crate) fn new(limits: &'l Limits, extracted: Extracted) -> Self {
-        Self { extracted, links: Links::new(limits.links_per_page), text: Folded::default(), limits }
-    }
-
-    pub(crate) fn add(&mut self, url: String, kind: LinkKind) {
-        self.links.add(Cow::Owned(url), kind, Rel::default());
-    }
-
-    pub(crate) fn push_item(&mut self, mut item: Item, source: &Source<'_>) {
-        if item.pages.is_empty() {
-            item.pages.extend(item.fallback.take());
-        }
-        self.text.break_word();
-        self.text.push(&item.title);
-        for page in item.pages {
-            if let Some(link) = self.links.add(Cow::Owned(page), LinkKind::Feed, Rel::default()) {
-                self.links.set_anchor(link, || fold(&item.title, self.limits.anchor_bytes));
-                self.links.set_last_modified(link, item.moment);
-            }
-        }
-        for (url, kind) in item.others {
-            self.add(url, kind);
-        }
-        for (html, base) in item.contents {
-            let source = Source { url: &base, ..source.clone() };
-            let inner = html::fragment(&html, &source, self.limits);
-            for link in inner.links {
-                if let Some(id) = self.links.add(Cow::Owned(link.url), link.kind, link.rel) {
-                    self.links.set_anchor(id, || link.anchor);
-                }
-            }
-            self.text.break_word();
-            self.text.push(&inner.text);
-        }
-    }
-
-    pub(crate) fn finish(mut self, url: &Url) -> Extracted {
-        if self.text.len() > self.limits.text_bytes || self.links.overflowed() {
-            self.extracted.flags.add(Flags::PARSE_PARTIAL);
-        }
-        self.text.truncate(self.limits.text_bytes);
-        self.extracted.text = self.text.into_string();
-        self.extracted.links = self.links.resolve(url);
-        self.extracted
     }
 }
 
@@ -205,8 +136,14 @@ impl<'a> Reader<'a, '_> {
                 }
                 self.items += 1;
                 let page = attributes.get("href").and_then(|href| self.resolve(&href));
-                let fallback = attributes.get("rdf:about").and_then(|about| self.resolve(&about));
-                self.item = Some(Item { pages: page.into_iter().collect(), fallback, ..Item::default() });
+                let fallback = attributes
+                    .get("rdf:about")
+                    .and_then(|about| self.resolve(&about));
+                self.item = Some(Item {
+                    pages: page.into_iter().collect(),
+                    fallback,
+                    ..Item::default()
+                });
             }
             _ if local == const { key("link") } => self.link(name, attributes, open),
             _ if is_aside(local) && open => {
@@ -228,7 +165,9 @@ impl<'a> Reader<'a, '_> {
             }
             return;
         };
-        let Some(url) = self.resolve(&href) else { return };
+        let Some(url) = self.resolve(&href) else {
+            return;
+        };
         let rel = attributes.get("rel").unwrap_or(Cow::Borrowed("alternate"));
         let rel = rel.rsplit('/').next().unwrap_or(&rel).to_ascii_lowercase();
         match rel.as_str() {
@@ -259,9 +198,21 @@ impl<'a> Reader<'a, '_> {
         if is!("content")
             && let Some(url) = attributes.get("url")
         {
-            let word = |name: &str| attributes.get(name).unwrap_or_default().to_ascii_lowercase();
+            let word = |name: &str| {
+                attributes
+                    .get(name)
+                    .unwrap_or_default()
+                    .to_ascii_lowercase()
+            };
             let is_image = word("medium") == "image" || word("type").starts_with("image/");
-            self.media(Some(url), if is_image { LinkKind::Image } else { LinkKind::Media });
+            self.media(
+                Some(url),
+                if is_image {
+                    LinkKind::Image
+                } else {
+                    LinkKind::Media
+                },
+            );
             return;
         }
         if !open {
@@ -276,13 +227,24 @@ impl<'a> Reader<'a, '_> {
             }
         } else if is!("guid" | "id") {
             let text = plain(self.scanner.raw_text(name.text)).0;
-            let is_link = attributes.get("ispermalink").is_none_or(|value| !value.eq_ignore_ascii_case("false"));
+            let is_link = attributes
+                .get("ispermalink")
+                .is_none_or(|value| !value.eq_ignore_ascii_case("false"));
             let is_url = text.trim().starts_with("http://") || text.trim().starts_with("https://");
-            let url = self.resolve(text.trim()).filter(|_| is_link && is_url && is!("guid"));
+            let url = self
+                .resolve(text.trim())
+                .filter(|_| is_link && is_url && is!("guid"));
             if let Some(item) = &mut self.item {
                 item.fallback = url.or(item.fallback.take());
             }
-        } else if is!("pubdate" | "date" | "updated" | "published" | "modified" | "issued" | "created") {
+        } else if is!("pubdate"
+            | "date"
+            | "updated"
+            | "published"
+            | "modified"
+            | "issued"
+            | "created")
+        {
             let text = plain(self.scanner.raw_text(name.text)).0;
             if let Some(item) = &mut self.item {
                 // The last change counts, where several moments are told.
@@ -296,7 +258,14 @@ impl<'a> Reader<'a, '_> {
         } else if is!("comments") {
             let text = plain(self.scanner.raw_text(name.text)).0;
             self.media(Some(Cow::Owned(text)), LinkKind::Alternate);
-        } else if is!("description" | "summary" | "content" | "encoded" | "body" | "subtitle" | "tagline" | "abstract")
+        } else if is!("description"
+            | "summary"
+            | "content"
+            | "encoded"
+            | "body"
+            | "subtitle"
+            | "tagline"
+            | "abstract")
         {
             self.content(name, attributes);
         }
@@ -304,7 +273,10 @@ impl<'a> Reader<'a, '_> {
 
     fn title(&mut self, name: Name<'a>, attributes: &Attributes<'a>) -> String {
         let html = self.html(name, attributes);
-        let source = Source { url: self.source.url, ..self.source.clone() };
+        let source = Source {
+            url: self.source.url,
+            ..self.source.clone()
+        };
         let text = html::fragment(&html, &source, self.limits).text;
         fold(&text, self.limits.title_bytes)
     }
@@ -316,7 +288,10 @@ impl<'a> Reader<'a, '_> {
             Some(item) if item.contents.len() < 8 => item.contents.push((html, base)),
             Some(_) => {}
             None if self.feed.extracted.description.is_empty() => {
-                let source = Source { url: &base, ..self.source.clone() };
+                let source = Source {
+                    url: &base,
+                    ..self.source.clone()
+                };
                 let text = html::fragment(&html, &source, self.limits).text;
                 self.feed.extracted.description = fold(&text, self.limits.title_bytes);
             }
@@ -326,10 +301,18 @@ impl<'a> Reader<'a, '_> {
 
     /// The text of an element as HTML, whichever way it was written.
     fn html(&mut self, name: Name<'a>, attributes: &Attributes<'a>) -> String {
-        let kind = attributes.get("type").unwrap_or_default().to_ascii_lowercase();
-        let mode = attributes.get("mode").unwrap_or_default().to_ascii_lowercase();
+        let kind = attributes
+            .get("type")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let mode = attributes
+            .get("mode")
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let raw = self.scanner.raw_text(name.text);
-        if mode == "base64" || (kind.contains('/') && !kind.starts_with("text/") && !kind.ends_with("xml")) {
+        if mode == "base64"
+            || (kind.contains('/') && !kind.starts_with("text/") && !kind.ends_with("xml"))
+        {
             return String::new();
         }
         let (text, has_markup) = plain(raw);
@@ -367,7 +350,11 @@ impl<'a> Reader<'a, '_> {
             self.end_item();
         }
         self.depth = self.depth.saturating_sub(1);
-        while self.bases.last().is_some_and(|(depth, _)| *depth > self.depth) {
+        while self
+            .bases
+            .last()
+            .is_some_and(|(depth, _)| *depth > self.depth)
+        {
             self.bases.pop();
         }
     }
@@ -395,8 +382,14 @@ impl<'a> Reader<'a, '_> {
 fn is_aside(local: u64) -> bool {
     const {
         [
-            key("image"), key("textinput"), key("author"), key("contributor"), key("source"),
-            key("owner"), key("cloud"), key("generator"),
+            key("image"),
+            key("textinput"),
+            key("author"),
+            key("contributor"),
+            key("source"),
+            key("owner"),
+            key("cloud"),
+            key("generator"),
         ]
     }
     .contains(&local)
@@ -419,4 +412,96 @@ fn plain(raw: &str) -> (String, bool) {
         }
     }
     (text, has_markup)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use teia_base::Timestamp;
+
+    /// `kind URL anchor` of each link, the host left out.
+    fn read(feed: &str) -> (Extracted, Vec<String>) {
+        let url = Url::parse("http://a.example/feed").unwrap();
+        let extracted = Feed.extract(&Source::new(&url, feed.as_bytes()), &Limits::default());
+        let short = |url: &str| {
+            url.strip_prefix("http://a.example")
+                .unwrap_or(url)
+                .to_owned()
+        };
+        let line = |link: &teia_base::Link| {
+            format!("{} {} {}", link.kind.name(), short(&link.url), link.anchor)
+                .trim_end()
+                .to_owned()
+        };
+        let lines = extracted.links.iter().map(line).collect();
+        (extracted, lines)
+    }
+
+    #[track_caller]
+    fn check(feed: &str, links: &[&str]) {
+        assert_eq!(read(feed).1, links);
+    }
+
+    #[test]
+    fn rss_items_link_to_their_pages() {
+        let feed = "<rss><channel><title>T &amp; U</title><link>/</link><language>pt</language>\
+            <image><url>i</url><link>no</link></image>\
+            <item><title>One</title><link> /1?a=1&amp;b=2 </link><pubDate>Sun, 15 Nov 2026 20:00:00 GMT</pubDate>\
+            <description>&lt;a href='/x'>X&lt;/a> y</description><enclosure url='/e.mp3'/></item>\
+            <item><guid>http://a.example/2</guid></item>\
+            <item><guid isPermaLink='false'>http://a.example/no</guid></item>";
+        let (page, links) = read(feed);
+        assert_eq!(
+            links,
+            [
+                "alternate /",
+                "feed /1?a=1&b=2 One",
+                "media /e.mp3",
+                "anchor /x X",
+                "feed /2"
+            ]
+        );
+        assert_eq!(
+            (page.title.as_str(), page.language.as_deref()),
+            ("T & U", Some("pt"))
+        );
+        assert_eq!(page.text, "One X y");
+        assert_eq!(
+            page.links[1].last_modified,
+            Timestamp::parse("2026-11-15T20:00:00Z")
+        );
+    }
+
+    #[test]
+    fn atom_entries_have_links_by_relation_and_bases() {
+        check(
+            "<feed xml:base='/b/'><link rel='self' href='no'/><link href='home'/><link rel='next' href='p2'/>\
+             <entry><title type='html'>&lt;b>One&lt;/b></title><link href='1' xml:base='c/'/>\
+             <link rel='enclosure' href='e'/><author><uri>no</uri></author>\
+             <content type='xhtml'><div><a href='x'>X</a></div></content></entry></feed>",
+            &[
+                "alternate /b/home",
+                "alternate /b/p2",
+                "feed /b/c/1 One",
+                "media /b/e",
+                "anchor /b/x X",
+            ],
+        );
+    }
+
+    #[test]
+    fn older_and_broken_feeds_are_read_too() {
+        check(
+            "<rdf:RDF><channel/><item rdf:about='/1'><title>x</title></item></rdf:RDF>",
+            &["feed /1 x"],
+        );
+        check(
+            "<channel href='/'><item href='/1'><title>x</title></item></channel>",
+            &["alternate /", "feed /1 x"],
+        );
+        check(
+            "<rss><item><title>a & b</title><link><![CDATA[/1]]></link><item><link>javascript:x</link>",
+            &["feed /1 a & b"],
+        );
+    }
 }

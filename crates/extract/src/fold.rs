@@ -43,7 +43,10 @@ impl Folded {
         let bytes = piece.as_bytes();
         let mut at = 0;
         loop {
-            while bytes.get(at).is_some_and(|&byte| CLASSES[usize::from(byte)] == SPACE) {
+            while bytes
+                .get(at)
+                .is_some_and(|&byte| CLASSES[usize::from(byte)] == SPACE)
+            {
                 at += 1;
                 self.gap = true;
             }

@@ -22,9 +22,13 @@ pub(crate) fn is_gzip(body: &[u8]) -> bool {
 
 /// Opens a gzip file as far as the limits allow; broken ones give what could be read.
 pub(crate) fn open(file: &[u8], limits: &Limits) -> Opened {
-    let most = limits.sitemap_bytes.min(FREE_BYTES.max(file.len().saturating_mul(limits.gzip_ratio)));
+    let most = limits
+        .sitemap_bytes
+        .min(FREE_BYTES.max(file.len().saturating_mul(limits.gzip_ratio)));
     let mut body = Vec::new();
-    let read = MultiGzDecoder::new(file).take(most as u64 + 1).read_to_end(&mut body);
+    let read = MultiGzDecoder::new(file)
+        .take(most as u64 + 1)
+        .read_to_end(&mut body);
     let complete = read.is_ok() && body.len() <= most;
     body.truncate(most);
     Opened { body, complete }
@@ -44,7 +48,10 @@ mod tests {
     #[test]
     fn a_bomb_stops_at_its_ratio() {
         let bomb = pack(&vec![b'a'; 8 << 20]);
-        let limits = Limits { gzip_ratio: 10, ..Limits::default() };
+        let limits = Limits {
+            gzip_ratio: 10,
+            ..Limits::default()
+        };
         let opened = open(&bomb, &limits);
         assert!(!opened.complete);
         assert_eq!(opened.body.len(), FREE_BYTES.max(bomb.len() * 10));
@@ -55,7 +62,10 @@ mod tests {
         let mut two = pack(b"ab");
         two.extend(pack(b"cd"));
         let opened = open(&two, &Limits::default());
-        assert_eq!((opened.body.as_slice(), opened.complete), (&b"abcd"[..], true));
+        assert_eq!(
+            (opened.body.as_slice(), opened.complete),
+            (&b"abcd"[..], true)
+        );
         let cut = open(&two[..two.len() - 4], &Limits::default());
         assert_eq!((cut.body.as_slice(), cut.complete), (&b"abcd"[..], false));
     }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use teia_base::{Flags, LinkKind};
 
 use crate::charset::{Decoded, Language};
-use crate::feed::{Collected, Item};
+use crate::feed_items::{Collected, Item};
 use crate::fold::fold;
 use crate::resolve::Resolver;
 use crate::xml::moment;
@@ -67,11 +67,18 @@ pub(crate) fn extract(source: &Source<'_>, limits: &Limits) -> Extracted {
         return collected.finish(source.url);
     };
     let resolver = Resolver::new(source.url);
-    let resolve = |text: &Text| Some(text.0.trim()).filter(|text| !text.is_empty()).and_then(|text| resolver.resolve(text));
+    let resolve = |text: &Text| {
+        Some(text.0.trim())
+            .filter(|text| !text.is_empty())
+            .and_then(|text| resolver.resolve(text))
+    };
     collected.extracted.title = fold(&feed.title.0, limits.title_bytes);
     collected.extracted.description = fold(&feed.description.0, limits.title_bytes);
     collected.extracted.language = crate::extracted::language(&feed.language.0);
-    for url in [&feed.home_page_url, &feed.next_url].into_iter().filter_map(resolve) {
+    for url in [&feed.home_page_url, &feed.next_url]
+        .into_iter()
+        .filter_map(resolve)
+    {
         collected.add(url, LinkKind::Alternate);
     }
     if feed.items.len() > limits.feed_items {
@@ -81,13 +88,22 @@ pub(crate) fn extract(source: &Source<'_>, limits: &Limits) -> Extracted {
         let mut item = Item {
             title: fold(&entry.title.0, limits.title_bytes),
             moment: moment(&entry.date_modified.0).or_else(|| moment(&entry.date_published.0)),
-            pages: [&entry.url, &entry.external_url].into_iter().filter_map(resolve).collect(),
+            pages: [&entry.url, &entry.external_url]
+                .into_iter()
+                .filter_map(resolve)
+                .collect(),
             ..Item::default()
         };
-        let images = [&entry.image, &entry.banner_image].into_iter().filter_map(resolve);
+        let images = [&entry.image, &entry.banner_image]
+            .into_iter()
+            .filter_map(resolve);
         item.others.extend(images.map(|url| (url, LinkKind::Image)));
-        let attachments = entry.attachments.iter().filter_map(|attachment| resolve(&attachment.url));
-        item.others.extend(attachments.map(|url| (url, LinkKind::Media)));
+        let attachments = entry
+            .attachments
+            .iter()
+            .filter_map(|attachment| resolve(&attachment.url));
+        item.others
+            .extend(attachments.map(|url| (url, LinkKind::Media)));
         for text in [entry.summary, entry.content_text] {
             if !text.0.is_empty() {
                 let html = text.0.replace('&', "&amp;").replace('<', "&lt;");
@@ -95,7 +111,8 @@ pub(crate) fn extract(source: &Source<'_>, limits: &Limits) -> Extracted {
             }
         }
         if !entry.content_html.0.is_empty() {
-            item.contents.push((entry.content_html.0, source.url.clone()));
+            item.contents
+                .push((entry.content_html.0, source.url.clone()));
         }
         collected.push_item(item, source);
     }
@@ -120,7 +137,11 @@ mod tests {
             "content_html":"<a href=c>C</a>"}]}"#,
         );
         assert_eq!(feed.title, "T");
-        let links: Vec<_> = feed.links.iter().map(|link| (link.kind, link.url.as_str(), link.anchor.as_str())).collect();
+        let links: Vec<_> = feed
+            .links
+            .iter()
+            .map(|link| (link.kind, link.url.as_str(), link.anchor.as_str()))
+            .collect();
         assert_eq!(
             links,
             [
@@ -134,7 +155,12 @@ mod tests {
 
     #[test]
     fn odd_values_stop_nothing() {
-        assert_eq!(read(r#"{"title":7,"title":"x","items":[{"url":"a"},{"url":null}]}"#).links.len(), 1);
+        assert_eq!(
+            read(r#"{"title":7,"title":"x","items":[{"url":"a"},{"url":null}]}"#)
+                .links
+                .len(),
+            1
+        );
         assert_eq!(read(r#"{"x":1e400,"items":[{"url":"a"}]}"#).links.len(), 1);
         let deep = format!("{{\"x\":{}", "[".repeat(100_000));
         assert!(read(&deep).flags.has(Flags::PARSE_PARTIAL));

@@ -28,6 +28,7 @@ mod extracted;
 mod extractor;
 mod extractors;
 mod feed;
+mod feed_items;
 mod fold;
 mod gunzip;
 mod html;

@@ -67,13 +67,21 @@ impl Default for Limits {
 mod size {
     use serde::{Deserializer, Serializer};
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<usize, D::Error> {
         let bytes = teia_base::measure::size::deserialize(deserializer)?;
         usize::try_from(bytes).map_err(serde::de::Error::custom)
     }
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
-    pub(super) fn serialize<S: Serializer>(bytes: &usize, serializer: S) -> Result<S::Ok, S::Error> {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the signature serde asks for"
+    )]
+    pub(super) fn serialize<S: Serializer>(
+        bytes: &usize,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         teia_base::measure::size::serialize(&(*bytes as u64), serializer)
     }
 }
@@ -87,7 +95,8 @@ mod tests {
         let limits = Limits::default();
         let written = serde_json::to_string(&limits).unwrap();
         assert_eq!(serde_json::from_str::<Limits>(&written).unwrap(), limits);
-        let some: Limits = serde_json::from_str(r#"{"text-bytes": "1MiB", "cpu": "500ms"}"#).unwrap();
+        let some: Limits =
+            serde_json::from_str(r#"{"text-bytes": "1MiB", "cpu": "500ms"}"#).unwrap();
         assert_eq!(some.text_bytes, 1 << 20);
         assert_eq!(some.cpu, Duration::from_millis(500));
         assert!(serde_json::from_str::<Limits>(r#"{"text_bytes": 1}"#).is_err());

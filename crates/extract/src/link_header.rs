@@ -15,13 +15,17 @@ pub(crate) fn read(value: &str, url: &Url, links: &mut Links<'_>) -> Option<Stri
     let mut canonical = None;
     let mut rest = crate::fold::cut(value, MAX_BYTES);
     while let Some(open) = rest.find('<') {
-        let Some(length) = rest[open..].find('>') else { break };
+        let Some(length) = rest[open..].find('>') else {
+            break;
+        };
         let reference = &rest[open + 1..open + length];
         let (parameters, after) = split_parameters(&rest[open + length + 1..]);
         rest = after;
         let rel = parameter(parameters, "rel").unwrap_or_default();
         let destination = parameter(parameters, "as").unwrap_or_default();
-        let Some(kind) = link_rel::kind(rel, destination) else { continue };
+        let Some(kind) = link_rel::kind(rel, destination) else {
+            continue;
+        };
         // An anchor makes it a link of another page, which we did not fetch.
         if parameter(parameters, "anchor").is_some() {
             continue;
@@ -29,7 +33,11 @@ pub(crate) fn read(value: &str, url: &Url, links: &mut Links<'_>) -> Option<Stri
         if kind == LinkKind::Canonical && canonical.is_none() {
             canonical = crate::resolve::Resolver::new(url).resolve(reference.trim());
         }
-        let kind = if kind.is_requisite() { kind } else { LinkKind::Header };
+        let kind = if kind.is_requisite() {
+            kind
+        } else {
+            LinkKind::Header
+        };
         links.add(reference.to_owned().into(), kind, Rel::parse(rel));
     }
     canonical
@@ -55,7 +63,9 @@ fn split_parameters(text: &str) -> (&str, &str) {
 fn parameter<'a>(parameters: &'a str, name: &str) -> Option<&'a str> {
     parameters.split(';').find_map(|part| {
         let (key, value) = part.split_once('=')?;
-        key.trim().eq_ignore_ascii_case(name).then(|| value.trim().trim_matches('"'))
+        key.trim()
+            .eq_ignore_ascii_case(name)
+            .then(|| value.trim().trim_matches('"'))
     })
 }
 
@@ -68,7 +78,11 @@ mod tests {
         let url = Url::parse("http://a.example/x").unwrap();
         let mut links = Links::new(10);
         assert_eq!(read(value, &url, &mut links).as_deref(), canonical);
-        let found: Vec<String> = links.resolve(&url).into_iter().map(|link| link.url).collect();
+        let found: Vec<String> = links
+            .resolve(&url)
+            .into_iter()
+            .map(|link| link.url)
+            .collect();
         assert_eq!(found, urls);
     }
 
@@ -79,7 +93,11 @@ mod tests {
             Some("http://a.example/b"),
             &["http://a.example/b", "http://a.example/c,d"],
         );
-        check("<b>;rel=preconnect, <c>; rel=next; anchor=\"#d\"", None, &[]);
+        check(
+            "<b>;rel=preconnect, <c>; rel=next; anchor=\"#d\"",
+            None,
+            &[],
+        );
         check("<b; rel=next", None, &[]);
         check("", None, &[]);
     }

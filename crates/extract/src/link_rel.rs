@@ -15,8 +15,12 @@ pub(crate) fn kind(rel: &str, destination: &str) -> Option<LinkKind> {
             return Some(LinkKind::Style);
         }
         let found = if is(&["icon", "apple-touch-icon", "apple-touch-icon-precomposed"])
-            || is(&["mask-icon", "fluid-icon", "apple-touch-startup-image", "manifest"])
-        {
+            || is(&[
+                "mask-icon",
+                "fluid-icon",
+                "apple-touch-startup-image",
+                "manifest",
+            ]) {
             LinkKind::Icon
         } else if is(&["preload"]) {
             preload(destination)
@@ -24,8 +28,14 @@ pub(crate) fn kind(rel: &str, destination: &str) -> Option<LinkKind> {
             LinkKind::Script
         } else if is(&["image_src"]) {
             LinkKind::Image
-        } else if is(&["preconnect", "dns-prefetch", "pingback", "edituri", "wlwmanifest", "profile"])
-            || is(&["nofollow", "noopener", "noreferrer", "shortcut", "external"])
+        } else if is(&[
+            "preconnect",
+            "dns-prefetch",
+            "pingback",
+            "edituri",
+            "wlwmanifest",
+            "profile",
+        ]) || is(&["nofollow", "noopener", "noreferrer", "shortcut", "external"])
         {
             continue;
         } else {

@@ -37,7 +37,12 @@ pub(crate) struct LinkId(usize);
 
 impl<'a> Links<'a> {
     pub(crate) fn new(max: usize) -> Self {
-        Self { found: Vec::new(), seen: Seen::default(), max, overflowed: false }
+        Self {
+            found: Vec::new(),
+            seen: Seen::default(),
+            max,
+            overflowed: false,
+        }
     }
 
     /// Whether links were left out for the limit.
@@ -46,7 +51,12 @@ impl<'a> Links<'a> {
     }
 
     /// Adds a reference. One met before gives its earlier id.
-    pub(crate) fn add(&mut self, reference: Cow<'a, str>, kind: LinkKind, rel: Rel) -> Option<LinkId> {
+    pub(crate) fn add(
+        &mut self,
+        reference: Cow<'a, str>,
+        kind: LinkKind,
+        rel: Rel,
+    ) -> Option<LinkId> {
         let reference = bare(reference);
         if names_nothing(&reference) {
             return None;
@@ -65,7 +75,13 @@ impl<'a> Links<'a> {
         }
         let index = self.found.len();
         self.seen.insert(hash, index);
-        self.found.push(Found { reference, kind, rel, anchor: String::new(), last_modified: None });
+        self.found.push(Found {
+            reference,
+            kind,
+            rel,
+            anchor: String::new(),
+            last_modified: None,
+        });
         Some(LinkId(index))
     }
 
@@ -90,7 +106,9 @@ impl<'a> Links<'a> {
         let mut seen = Seen::default();
         seen.reserve(self.found.len());
         for found in self.found {
-            let Some(url) = resolver.resolve(&found.reference) else { continue };
+            let Some(url) = resolver.resolve(&found.reference) else {
+                continue;
+            };
             let hash = xxh3_64_with_seed(url.as_bytes(), found.kind as u64);
             if let Some(&index) = seen.get(&hash) {
                 let earlier: &mut Link = &mut links[index];
@@ -100,8 +118,20 @@ impl<'a> Links<'a> {
                 }
             }
             seen.insert(hash, links.len());
-            let Found { kind, rel, anchor, last_modified, .. } = found;
-            links.push(Link { url, kind, rel, anchor, last_modified });
+            let Found {
+                kind,
+                rel,
+                anchor,
+                last_modified,
+                ..
+            } = found;
+            links.push(Link {
+                url,
+                kind,
+                rel,
+                anchor,
+                last_modified,
+            });
         }
         links
     }
@@ -117,7 +147,10 @@ fn merge(link: &mut Link, found: Found<'_>) {
 
 /// A link that stands on the page once without `nofollow` may be followed.
 fn weaker(a: Rel, b: Rel) -> Rel {
-    Rel { nofollow: a.nofollow && b.nofollow, foreign: a.foreign && b.foreign }
+    Rel {
+        nofollow: a.nofollow && b.nofollow,
+        foreign: a.foreign && b.foreign,
+    }
 }
 
 /// The reference without the white space around it and without its fragment.
@@ -126,7 +159,11 @@ fn bare(reference: Cow<'_, str>) -> Cow<'_, str> {
         Cow::Borrowed(text) => Cow::Borrowed(bare_text(text)),
         Cow::Owned(text) => {
             let bare = bare_text(&text);
-            if bare.len() == text.len() { Cow::Owned(text) } else { Cow::Owned(bare.to_owned()) }
+            if bare.len() == text.len() {
+                Cow::Owned(text)
+            } else {
+                Cow::Owned(bare.to_owned())
+            }
         }
     }
 }
@@ -139,9 +176,13 @@ fn bare_text(text: &str) -> &str {
 /// Whether the reference plainly has one of the schemes that are dropped; the resolver finds
 /// the rest.
 fn names_nothing(reference: &str) -> bool {
-    ["javascript:", "data:", "mailto:", "tel:", "about:", "blob:"].iter().any(|scheme| {
-        reference.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    })
+    ["javascript:", "data:", "mailto:", "tel:", "about:", "blob:"]
+        .iter()
+        .any(|scheme| {
+            reference
+                .get(..scheme.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        })
 }
 
 /// Where a hash was met. Equality of the text decides; the hash only finds.
@@ -175,27 +216,46 @@ mod tests {
             links.add(Cow::Borrowed(reference), kind, Rel::default());
         }
         let base = Url::parse("http://a.example/x/").unwrap();
-        links.resolve(&base).into_iter().map(|link| link.url).collect()
+        links
+            .resolve(&base)
+            .into_iter()
+            .map(|link| link.url)
+            .collect()
     }
 
     #[test]
     fn a_url_is_kept_once_for_each_kind() {
         use LinkKind::{Anchor, Image};
-        assert_eq!(resolve(&[("b#1", Anchor), (" b#2", Anchor), ("./b", Anchor)]), ["http://a.example/x/b"]);
+        assert_eq!(
+            resolve(&[("b#1", Anchor), (" b#2", Anchor), ("./b", Anchor)]),
+            ["http://a.example/x/b"]
+        );
         assert_eq!(resolve(&[("b", Anchor), ("b", Image)]).len(), 2);
     }
 
     #[test]
     fn past_the_limit_nothing_is_taken() {
         use LinkKind::Anchor;
-        assert_eq!(resolve(&[("a", Anchor), ("b", Anchor), ("c", Anchor), ("d", Anchor), ("a", Anchor)]).len(), 3);
+        assert_eq!(
+            resolve(&[
+                ("a", Anchor),
+                ("b", Anchor),
+                ("c", Anchor),
+                ("d", Anchor),
+                ("a", Anchor)
+            ])
+            .len(),
+            3
+        );
     }
 
     #[test]
     fn one_link_without_nofollow_is_enough() {
         let mut links = Links::new(9);
         let nofollow = Rel::parse("nofollow");
-        let first = links.add(Cow::Borrowed("a"), LinkKind::Anchor, nofollow).unwrap();
+        let first = links
+            .add(Cow::Borrowed("a"), LinkKind::Anchor, nofollow)
+            .unwrap();
         links.add(Cow::Borrowed("./a"), LinkKind::Anchor, Rel::default());
         links.set_anchor(first, String::new);
         links.set_anchor(first, || "second".to_owned());

@@ -111,7 +111,13 @@ pub(crate) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str, rules: Rules) -> Self {
-        Self { text, at: 0, rules, tag_end: TagEnd::Open, cdata: rules == Rules::Xml }
+        Self {
+            text,
+            at: 0,
+            rules,
+            tag_end: TagEnd::Open,
+            cdata: rules == Rules::Xml,
+        }
     }
 
     /// How the start tag whose attributes were read last ended.
@@ -191,7 +197,10 @@ impl<'a> Scanner<'a> {
             key = key.with(byte);
             at += 1;
         }
-        let name = Name { text: &self.text[start..at], key: key.finish(at - start) };
+        let name = Name {
+            text: &self.text[start..at],
+            key: key.finish(at - start),
+        };
         let mut value_at = at;
         while bytes.get(value_at).is_some_and(|&byte| is_space(byte)) {
             value_at += 1;
@@ -215,7 +224,10 @@ impl<'a> Scanner<'a> {
             }
             _ => {
                 let mut end = value_at;
-                while bytes.get(end).is_some_and(|&byte| !is_space(byte) && byte != b'>') {
+                while bytes
+                    .get(end)
+                    .is_some_and(|&byte| !is_space(byte) && byte != b'>')
+                {
                     end += 1;
                 }
                 self.at = end;
@@ -335,7 +347,10 @@ impl<'a> Scanner<'a> {
             at += 1;
         }
         self.at = at;
-        Name { text: &self.text[start..at], key: key.finish(at - start) }
+        Name {
+            text: &self.text[start..at],
+            key: key.finish(at - start),
+        }
     }
 
     /// What begins with `<!`.
@@ -352,10 +367,16 @@ impl<'a> Scanner<'a> {
             self.at = (end + 3).min(self.text.len());
             return Some(Token::Cdata(&self.text[first..end]));
         }
-        let is_doctype = rest.get(2..9).is_some_and(|word| word.eq_ignore_ascii_case(b"doctype"));
+        let is_doctype = rest
+            .get(2..9)
+            .is_some_and(|word| word.eq_ignore_ascii_case(b"doctype"));
         if is_doctype && self.rules == Rules::Xml {
             let declares = memchr2(b'>', b'[', rest).is_some_and(|at| rest[at] == b'[');
-            let subset_end = if declares { memmem::find(rest, b"]>").map(|at| at + 2) } else { None };
+            let subset_end = if declares {
+                memmem::find(rest, b"]>").map(|at| at + 2)
+            } else {
+                None
+            };
             self.at = subset_end.map_or_else(|| self.after_byte(b'>', start), |end| start + end);
             return Some(Token::Doctype(declares));
         }
@@ -426,8 +447,12 @@ pub(crate) fn decode_attribute(value: &str) -> Cow<'_, str> {
 fn is_tag(bytes: &[u8], opening: &str, name: &str) -> bool {
     let end = opening.len() + name.len();
     bytes.starts_with(opening.as_bytes())
-        && bytes.get(opening.len()..end).is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
-        && bytes.get(end).is_some_and(|&byte| is_space(byte) || byte == b'/' || byte == b'>')
+        && bytes
+            .get(opening.len()..end)
+            .is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
+        && bytes
+            .get(end)
+            .is_some_and(|&byte| is_space(byte) || byte == b'/' || byte == b'>')
 }
 
 #[cfg(test)]
@@ -470,7 +495,10 @@ mod tests {
 
     #[test]
     fn attributes_come_in_every_spelling() {
-        check("<a b c=d e = 'f>' g=\"h\"i=/j/>", "<a b= c=d e=f> g=h i=/j/>");
+        check(
+            "<a b c=d e = 'f>' g=\"h\"i=/j/>",
+            "<a b= c=d e=f> g=h i=/j/>",
+        );
         check("<a/b=c/>x", "<a b=c/>'x'");
         check("<a b=c / >x", "<a b=c>'x'");
         check("<a =b=c>", "<a =b=c>");
@@ -487,18 +515,33 @@ mod tests {
 
     #[test]
     fn comments_end_where_the_standard_says() {
-        check("<!-->a<!--->b<!-- x --!>c<!-- -- > -->d<!--", "'a''b''c''d'");
+        check(
+            "<!-->a<!--->b<!-- x --!>c<!-- -- > -->d<!--",
+            "'a''b''c''d'",
+        );
         check("<!x>a<?php b ?>c<![CDATA[d]]>e", "'a''c''e'");
     }
 
     #[test]
     fn scripts_hide_their_end_in_escaped_comments() {
         check("<script>a</SCRIPT >b", "<script>[a]</SCRIPT>'b'");
-        check("<script><!--<script></script>--></script>x", "<script>[<!--<script></script>-->]</script>'x'");
-        check("<script><!--<script></script></script>x", "<script>[<!--<script></script>]</script>'x'");
+        check(
+            "<script><!--<script></script>--></script>x",
+            "<script>[<!--<script></script>-->]</script>'x'",
+        );
+        check(
+            "<script><!--<script></script></script>x",
+            "<script>[<!--<script></script>]</script>'x'",
+        );
         check("<script><!--></script>x", "<script>[<!-->]</script>'x'");
-        check("<script><!--<script>-></script>x", "<script>[<!--<script>-></script>x]");
-        check("<script></scripty></script>x", "<script>[</scripty>]</script>'x'");
+        check(
+            "<script><!--<script>-></script>x",
+            "<script>[<!--<script>-></script>x]",
+        );
+        check(
+            "<script></scripty></script>x",
+            "<script>[</scripty>]</script>'x'",
+        );
     }
 
     #[test]

@@ -19,7 +19,11 @@ impl Extractor for PlainText {
     fn accepts(&self, media_type: &MediaType) -> bool {
         matches!(
             media_type.essence(),
-            "text/plain" | "text/markdown" | "text/csv" | "text/tab-separated-values" | "text/x-rst"
+            "text/plain"
+                | "text/markdown"
+                | "text/csv"
+                | "text/tab-separated-values"
+                | "text/x-rst"
         )
     }
 
@@ -62,7 +66,10 @@ impl PlainText {
         let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
         let start = &body[..body.len().min(4096)];
         let cut = start.len() < body.len() || start.len() == 4096;
-        let mut lines: Vec<&[u8]> = start.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).collect();
+        let mut lines: Vec<&[u8]> = start
+            .split(|&byte| byte == b'\n')
+            .map(<[u8]>::trim_ascii)
+            .collect();
         if cut && lines.len() > 1 {
             lines.pop();
         }
@@ -86,7 +93,10 @@ fn urls(text: &str) -> impl Iterator<Item = &str> {
             let before = &text[..colon];
             let Some(start) = ["https", "http", "ftp"].iter().find_map(|scheme| {
                 let start = colon.checked_sub(scheme.len())?;
-                before.get(start..)?.eq_ignore_ascii_case(scheme).then_some(start)
+                before
+                    .get(start..)?
+                    .eq_ignore_ascii_case(scheme)
+                    .then_some(start)
             }) else {
                 continue;
             };
@@ -105,7 +115,12 @@ fn urls(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn ends_url(c: char) -> bool {
-    c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '"' | '`' | '{' | '}' | '|' | '\\' | '^' | '«' | '»' | '“' | '”')
+    c.is_whitespace()
+        || c.is_control()
+        || matches!(
+            c,
+            '<' | '>' | '"' | '`' | '{' | '}' | '|' | '\\' | '^' | '«' | '»' | '“' | '”'
+        )
 }
 
 /// Without the punctuation of the sentence around it; a closing bracket stays if it has a partner.
@@ -137,8 +152,14 @@ mod tests {
 
     #[test]
     fn urls_end_before_the_sentence_does() {
-        check("See http://a.example/b. Or <https://c.example/>!", &["http://a.example/b", "https://c.example/"]);
-        check("(http://a.example/x_(y)) [z](http://b.example/).", &["http://a.example/x_(y)", "http://b.example/"]);
+        check(
+            "See http://a.example/b. Or <https://c.example/>!",
+            &["http://a.example/b", "https://c.example/"],
+        );
+        check(
+            "(http://a.example/x_(y)) [z](http://b.example/).",
+            &["http://a.example/x_(y)", "http://b.example/"],
+        );
         check("xhttp://a.example http:// é://b ://", &[]);
         check("HTTP://A.example/é…", &["HTTP://A.example/é…"]);
     }
@@ -151,7 +172,9 @@ mod tests {
 
     #[test]
     fn a_list_of_urls_is_known() {
-        assert!(PlainText::is_list(b"http://a.example/\r\n\r\nhttps://b.example/x\n"));
+        assert!(PlainText::is_list(
+            b"http://a.example/\r\n\r\nhttps://b.example/x\n"
+        ));
         assert!(!PlainText::is_list(b"http://a.example/ is nice\n"));
         assert!(!PlainText::is_list(b""));
     }

@@ -24,7 +24,12 @@ pub(crate) struct Resolver<'a> {
 impl<'a> Resolver<'a> {
     pub(crate) fn new(base: &'a Url) -> Self {
         if !matches!(base.scheme(), "http" | "https") {
-            return Self { base, scheme: "", origin: "", directory: "" };
+            return Self {
+                base,
+                scheme: "",
+                origin: "",
+                directory: "",
+            };
         }
         let text = base.as_str();
         let origin = &text[..text.len() - suffix_length(base)];
@@ -40,7 +45,8 @@ impl<'a> Resolver<'a> {
 
     /// The absolute URL; none where it cannot be parsed or its scheme names nothing to fetch.
     pub(crate) fn resolve(&self, reference: &str) -> Option<String> {
-        self.resolve_plain(reference).or_else(|| self.resolve_any(reference))
+        self.resolve_plain(reference)
+            .or_else(|| self.resolve_any(reference))
     }
 
     fn resolve_any(&self, reference: &str) -> Option<String> {
@@ -94,14 +100,20 @@ fn suffix_length(url: &Url) -> usize {
 /// no number, no punycode, no empty label.
 fn is_plain_host(host: &str) -> bool {
     let bytes = host.as_bytes();
-    let Some(dot) = host.rfind('.') else { return false };
+    let Some(dot) = host.rfind('.') else {
+        return false;
+    };
     let last = &bytes[dot + 1..];
     bytes.len() <= 253
         && bytes[0].is_ascii_alphanumeric()
         && last.len() >= 2
         && last.iter().all(u8::is_ascii_lowercase)
-        && bytes.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(byte))
-        && bytes.windows(2).all(|pair| pair.iter().any(u8::is_ascii_alphanumeric))
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(byte))
+        && bytes
+            .windows(2)
+            .all(|pair| pair.iter().any(u8::is_ascii_alphanumeric))
 }
 
 /// Whether the URL parser would leave this path and query as they are: nothing to encode,
@@ -138,7 +150,10 @@ const PLAIN: [bool; 256] = {
     let mut byte = 0_u8;
     while byte < 128 {
         plain[byte as usize] = byte.is_ascii_alphanumeric()
-            || matches!(byte, b'-' | b'_' | b'~' | b'!' | b'$' | b'&' | b'(' | b')' | b'*' | b'+')
+            || matches!(
+                byte,
+                b'-' | b'_' | b'~' | b'!' | b'$' | b'&' | b'(' | b')' | b'*' | b'+'
+            )
             || matches!(byte, b',' | b';' | b'=' | b':' | b'@' | b'/');
         byte += 1;
     }

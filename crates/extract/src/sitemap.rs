@@ -141,7 +141,13 @@ impl<'a> Reader<'a> {
                 }
             }
             name if const {
-                [key("loc"), key("lastmod"), key("content_loc"), key("player_loc"), key("thumbnail_loc")]
+                [
+                    key("loc"),
+                    key("lastmod"),
+                    key("content_loc"),
+                    key("player_loc"),
+                    key("thumbnail_loc"),
+                ]
             }
             .contains(&name) =>
             {
@@ -171,7 +177,9 @@ impl<'a> Reader<'a> {
     }
 
     fn end_value(&mut self) {
-        let Some((name, value)) = self.value.take() else { return };
+        let Some((name, value)) = self.value.take() else {
+            return;
+        };
         let value = value.trim();
         if value.is_empty() {
             return;
@@ -190,13 +198,17 @@ impl<'a> Reader<'a> {
             (_, Media::Image) => LinkKind::Image,
             _ => LinkKind::Media,
         };
-        self.links.add(Cow::Owned(value.to_owned()), kind, Rel::default());
+        self.links
+            .add(Cow::Owned(value.to_owned()), kind, Rel::default());
     }
 
     fn end_entry(&mut self) {
         let entry = std::mem::take(&mut self.entry);
         for location in entry.locations {
-            if let Some(link) = self.links.add(Cow::Owned(location), LinkKind::Sitemap, Rel::default()) {
+            if let Some(link) =
+                self.links
+                    .add(Cow::Owned(location), LinkKind::Sitemap, Rel::default())
+            {
                 self.links.set_last_modified(link, entry.last_modified);
             }
         }

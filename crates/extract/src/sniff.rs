@@ -21,13 +21,17 @@ pub(crate) fn sniff(declared: Option<&MediaType>, body: &[u8]) -> Option<MediaTy
             if body.is_empty() {
                 return None;
             }
-            signature(body).or_else(|| markup(body).or_else(|| json(body))).or_else(|| plain(body))
+            signature(body)
+                .or_else(|| markup(body).or_else(|| json(body)))
+                .or_else(|| plain(body))
         }
-        Some(declared) if is_textual(declared) => signature(body).or_else(|| match declared.essence() {
-            "text/css" | "text/javascript" => None,
-            "application/json" | "application/feed+json" => json(body),
-            _ => markup(body).filter(|found| may_replace(declared, found)),
-        }),
+        Some(declared) if is_textual(declared) => {
+            signature(body).or_else(|| match declared.essence() {
+                "text/css" | "text/javascript" => None,
+                "application/json" | "application/feed+json" => json(body),
+                _ => markup(body).filter(|found| may_replace(declared, found)),
+            })
+        }
         Some(_) => signature(body).or_else(|| markup(body).filter(|found| *found == HTML)),
     };
     match (declared, found) {
@@ -46,7 +50,10 @@ pub(crate) fn sniff(declared: Option<&MediaType>, body: &[u8]) -> Option<MediaTy
 
 /// The type to report: what was declared, where reading it as another is only a finer word for
 /// the same.
-pub(crate) fn reported(declared: Option<&MediaType>, read_as: Option<&MediaType>) -> Option<MediaType> {
+pub(crate) fn reported(
+    declared: Option<&MediaType>,
+    read_as: Option<&MediaType>,
+) -> Option<MediaType> {
     match (declared, read_as) {
         (Some(declared), Some(read_as)) if !is_generic(declared) => {
             let same_family = declared.is_xml() && (read_as.is_xml() || read_as.is_html())
@@ -78,7 +85,10 @@ pub(crate) fn is_textual(media_type: &MediaType) -> bool {
         || media_type.is_html()
         || matches!(
             media_type.essence(),
-            "application/json" | "application/feed+json" | "application/javascript" | "application/rss"
+            "application/json"
+                | "application/feed+json"
+                | "application/javascript"
+                | "application/rss"
         )
 }
 
@@ -144,10 +154,29 @@ fn root(local: &str, name: u64, is_xml: bool) -> Option<&'static str> {
     } else {
         let html = const {
             [
-                key("head"), key("script"), key("iframe"), key("h1"), key("div"), key("font"),
-                key("table"), key("a"), key("style"), key("title"), key("b"), key("body"), key("br"),
-                key("p"), key("meta"), key("link"), key("frameset"), key("center"), key("form"),
-                key("ul"), key("span"), key("base"), key("img"),
+                key("head"),
+                key("script"),
+                key("iframe"),
+                key("h1"),
+                key("div"),
+                key("font"),
+                key("table"),
+                key("a"),
+                key("style"),
+                key("title"),
+                key("b"),
+                key("body"),
+                key("br"),
+                key("p"),
+                key("meta"),
+                key("link"),
+                key("frameset"),
+                key("center"),
+                key("form"),
+                key("ul"),
+                key("span"),
+                key("base"),
+                key("img"),
             ]
         };
         html.contains(&name).then_some(HTML)
@@ -168,7 +197,11 @@ fn beginning(body: &[u8]) -> Cow<'_, str> {
     }
     match std::str::from_utf8(start) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_) => encoding_rs::WINDOWS_1252.decode_without_bom_handling(start).0,
+        Err(_) => {
+            encoding_rs::WINDOWS_1252
+                .decode_without_bom_handling(start)
+                .0
+        }
     }
 }
 
@@ -178,8 +211,13 @@ fn json(body: &[u8]) -> Option<&'static str> {
     if !trimmed.starts_with('{') {
         return None;
     }
-    let feed = trimmed.contains("://jsonfeed.org/version/") || trimmed.contains(":\\/\\/jsonfeed.org\\/version\\/");
-    Some(if feed { "application/feed+json" } else { "application/json" })
+    let feed = trimmed.contains("://jsonfeed.org/version/")
+        || trimmed.contains(":\\/\\/jsonfeed.org\\/version\\/");
+    Some(if feed {
+        "application/feed+json"
+    } else {
+        "application/json"
+    })
 }
 
 /// Text, if nothing in it is binary (WHATWG MIME Sniffing, section 7.2).
@@ -200,7 +238,10 @@ fn with_charset(essence: &str, charset: Option<&str>) -> Option<MediaType> {
 /// The type that the first bytes name.
 fn signature(body: &[u8]) -> Option<&'static str> {
     for &(offset, magic, essence) in SIGNATURES {
-        if body.get(offset..).is_some_and(|rest| rest.starts_with(magic)) {
+        if body
+            .get(offset..)
+            .is_some_and(|rest| rest.starts_with(magic))
+        {
             return Some(essence);
         }
     }
@@ -237,9 +278,17 @@ const SIGNATURES: &[(usize, &[u8], &str)] = &[
     (0, b"%PDF-", "application/pdf"),
     (0, b"%!PS-Adobe-", "application/postscript"),
     (0, b"{\\rtf", "application/rtf"),
-    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
+    (
+        0,
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "application/x-ole-storage",
+    ),
     (30, b"mimetypeapplication/epub+zip", "application/epub+zip"),
-    (30, b"mimetypeapplication/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text"),
+    (
+        30,
+        b"mimetypeapplication/vnd.oasis.opendocument.text",
+        "application/vnd.oasis.opendocument.text",
+    ),
     (0, b"PK\x03\x04", "application/zip"),
     (0, b"PK\x05\x06", "application/zip"),
     (0, b"\x1f\x8b\x08", "application/gzip"),
@@ -263,7 +312,11 @@ const SIGNATURES: &[(usize, &[u8], &str)] = &[
     (0, b"\0\x01\0\0\0", "font/ttf"),
     (0, b"\0asm", "application/wasm"),
     (0, b"\x7fELF", "application/x-elf"),
-    (0, b"MZ\x90\0", "application/vnd.microsoft.portable-executable"),
+    (
+        0,
+        b"MZ\x90\0",
+        "application/vnd.microsoft.portable-executable",
+    ),
     (0, b"SQLite format 3\0", "application/vnd.sqlite3"),
     (0, b"\xca\xfe\xba\xbe", "application/java-vm"),
 ];
@@ -284,35 +337,90 @@ mod tests {
     #[test]
     fn a_missing_type_is_found_in_the_bytes() {
         check("", b"\x89PNG\r\n\x1a\nxx", "image/png", "image/png");
-        check("application/octet-stream", b"<!DOCTYPE html><p>", "text/html", "text/html");
+        check(
+            "application/octet-stream",
+            b"<!DOCTYPE html><p>",
+            "text/html",
+            "text/html",
+        );
         check("", b" <p>a", "text/html", "text/html");
         check("", b"just words", "text/plain", "text/plain");
-        check("", b"a\0b", "application/octet-stream", "application/octet-stream");
+        check(
+            "",
+            b"a\0b",
+            "application/octet-stream",
+            "application/octet-stream",
+        );
         check("", b"%PDF-1.4", "application/pdf", "application/pdf");
     }
 
     #[test]
     fn a_plainly_wrong_type_is_not_believed() {
-        check("image/png", b"<!doctype html><title>x</title>", "text/html", "text/html");
+        check(
+            "image/png",
+            b"<!doctype html><title>x</title>",
+            "text/html",
+            "text/html",
+        );
         check("text/html", b"GIF89a...", "image/gif", "image/gif");
-        check("image/svg+xml", b"<?xml version='1.0'?><svg/>", "image/svg+xml", "image/svg+xml");
-        check("application/vnd.oasis.opendocument.text", b"PK\x03\x04", "application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text");
+        check(
+            "image/svg+xml",
+            b"<?xml version='1.0'?><svg/>",
+            "image/svg+xml",
+            "image/svg+xml",
+        );
+        check(
+            "application/vnd.oasis.opendocument.text",
+            b"PK\x03\x04",
+            "application/vnd.oasis.opendocument.text",
+            "application/vnd.oasis.opendocument.text",
+        );
     }
 
     #[test]
     fn plain_text_with_markup_stays_plain() {
-        check("text/plain", b"<!doctype html><p>", "text/plain", "text/plain");
+        check(
+            "text/plain",
+            b"<!doctype html><p>",
+            "text/plain",
+            "text/plain",
+        );
         check("text/css", b"<p>", "text/css", "text/css");
     }
 
     #[test]
     fn feeds_and_sitemaps_are_known_by_their_root() {
-        check("text/xml", b"<?xml version='1.0'?><!-- x --><rss>", "application/rss+xml", "text/xml");
-        check("text/html", b"<feed xmlns='http://www.w3.org/2005/Atom'>", "application/atom+xml", "application/atom+xml");
+        check(
+            "text/xml",
+            b"<?xml version='1.0'?><!-- x --><rss>",
+            "application/rss+xml",
+            "text/xml",
+        );
+        check(
+            "text/html",
+            b"<feed xmlns='http://www.w3.org/2005/Atom'>",
+            "application/atom+xml",
+            "application/atom+xml",
+        );
         check("text/plain", b"<urlset>", "application/xml", "text/plain");
-        check("application/rss+xml", b"<!DOCTYPE html><html>", "text/html", "application/rss+xml");
-        check("application/json", b"{\"version\":\"https://jsonfeed.org/version/1\"}", "application/feed+json", "application/json");
+        check(
+            "application/rss+xml",
+            b"<!DOCTYPE html><html>",
+            "text/html",
+            "application/rss+xml",
+        );
+        check(
+            "application/json",
+            b"{\"version\":\"https://jsonfeed.org/version/1\"}",
+            "application/feed+json",
+            "application/json",
+        );
         check("text/html", b"<html><rss>", "text/html", "text/html");
-        check("application/xml", "\u{feff}<ns:urlset>".as_bytes(), "application/xml", "application/xml");
+        check(
+            "application/xml",
+            "\u{feff}<ns:urlset>".as_bytes(),
+            "application/xml",
+            "application/xml",
+        );
     }
 }

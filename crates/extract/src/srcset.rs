@@ -52,7 +52,10 @@ mod tests {
     #[test]
     fn commas_inside_urls_do_not_divide() {
         check("a.png 1x, b.png 2x", &["a.png", "b.png"]);
-        check("/w_1,h_2/a.png 100w,/w_3,h_4/b.png 200w", &["/w_1,h_2/a.png", "/w_3,h_4/b.png"]);
+        check(
+            "/w_1,h_2/a.png 100w,/w_3,h_4/b.png 200w",
+            &["/w_1,h_2/a.png", "/w_3,h_4/b.png"],
+        );
         check("a,b", &["a,b"]);
         check("a, b", &["a", "b"]);
         check(" ,, a ,, ", &["a"]);

@@ -29,7 +29,10 @@ impl<'a> Attributes<'a> {
 
     /// The first of this name, its references replaced, without white space around it.
     pub(crate) fn get(&self, name: &str) -> Option<Cow<'a, str>> {
-        let (_, value) = self.0.iter().find(|(found, _)| found.eq_ignore_ascii_case(name))?;
+        let (_, value) = self
+            .0
+            .iter()
+            .find(|(found, _)| found.eq_ignore_ascii_case(name))?;
         Some(match decode_attribute(value) {
             Cow::Borrowed(value) => Cow::Borrowed(value.trim()),
             Cow::Owned(value) => Cow::Owned(value.trim().to_owned()),

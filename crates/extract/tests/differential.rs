@@ -1,6 +1,12 @@
 //! The scanner beside a whole HTML parser: the same rules on html5ever's tree must find the
 //! same links.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may fail, and says what it measured"
+)]
+
 mod shared;
 
 use std::collections::BTreeSet;
@@ -15,7 +21,19 @@ use teia_extract::{Extracted, Extractors, Source};
 use url::Url;
 
 /// Cases of html5lib where the links differ, with the reason. `file:number`, from one.
-const EXCEPTIONS: &[(&str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str)] = &[
+    ("template:39", COLUMNS),
+    ("template:71", COLUMNS),
+    ("template:72", COLUMNS),
+    ("template:74", COLUMNS),
+    ("template:75", COLUMNS),
+    ("template:76", COLUMNS),
+    ("template:90", COLUMNS),
+];
+
+/// Only a tree knows which element a template began with; no page was seen that does this.
+const COLUMNS: &str =
+    "a template that begins with <col> takes nothing but columns: its links are dropped";
 
 fn scan(html: &str, url: &Url) -> Extracted {
     let media_type = MediaType::parse("text/html; charset=utf-8");
@@ -43,16 +61,23 @@ struct Tree {
 
 fn parse(html: &str) -> RcDom {
     let options = ParseOpts {
-        tree_builder: TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() },
+        tree_builder: TreeBuilderOpts {
+            scripting_enabled: false,
+            ..TreeBuilderOpts::default()
+        },
         ..ParseOpts::default()
     };
     parse_document(RcDom::default(), options).one(html)
 }
 
 fn attribute(node: &Handle, name: &str) -> Option<String> {
-    let NodeData::Element { attrs, .. } = &node.data else { return None };
+    let NodeData::Element { attrs, .. } = &node.data else {
+        return None;
+    };
     let attrs = attrs.borrow();
-    let (prefix, local) = name.split_once(':').map_or((None, name), |(prefix, local)| (Some(prefix), local));
+    let (prefix, local) = name
+        .split_once(':')
+        .map_or((None, name), |(prefix, local)| (Some(prefix), local));
     attrs
         .iter()
         .find(|attribute| {
@@ -72,13 +97,19 @@ impl Tree {
             let mut inner_shown = shown;
             match &node.data {
                 NodeData::Text { contents } if shown => tree.text.push_str(&contents.borrow()),
-                NodeData::Element { name, template_contents, .. } => {
+                NodeData::Element {
+                    name,
+                    template_contents,
+                    ..
+                } => {
                     let local = name.local.to_string();
                     let foreign = name.ns.as_ref() != "http://www.w3.org/1999/xhtml";
                     tree.element(&node, &local, foreign, in_template);
                     inner_shown &= match local.as_str() {
                         "script" | "style" => false,
-                        "noscript" | "title" | "textarea" | "iframe" | "noembed" | "noframes" => foreign,
+                        "noscript" | "title" | "textarea" | "iframe" | "noembed" | "noframes" => {
+                            foreign
+                        }
                         _ => true,
                     };
                     if let Some(contents) = template_contents.borrow().as_ref() {
@@ -95,7 +126,8 @@ impl Tree {
     }
 
     fn add(&mut self, reference: Option<String>) {
-        self.references.extend(reference.filter(|reference| !reference.trim().is_empty()));
+        self.references
+            .extend(reference.filter(|reference| !reference.trim().is_empty()));
     }
 
     fn style(&mut self, css: &str) {
@@ -142,7 +174,9 @@ impl Tree {
             let href = get("href").or_else(|| get("xlink:href"));
             match local {
                 "a" => self.references.extend(href),
-                "image" | "use" | "feImage" => self.add(href.filter(|href| !href.trim_start().starts_with('#'))),
+                "image" | "use" | "feImage" => {
+                    self.add(href.filter(|href| !href.trim_start().starts_with('#')));
+                }
                 "script" => self.add(href),
                 "style" => self.style(&text_of(node)),
                 _ => {}
@@ -181,18 +215,46 @@ impl Tree {
                 self.add(get("poster"));
             }
             "object" => self.add(get("data")),
-            "form" if !matches!(get("method").unwrap_or_default().trim().to_lowercase().as_str(), "post" | "dialog") => {
+            "form"
+                if !matches!(
+                    get("method")
+                        .unwrap_or_default()
+                        .trim()
+                        .to_lowercase()
+                        .as_str(),
+                    "post" | "dialog"
+                ) =>
+            {
                 self.add(get("action"));
             }
-            "input" if get("type").unwrap_or_default().trim().eq_ignore_ascii_case("image") => self.add(get("src")),
+            "input"
+                if get("type")
+                    .unwrap_or_default()
+                    .trim()
+                    .eq_ignore_ascii_case("image") =>
+            {
+                self.add(get("src"));
+            }
             "style" => self.style(&text_of(node)),
             "link" => {
                 const NONE: [&str; 11] = [
-                    "preconnect", "dns-prefetch", "pingback", "edituri", "wlwmanifest", "profile",
-                    "nofollow", "noopener", "noreferrer", "shortcut", "external",
+                    "preconnect",
+                    "dns-prefetch",
+                    "pingback",
+                    "edituri",
+                    "wlwmanifest",
+                    "profile",
+                    "nofollow",
+                    "noopener",
+                    "noreferrer",
+                    "shortcut",
+                    "external",
                 ];
                 let rel = get("rel").unwrap_or_default().to_lowercase();
-                if rel.split_ascii_whitespace().any(|word| !NONE.contains(&word)) {
+                if rel
+                    .split_ascii_whitespace()
+                    .any(|word| !NONE.contains(&word))
+                {
                     self.add(get("href"));
                     self.srcset(get("imagesrcset"));
                 }
@@ -202,12 +264,13 @@ impl Tree {
                 self.title = Some(text_of(node)).filter(|title| !title.trim().is_empty());
             }
             "meta" if !in_template && !self.refreshed => {
-                if get("http-equiv").unwrap_or_default().trim().eq_ignore_ascii_case("refresh") {
-                    let content = get("content").unwrap_or_default();
-                    self.refreshed = !through_the_door(&Url::parse("http://x.example/").unwrap(), "", &content).is_empty();
-                    if self.refreshed {
-                        self.refresh = content;
-                    }
+                let equivalent = get("http-equiv").unwrap_or_default();
+                let content = get("content").unwrap_or_default();
+                let url = Url::parse("http://x.example/").unwrap();
+                let is_refresh = equivalent.trim().eq_ignore_ascii_case("refresh");
+                self.refreshed = is_refresh && !through_the_door(&url, "", &content).is_empty();
+                if self.refreshed {
+                    self.refresh = content;
                 }
             }
             _ => {}
@@ -216,12 +279,15 @@ impl Tree {
 
     fn links(&self, url: &Url) -> BTreeSet<String> {
         let base = self.base.as_ref().and_then(|base| url.join(base).ok());
-        let base = base.filter(|base| !matches!(base.scheme(), "data" | "javascript") && !base.cannot_be_a_base());
+        let base = base.filter(|base| {
+            !matches!(base.scheme(), "data" | "javascript") && !base.cannot_be_a_base()
+        });
         let base = base.as_ref().unwrap_or(url);
         let mut links = BTreeSet::new();
         for reference in &self.references {
             if let Ok(mut link) = base.join(reference)
-                && !["javascript", "mailto", "tel", "data", "blob", "about"].contains(&link.scheme())
+                && !["javascript", "mailto", "tel", "data", "blob", "about"]
+                    .contains(&link.scheme())
             {
                 link.set_fragment(None);
                 links.insert(link.to_string());
@@ -266,13 +332,23 @@ fn letters(text: &str) -> String {
 
 #[test]
 fn html5lib_cases_have_the_same_links() {
-    let Some(directory) = shared::data("html5lib/tree-construction") else { return };
+    let Some(directory) = shared::data("html5lib/tree-construction") else {
+        return;
+    };
     let url = Url::parse("http://a.example/d/p").unwrap();
-    let (mut cases, mut with_links, mut differ, mut title_differs, mut text_differs) = (0, 0, Vec::new(), Vec::new(), 0);
-    for file in shared::files(&directory).iter().filter(|file| file.extension().is_some_and(|e| e == "dat")) {
+    let (mut cases, mut with_links, mut differ, mut title_differs, mut text_differs) =
+        (0, 0, Vec::new(), Vec::new(), 0);
+    for file in shared::files(&directory)
+        .iter()
+        .filter(|file| file.extension().is_some_and(|e| e == "dat"))
+    {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
         let content = String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned();
-        for (number, case) in format!("\n{content}").split("\n#data\n").skip(1).enumerate() {
+        for (number, case) in format!("\n{content}")
+            .split("\n#data\n")
+            .skip(1)
+            .enumerate()
+        {
             // Few cases have links of their own: one at the end tells whether both parsers are
             // in the same state there.
             let data = case.split("\n#errors").next().unwrap();
@@ -284,25 +360,46 @@ fn html5lib_cases_have_the_same_links() {
             cases += 1;
             with_links += usize::from(!theirs.is_empty());
             if ours != theirs {
-                differ.push((id.clone(), format!("{data:?}\n    ours {ours:?}\n    tree {theirs:?}")));
+                differ.push((
+                    id.clone(),
+                    format!("{data:?}\n    ours {ours:?}\n    tree {theirs:?}"),
+                ));
             }
             let title = tree.title.clone().unwrap_or_default();
             if letters(&title) != letters(&page.title) {
-                title_differs.push(format!("{id}: {data:?} ours {:?} tree {title:?}", page.title));
+                title_differs.push(format!(
+                    "{id}: {data:?} ours {:?} tree {title:?}",
+                    page.title
+                ));
             }
             text_differs += usize::from(letters(&tree.text) != letters(&page.text));
         }
     }
     println!("{} cases differ in links", differ.len());
-    println!("{cases} cases, {with_links} with links; titles differ {}, texts differ {text_differs}", title_differs.len());
-    title_differs.iter().for_each(|line| println!("  title {line}"));
-    let unexpected: Vec<_> = differ.iter().filter(|(id, _)| EXCEPTIONS.iter().all(|(known, _)| known != id)).collect();
+    println!(
+        "{cases} cases, {with_links} with links; titles differ {}, texts differ {text_differs}",
+        title_differs.len()
+    );
+    title_differs
+        .iter()
+        .for_each(|line| println!("  title {line}"));
+    let unexpected: Vec<_> = differ
+        .iter()
+        .filter(|(id, _)| EXCEPTIONS.iter().all(|(known, _)| known != id))
+        .collect();
     for (id, what) in &unexpected {
         println!("{id}: {what}");
     }
-    assert!(unexpected.is_empty(), "{} cases have other links", unexpected.len());
+    assert!(
+        unexpected.is_empty(),
+        "{} cases have other links",
+        unexpected.len()
+    );
     for (id, _) in EXCEPTIONS {
-        assert!(differ.iter().any(|(found, _)| found == id), "{id} is no exception any more");
+        assert!(
+            differ.iter().any(|(found, _)| found == id),
+            "{id} is no exception any more"
+        );
     }
 }
 
@@ -318,7 +415,11 @@ fn real_pages_have_the_same_links() {
         count += theirs.len();
         if ours != theirs {
             differ += 1;
-            println!("{id} {url}\n  missing {:?}\n  more {:?}", theirs.difference(&ours).take(5).collect::<Vec<_>>(), ours.difference(&theirs).take(5).collect::<Vec<_>>());
+            println!(
+                "{id} {url}\n  missing {:?}\n  more {:?}",
+                theirs.difference(&ours).take(5).collect::<Vec<_>>(),
+                ours.difference(&theirs).take(5).collect::<Vec<_>>()
+            );
         }
         if letters(&tree.title.clone().unwrap_or_default()) != letters(&page.title) {
             titles += 1;
@@ -330,7 +431,10 @@ fn real_pages_have_the_same_links() {
             println!("{id} text {} tree {}", a.len(), b.len());
         }
     }
-    println!("{} pages, {count} links; links differ on {differ}, titles on {titles}, texts on {texts}", pages.len());
+    println!(
+        "{} pages, {count} links; links differ on {differ}, titles on {titles}, texts on {texts}",
+        pages.len()
+    );
     assert_eq!((differ, titles), (0, 0));
     assert!(texts * 20 <= pages.len(), "texts differ on {texts} pages");
 }
@@ -346,11 +450,121 @@ proptest! {
     }
 }
 
+/// How often a soup of elements that only a tree follows has the same links. (Real pages all do.)
+#[test]
+fn soup_with_foreign_content_rarely_differs() {
+    use proptest::strategy::{Strategy, ValueTree};
+    use proptest::test_runner::TestRunner;
+    let url = Url::parse("http://a.example/d/p").unwrap();
+    let mut runner = TestRunner::deterministic();
+    let pieces = proptest::collection::vec(proptest::sample::select(&FOREIGN_SOUP[..]), 0..15);
+    let cases = 4000;
+    let mut differ = 0;
+    for _ in 0..cases {
+        let soup = pieces.new_tree(&mut runner).unwrap().current().concat();
+        let html = format!("<!DOCTYPE html><body>x{soup}<a href=end>");
+        let (ours, theirs) = (links(&scan(&html, &url)), Tree::read(&html).links(&url));
+        if ours != theirs {
+            differ += 1;
+            if differ <= 12 {
+                println!("{html}\n  ours {ours:?}\n  tree {theirs:?}");
+            }
+        }
+    }
+    println!("{differ} of {cases} differ");
+    assert!(differ * 100 <= cases);
+}
+
+/// SVG, MathML, tables and selections in any order.
+const FOREIGN_SOUP: [&str; 36] = [
+    "<a href=a>",
+    "</a>",
+    "<a xlink:href=b>",
+    "<img src=c>",
+    "<image href=d>",
+    "<use href=e>",
+    "<svg>",
+    "</svg>",
+    "<math>",
+    "</math>",
+    "<mi>",
+    "</mi>",
+    "<foreignObject>",
+    "</foreignObject>",
+    "<desc>",
+    "</desc>",
+    "<title>",
+    "</title>",
+    "<style>",
+    "</style>",
+    "<script>",
+    "</script>",
+    "<![CDATA[",
+    "]]>",
+    "<p>",
+    "</p>",
+    "<div>",
+    "</div>",
+    "<table>",
+    "<td>",
+    "</table>",
+    "<select>",
+    "</select>",
+    "<g/>",
+    "text",
+    "<path d=''/>",
+];
+
 /// Pieces that follow the tokenizer and not the tree.
 const SOUP: [&str; 50] = [
-    "<a href=a>", "<a href='b'>", "<a href=\"c&amp;d\">", "<a\thref = e x>", "</a>", "<img src=f>", "<p>", "</p>",
-    "<div title='", "<div title=\"", "'", "\"", ">", "<", "/", "=", " ", "&", "text", "<!--", "-->", "--!>", "<!-->",
-    "<!x", "<?x", "</", "<script>", "</script>", "<script ", "<!--<script", "<style>", "</style>", "a{b:url(g)}",
-    "<title>", "</title>", "<textarea>", "</textarea>", "<noscript>", "</noscript>", "<xmp>", "</xmp>",
-    "<iframe src=h>", "</iframe>", "<base href=/i/>", "<br/>", "<h1>", "</h1>", "<noembed>", "</noembed>", "\n",
+    "<a href=a>",
+    "<a href='b'>",
+    "<a href=\"c&amp;d\">",
+    "<a\thref = e x>",
+    "</a>",
+    "<img src=f>",
+    "<p>",
+    "</p>",
+    "<div title='",
+    "<div title=\"",
+    "'",
+    "\"",
+    ">",
+    "<",
+    "/",
+    "=",
+    " ",
+    "&",
+    "text",
+    "<!--",
+    "-->",
+    "--!>",
+    "<!-->",
+    "<!x",
+    "<?x",
+    "</",
+    "<script>",
+    "</script>",
+    "<script ",
+    "<!--<script",
+    "<style>",
+    "</style>",
+    "a{b:url(g)}",
+    "<title>",
+    "</title>",
+    "<textarea>",
+    "</textarea>",
+    "<noscript>",
+    "</noscript>",
+    "<xmp>",
+    "</xmp>",
+    "<iframe src=h>",
+    "</iframe>",
+    "<base href=/i/>",
+    "<br/>",
+    "<h1>",
+    "</h1>",
+    "<noembed>",
+    "</noembed>",
+    "\n",
 ];

@@ -1,5 +1,10 @@
 //! Hostile input (the HTML group of the catalogue): linear time, bounded results, no panic.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test may fail, and says what it measured"
+)]
+
 mod shared;
 
 use std::time::Duration;
@@ -37,22 +42,94 @@ fn check_linear(what: &str, content_type: &str, body: &str) -> Extracted {
 #[test]
 fn repeated_pieces_take_linear_time() {
     let pieces = [
-        "<div>", "<a ", "<a <a ", "<a href='", "<a href=\"", "<!--", "<!-- -", "-", "<", "</", "<!", "<?",
-        "&", "&amp", "&#", "&#x", "&amp;", "&#0;", "&#x110000;", "&#xD800;", "&notit;", "&zzzzzzzzzzzzzz",
-        "<svg>", "<math>", "<svg><desc>", "<template>", "<noscript>", "<table>", "<select>", "<ul><li>",
-        "<script>", "<script><!--<script", "<script><!--", "</script", "<style>", "<style>url(", "<title>",
-        "<textarea>", "<plaintext>", "<b><i><a href=x>", "</a>", "<a href=x>y", "<img srcset='a, b, c, ",
-        "<p style=\"a:url(", "<p style='@import \"", "<![CDATA[", "<svg><![CDATA[", "\0", "\u{300}", "é",
-        "<a href=x", "<base href=x>", "<h1>", "<iframe srcdoc='<p>'>", "<a href='#", "\\", "=", "'", "<meta ",
+        "<div>",
+        "<a ",
+        "<a <a ",
+        "<a href='",
+        "<a href=\"",
+        "<!--",
+        "<!-- -",
+        "-",
+        "<",
+        "</",
+        "<!",
+        "<?",
+        "&",
+        "&amp",
+        "&#",
+        "&#x",
+        "&amp;",
+        "&#0;",
+        "&#x110000;",
+        "&#xD800;",
+        "&notit;",
+        "&zzzzzzzzzzzzzz",
+        "<svg>",
+        "<math>",
+        "<svg><desc>",
+        "<template>",
+        "<noscript>",
+        "<table>",
+        "<select>",
+        "<ul><li>",
+        "<script>",
+        "<script><!--<script",
+        "<script><!--",
+        "</script",
+        "<style>",
+        "<style>url(",
+        "<title>",
+        "<textarea>",
+        "<plaintext>",
+        "<b><i><a href=x>",
+        "</a>",
+        "<a href=x>y",
+        "<img srcset='a, b, c, ",
+        "<p style=\"a:url(",
+        "<p style='@import \"",
+        "<![CDATA[",
+        "<svg><![CDATA[",
+        "\0",
+        "\u{300}",
+        "é",
+        "<a href=x",
+        "<base href=x>",
+        "<h1>",
+        "<iframe srcdoc='<p>'>",
+        "<a href='#",
+        "\\",
+        "=",
+        "'",
+        "<meta ",
     ];
     for piece in pieces {
         let body = piece.repeat((1 << 20) / piece.len());
-        for content_type in ["text/html; charset=utf-8", "text/html", "text/css", "text/plain", "text/xml"] {
+        for content_type in [
+            "text/html; charset=utf-8",
+            "text/html",
+            "text/css",
+            "text/plain",
+            "text/xml",
+        ] {
             check_linear(piece, content_type, &body);
         }
     }
-    for root in ["<rss><channel><item>", "<feed><entry><content>", "<urlset><url><loc>"] {
-        for piece in ["<a>", "<![CDATA[", "&lt;", "<link>", "<title>", "<entry>", "<url>", "<!--", "<a b='"] {
+    for root in [
+        "<rss><channel><item>",
+        "<feed><entry><content>",
+        "<urlset><url><loc>",
+    ] {
+        for piece in [
+            "<a>",
+            "<![CDATA[",
+            "&lt;",
+            "<link>",
+            "<title>",
+            "<entry>",
+            "<url>",
+            "<!--",
+            "<a b='",
+        ] {
             let body = format!("{root}{}", piece.repeat((1 << 20) / piece.len()));
             check_linear(piece, "text/xml", &body);
         }
@@ -61,7 +138,9 @@ fn repeated_pieces_take_linear_time() {
 
 #[test]
 fn formatting_elements_in_a_storm_are_no_problem() {
-    let storm = ["<a>", "<i>", "</a>"].map(|tag| tag.repeat(40_000)).concat();
+    let storm = ["<a>", "<i>", "</a>"]
+        .map(|tag| tag.repeat(40_000))
+        .concat();
     check_linear("HTML-03", "text/html", &storm);
 }
 
@@ -70,42 +149,85 @@ fn html_01_deep_pages_keep_their_links_and_are_flagged() {
     let page = extract(&format!("{}<a href=b>", "<div>".repeat(200_000)));
     assert!(page.flags.has(Flags::PARSE_DEPTH_LIMITED));
     assert_eq!(page.links.len(), 1);
-    assert!(!extract(&"<div>".repeat(512)).flags.has(Flags::PARSE_DEPTH_LIMITED));
-    assert!(extract(&"<div>".repeat(513)).flags.has(Flags::PARSE_DEPTH_LIMITED));
-    assert!(!extract(&"<p>a<li>b".repeat(5000)).flags.has(Flags::PARSE_DEPTH_LIMITED));
+    assert!(
+        !extract(&"<div>".repeat(512))
+            .flags
+            .has(Flags::PARSE_DEPTH_LIMITED)
+    );
+    assert!(
+        extract(&"<div>".repeat(513))
+            .flags
+            .has(Flags::PARSE_DEPTH_LIMITED)
+    );
+    assert!(
+        !extract(&"<p>a<li>b".repeat(5000))
+            .flags
+            .has(Flags::PARSE_DEPTH_LIMITED)
+    );
 }
 
 #[test]
 fn html_05_many_attributes_are_cut() {
     let many: String = (0..100_000).map(|at| format!(" a{at}=1")).collect();
-    let page = check_linear("HTML-05", "text/html", &format!("<a href=b{many} href=c>x</a><a{many} href=d>"));
-    assert_eq!(page.links.iter().map(|link| link.url.as_str()).collect::<Vec<_>>(), ["http://a.example/x/b"]);
+    let page = check_linear(
+        "HTML-05",
+        "text/html",
+        &format!("<a href=b{many} href=c>x</a><a{many} href=d>"),
+    );
+    assert_eq!(
+        page.links
+            .iter()
+            .map(|link| link.url.as_str())
+            .collect::<Vec<_>>(),
+        ["http://a.example/x/b"]
+    );
 }
 
 #[test]
 fn html_06_a_huge_attribute_is_no_url() {
     let huge = "x".repeat(8 << 20);
-    let page = extract(&format!("<a href=before>a</a><a href='{huge}'>b</a><a href=after>c</a>"));
+    let page = extract(&format!(
+        "<a href=before>a</a><a href='{huge}'>b</a><a href=after>c</a>"
+    ));
     assert_eq!(page.links.len(), 2);
     let unclosed = extract("<p>text <a href=b>c</a> <a href='d>e");
-    assert_eq!((unclosed.links.len(), unclosed.text.as_str()), (1, "text c"));
+    assert_eq!(
+        (unclosed.links.len(), unclosed.text.as_str()),
+        (1, "text c")
+    );
 }
 
 #[test]
 fn html_12_links_are_cut_at_their_limit() {
-    let links = |count: usize| (0..count).map(|at| format!("<a href=p{at}>")).collect::<String>();
+    let links = |count: usize| {
+        (0..count)
+            .map(|at| format!("<a href=p{at}>"))
+            .collect::<String>()
+    };
     let full = extract(&links(10_000));
-    assert_eq!((full.links.len(), full.flags.has(Flags::PARSE_PARTIAL)), (10_000, false));
+    assert_eq!(
+        (full.links.len(), full.flags.has(Flags::PARSE_PARTIAL)),
+        (10_000, false)
+    );
     let over = extract(&links(10_001));
-    assert_eq!((over.links.len(), over.flags.has(Flags::PARSE_PARTIAL)), (10_000, true));
+    assert_eq!(
+        (over.links.len(), over.flags.has(Flags::PARSE_PARTIAL)),
+        (10_000, true)
+    );
     assert_eq!(over.links[9_999].url, "http://a.example/x/p9999");
 }
 
 #[test]
 fn text_is_cut_at_its_limit_and_links_after_it_keep_their_text() {
     let url = Url::parse("http://a.example/").unwrap();
-    let extractors = Extractors::new(Limits { text_bytes: 10, ..Limits::default() });
-    let page = extractors.extract(&Source::new(&url, "<p>0123456789é <a href=b>link text</a>".as_bytes()));
+    let extractors = Extractors::new(Limits {
+        text_bytes: 10,
+        ..Limits::default()
+    });
+    let page = extractors.extract(&Source::new(
+        &url,
+        "<p>0123456789é <a href=b>link text</a>".as_bytes(),
+    ));
     assert_eq!(page.text, "0123456789");
     assert_eq!(page.links[0].anchor, "link text");
     assert!(page.flags.has(Flags::PARSE_PARTIAL));
@@ -113,14 +235,20 @@ fn text_is_cut_at_its_limit_and_links_after_it_keep_their_text() {
 
 #[test]
 fn html_23_titles_are_cut_and_clean() {
-    let page = extract(&format!("<title> a\0\u{202e}b {} </title>", "é".repeat(1 << 20)));
+    let page = extract(&format!(
+        "<title> a\0\u{202e}b {} </title>",
+        "é".repeat(1 << 20)
+    ));
     assert!(page.title.starts_with("ab é") && page.title.len() <= 2048);
 }
 
 #[test]
 fn time_runs_out() {
     let url = Url::parse("http://a.example/").unwrap();
-    let extractors = Extractors::new(Limits { cpu: Duration::ZERO, ..Limits::default() });
+    let extractors = Extractors::new(Limits {
+        cpu: Duration::ZERO,
+        ..Limits::default()
+    });
     let body = "<p>".repeat(100_000);
     let page = extractors.extract(&Source::new(&url, body.as_bytes()));
     assert!(page.flags.has(Flags::PARSE_TIMEOUT));
@@ -130,7 +258,9 @@ fn time_runs_out() {
 fn map_01_a_gzip_bomb_is_cut() {
     use std::io::Write;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(b"<urlset><url><loc>http://a.example/1</loc></url>").unwrap();
+    encoder
+        .write_all(b"<urlset><url><loc>http://a.example/1</loc></url>")
+        .unwrap();
     for _ in 0..200 {
         encoder.write_all(&[b' '; 1 << 20]).unwrap();
     }
@@ -152,14 +282,23 @@ fn map_03_nothing_declared_is_expanded() {
 
 #[test]
 fn map_08_a_sitemap_of_too_many_lines_is_cut() {
-    let list: String = (0..50_001).map(|at| format!("http://a.example/{at}\n")).collect();
+    let list: String = (0..50_001)
+        .map(|at| format!("http://a.example/{at}\n"))
+        .collect();
     let page = extract_as("text/plain", list.as_bytes());
-    assert_eq!((page.links.len(), page.flags.has(Flags::PARSE_PARTIAL)), (50_000, true));
+    assert_eq!(
+        (page.links.len(), page.flags.has(Flags::PARSE_PARTIAL)),
+        (50_000, true)
+    );
 }
 
 #[test]
 fn map_09_deep_xml_stops() {
-    let page = check_linear("MAP-09", "text/xml", &format!("<urlset>{}", "<a>".repeat(1_000_000)));
+    let page = check_linear(
+        "MAP-09",
+        "text/xml",
+        &format!("<urlset>{}", "<a>".repeat(1_000_000)),
+    );
     assert!(page.flags.has(Flags::PARSE_DEPTH_LIMITED));
 }
 
@@ -210,11 +349,66 @@ proptest! {
 }
 
 const SOUP: [&str; 62] = [
-    "<a href=", "x", "'", "\"", ">", "<", "/", "=", " ", "&", "&amp;", "&#x", ";", "<!--", "-->", "<script>",
-    "</script>", "<style>", "</style>", "url(", ")", "@import ", "\\", "<svg>", "</svg>", "<![CDATA[", "]]>",
-    "<title>", "</title>", "<h1>", "</h1>", "<noscript>", "</noscript>", "<template>", "</template>",
-    "<img srcset='", ",", "é", "\u{200b}", "\0", "<base href=", "http://", "//", "#", "javascript:", "?",
-    "<meta http-equiv=refresh content='0;url=", "<link rel=canonical href=", "<rss>", "<item>", "<link>",
-    "</link>", "<urlset>", "<loc>", "</loc>", "<entry>", "<content type=xhtml>", "</content>", "{", "\"items\":[",
-    "<frameset>", "<plaintext>",
+    "<a href=",
+    "x",
+    "'",
+    "\"",
+    ">",
+    "<",
+    "/",
+    "=",
+    " ",
+    "&",
+    "&amp;",
+    "&#x",
+    ";",
+    "<!--",
+    "-->",
+    "<script>",
+    "</script>",
+    "<style>",
+    "</style>",
+    "url(",
+    ")",
+    "@import ",
+    "\\",
+    "<svg>",
+    "</svg>",
+    "<![CDATA[",
+    "]]>",
+    "<title>",
+    "</title>",
+    "<h1>",
+    "</h1>",
+    "<noscript>",
+    "</noscript>",
+    "<template>",
+    "</template>",
+    "<img srcset='",
+    ",",
+    "é",
+    "\u{200b}",
+    "\0",
+    "<base href=",
+    "http://",
+    "//",
+    "#",
+    "javascript:",
+    "?",
+    "<meta http-equiv=refresh content='0;url=",
+    "<link rel=canonical href=",
+    "<rss>",
+    "<item>",
+    "<link>",
+    "</link>",
+    "<urlset>",
+    "<loc>",
+    "</loc>",
+    "<entry>",
+    "<content type=xhtml>",
+    "</content>",
+    "{",
+    "\"items\":[",
+    "<frameset>",
+    "<plaintext>",
 ];

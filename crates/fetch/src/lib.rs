@@ -6,6 +6,19 @@
 //!             port)            proxy, TLS             HTTP/2)         decode <──┘ in a parse worker
 //! ```
 //!
+//! ```
+//! use std::sync::Arc;
+//! use teia_base::{Request, SystemClock};
+//! use teia_fetch::{FetchConfig, Fetcher, HttpFetcher};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let fetcher = HttpFetcher::new(FetchConfig::default(), Arc::new(SystemClock))?;
+//! let exchange = fetcher.fetch(Request::get("https://example.org/".parse()?)).await;
+//! println!("{}", exchange.outcome.sentence());
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! A failing page is an [`Outcome`](teia_base::Outcome), never an error. Bytes are kept as they
 //! came; [`decode`] undoes content coding later. Redirects are not followed here. Every wait,
 //! buffer, cache and list has a bound, and [`FetchConfig`] names the ones that can be set.

@@ -68,7 +68,12 @@ impl<'a> Decoded<'a> {
             }
             text
         };
-        Self { text, encoding, flags, media_type: source.media_type.cloned() }
+        Self {
+            text,
+            encoding,
+            flags,
+            media_type: source.media_type.cloned(),
+        }
     }
 
     /// An empty result that says how the text was decoded.
@@ -128,7 +133,14 @@ fn without_mark(body: &[u8]) -> Option<&'static Encoding> {
     if start.len() < 4 {
         return None;
     }
-    let zeros = |offset: usize| start.iter().skip(offset).step_by(2).filter(|&&byte| byte == 0).count();
+    let zeros = |offset: usize| {
+        start
+            .iter()
+            .skip(offset)
+            .step_by(2)
+            .filter(|&&byte| byte == 0)
+            .count()
+    };
     let (even, odd) = (zeros(0), zeros(1));
     let many = start.len() / 2 * 4 / 10;
     if odd > many && even == 0 {
@@ -152,7 +164,9 @@ fn detect(body: &[u8], top_level_domain: Option<&str>) -> &'static Encoding {
     detector.feed(body, !cut);
     let hint = top_level_domain.map(str::to_ascii_lowercase);
     // A name in punycode hints at nothing the detector knows, and it takes no others with dots.
-    let hint = hint.as_deref().filter(|hint| hint.bytes().all(|byte| byte.is_ascii_alphabetic()));
+    let hint = hint
+        .as_deref()
+        .filter(|hint| hint.bytes().all(|byte| byte.is_ascii_alphabetic()));
     detector.guess(hint.map(str::as_bytes), Utf8Detection::Allow)
 }
 
@@ -175,29 +189,74 @@ mod tests {
         let mut source = Source::new(&url, body);
         source.media_type = media_type.as_ref();
         let decoded = Decoded::new(&source, Language::Html);
-        assert_eq!((decoded.encoding.name(), decoded.text.as_ref()), (charset, text));
+        assert_eq!(
+            (decoded.encoding.name(), decoded.text.as_ref()),
+            (charset, text)
+        );
         assert_eq!(decoded.flags.has(Flags::CHARSET_FALLBACK), fallback);
     }
 
     #[test]
     fn a_mark_wins_over_every_label() {
-        check("text/html; charset=koi8-r", b"\xef\xbb\xbf\xc3\xa9", "UTF-8", "é", false);
-        check("text/html; charset=utf-8", b"\xff\xfea\0", "UTF-16LE", "a", false);
+        check(
+            "text/html; charset=koi8-r",
+            b"\xef\xbb\xbf\xc3\xa9",
+            "UTF-8",
+            "é",
+            false,
+        );
+        check(
+            "text/html; charset=utf-8",
+            b"\xff\xfea\0",
+            "UTF-16LE",
+            "a",
+            false,
+        );
     }
 
     #[test]
     fn the_header_wins_over_the_document() {
         let body = b"<meta charset=utf-8>\xe9";
-        check("text/html; charset=latin1", body, "windows-1252", "<meta charset=utf-8>é", false);
-        check("text/html", b"<meta charset=latin1>\xe9", "windows-1252", "<meta charset=latin1>é", false);
+        check(
+            "text/html; charset=latin1",
+            body,
+            "windows-1252",
+            "<meta charset=utf-8>é",
+            false,
+        );
+        check(
+            "text/html",
+            b"<meta charset=latin1>\xe9",
+            "windows-1252",
+            "<meta charset=latin1>é",
+            false,
+        );
     }
 
     #[test]
     fn what_is_not_declared_is_detected_and_flagged() {
         check("text/html", "é".as_bytes(), "UTF-8", "é", true);
         check("text/html", b"abc", "UTF-8", "abc", false);
-        check("text/html; charset=utf-7", b"+ADw-", "UTF-8", "+ADw-", false);
-        check("text/html; charset=utf-8", b"a\xff", "UTF-8", "a\u{fffd}", true);
-        check("text/html", b"<\0p\0>\0a\0b\0c\0", "UTF-16LE", "<p>abc", true);
+        check(
+            "text/html; charset=utf-7",
+            b"+ADw-",
+            "UTF-8",
+            "+ADw-",
+            false,
+        );
+        check(
+            "text/html; charset=utf-8",
+            b"a\xff",
+            "UTF-8",
+            "a\u{fffd}",
+            true,
+        );
+        check(
+            "text/html",
+            b"<\0p\0>\0a\0b\0c\0",
+            "UTF-16LE",
+            "<p>abc",
+            true,
+        );
     }
 }

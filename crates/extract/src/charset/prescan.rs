@@ -58,7 +58,9 @@ fn xml_declaration(body: &[u8]) -> Option<&'static Encoding> {
     let rest = &rest[rest.iter().take_while(|byte| is_blank(byte)).count()..];
     let rest = rest.strip_prefix(b"=")?;
     let rest = &rest[rest.iter().take_while(|byte| is_blank(byte)).count()..];
-    let quote = *rest.first().filter(|&&byte| byte == b'"' || byte == b'\'')?;
+    let quote = *rest
+        .first()
+        .filter(|&&byte| byte == b'"' || byte == b'\'')?;
     let length = memchr::memchr(quote, &rest[1..])?;
     readable(&rest[1..=length])
 }
@@ -93,7 +95,9 @@ fn metas(bytes: &[u8]) -> Option<&'static Encoding> {
             }
             at = attributes.at;
         } else if is_tag(rest) {
-            at += 1 + rest[1..].iter().position(|&byte| is_space(byte) || byte == b'>')?;
+            at += 1 + rest[1..]
+                .iter()
+                .position(|&byte| is_space(byte) || byte == b'>')?;
             let mut attributes = Attributes { bytes, at };
             while attributes.next().is_some() {}
             at = attributes.at;
@@ -193,7 +197,10 @@ impl Attributes<'_> {
     }
 
     fn next(&mut self) -> Option<(Vec<u8>, Vec<u8>)> {
-        while self.peek().is_some_and(|byte| is_space(byte) || byte == b'/') {
+        while self
+            .peek()
+            .is_some_and(|byte| is_space(byte) || byte == b'/')
+        {
             self.at += 1;
         }
         if self.peek()? == b'>' {
@@ -251,9 +258,15 @@ mod tests {
     #[test]
     fn metas_say_it_in_two_ways() {
         check("<meta charset=koi8-r>", Some("KOI8-R"));
-        check("<META content='text/html;charset= \"big5\" ' HTTP-EQUIV=Content-Type>", Some("Big5"));
+        check(
+            "<META content='text/html;charset= \"big5\" ' HTTP-EQUIV=Content-Type>",
+            Some("Big5"),
+        );
         check("<meta content='text/html;charset=big5'>", None);
-        check("<!-- <meta charset=big5> --><meta charset=utf-16>", Some("UTF-8"));
+        check(
+            "<!-- <meta charset=big5> --><meta charset=utf-16>",
+            Some("UTF-8"),
+        );
         check("<a title='<meta charset=big5>'>", None);
         check("<!--><meta charset=big5>", Some("Big5"));
         check("<meta charset=iso-2022-kr>", None);
@@ -261,7 +274,10 @@ mod tests {
 
     #[test]
     fn xml_declares_it_before_its_root() {
-        check("<?xml version='1.0' encoding='shift_jis'?>", Some("Shift_JIS"));
+        check(
+            "<?xml version='1.0' encoding='shift_jis'?>",
+            Some("Shift_JIS"),
+        );
         check("<?xml version='1.0'?>", None);
         assert_eq!(css(b"@charset \"big5\";").map(Encoding::name), Some("Big5"));
     }

@@ -64,7 +64,10 @@ pub(super) struct Attributes<'a> {
 
 impl<'a> Attributes<'a> {
     pub(super) fn new() -> Self {
-        Self { present: 0, values: [""; SLOTS] }
+        Self {
+            present: 0,
+            values: [""; SLOTS],
+        }
     }
 
     /// Reads those of the tag at which the scanner stands, to its end.
@@ -74,7 +77,9 @@ impl<'a> Attributes<'a> {
         let mut count = 0;
         while let Some(attribute) = scanner.next_attribute() {
             count += 1;
-            let Some(slot) = slot(attribute.name.key) else { continue };
+            let Some(slot) = slot(attribute.name.key) else {
+                continue;
+            };
             let bit = 1 << slot as u32;
             if self.present & bit == 0 && count <= limits.attrs_per_tag {
                 self.present |= bit;

@@ -44,18 +44,25 @@ impl Foreign {
     /// Whether a start tag of this name is a foreign element; leaves foreign content where the
     /// name does not belong there.
     pub(super) fn enters(&mut self, name: u64, is_font_with_look: bool) -> bool {
-        let Some(top) = self.open.last() else { return false };
+        let Some(top) = self.open.last() else {
+            return false;
+        };
         if top.integration {
             let keeps = const { [key("mglyph"), key("malignmark")] }.contains(&name);
             return top.space == Space::Math && keeps;
         }
         if breaks_out(name) || is_font_with_look {
-            while self.open.last().is_some_and(|element| !element.integration) {
-                self.open.pop();
-            }
+            self.leave();
             return false;
         }
         true
+    }
+
+    /// Back to where HTML rules hold.
+    fn leave(&mut self) {
+        while self.open.last().is_some_and(|element| !element.integration) {
+            self.open.pop();
+        }
     }
 
     /// Opens a foreign element, or `svg` and `math` themselves.
@@ -68,25 +75,31 @@ impl Foreign {
             self.open.last().map_or(Space::Svg, |element| element.space)
         };
         let integration = match space {
-            Space::Svg => const { [key("foreignobject"), key("desc"), key("title")] }.contains(&name),
+            Space::Svg => {
+                const { [key("foreignobject"), key("desc"), key("title")] }.contains(&name)
+            }
             Space::Math => {
                 html_annotation
-                    || const { [key("mi"), key("mo"), key("mn"), key("ms"), key("mtext")] }.contains(&name)
+                    || const { [key("mi"), key("mo"), key("mn"), key("ms"), key("mtext")] }
+                        .contains(&name)
             }
         };
         if self.open.len() < MAX_DEPTH {
-            self.open.push(Element { name, space, integration });
+            self.open.push(Element {
+                name,
+                space,
+                integration,
+            });
         }
     }
 
     /// Closes the innermost element of this name and what is inside it.
     pub(super) fn close(&mut self, name: u64) {
-        if const { [key("p"), key("br")] }.contains(&name) {
-            self.enters(name, false);
-            return;
-        }
         if let Some(at) = self.open.iter().rposition(|element| element.name == name) {
             self.open.truncate(at);
+        } else if breaks_out(name) {
+            // The end of an HTML element around it all.
+            self.leave();
         }
     }
 }

@@ -10,7 +10,9 @@ use crate::fold::fold;
 impl Page<'_, '_> {
     /// Reads the meta whose attributes are at hand.
     pub(super) fn meta(&mut self) {
-        let Some(content) = self.attributes.get(Slot::Content) else { return };
+        let Some(content) = self.attributes.get(Slot::Content) else {
+            return;
+        };
         if let Some(equivalent) = self.attributes.get(Slot::HttpEquiv) {
             let equivalent = equivalent.trim();
             if equivalent.eq_ignore_ascii_case("refresh") {
@@ -21,11 +23,15 @@ impl Page<'_, '_> {
         }
         let max = self.limits.title_bytes;
         if let Some(name) = self.attributes.get(Slot::Name) {
-            self.extracted.robots.add_meta(&name, &content, self.source.robot_token);
+            self.extracted
+                .robots
+                .add_meta(&name, &content, self.source.robot_token);
             let name = name.trim();
             if name.eq_ignore_ascii_case("description") && self.extracted.description.is_empty() {
                 self.extracted.description = fold(&content, max);
-            } else if name.eq_ignore_ascii_case("og:description") && self.second_description.is_empty() {
+            } else if name.eq_ignore_ascii_case("og:description")
+                && self.second_description.is_empty()
+            {
                 self.second_description = fold(&content, max);
             } else if name.eq_ignore_ascii_case("language") {
                 self.set_language(&content);
@@ -44,7 +50,11 @@ impl Page<'_, '_> {
             && let Some(reference) = refresh::reference(content)
         {
             self.refreshed = true;
-            self.add(reference.to_owned().into(), LinkKind::Refresh, Rel::default());
+            self.add(
+                reference.to_owned().into(),
+                LinkKind::Refresh,
+                Rel::default(),
+            );
         }
     }
 }

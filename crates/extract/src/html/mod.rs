@@ -4,7 +4,7 @@
 //! text ──> markup::Scanner ──> Page (what each tag means) ──> Extracted
 //!                                ├─ attributes   the values that matter
 //!                                ├─ foreign      where SVG and MathML rules hold
-//!                                └─ meta, refresh, srcset, css
+//!                                └─ elements, meta, refresh: which values are links
 //! ```
 //!
 //! A tree would cost ten times as much. What it would know better (misnested tables and
@@ -12,6 +12,7 @@
 //! it does.
 
 mod attributes;
+mod elements;
 mod foreign;
 mod meta;
 mod page;
@@ -37,8 +38,11 @@ impl Extractor for Html {
 
     fn extract(&self, source: &Source<'_>, limits: &Limits) -> Extracted {
         let is_xml = source.media_type.is_some_and(MediaType::is_xml);
-        let (language, rules) =
-            if is_xml { (Language::Xml, Rules::Xml) } else { (Language::Html, Rules::Html) };
+        let (language, rules) = if is_xml {
+            (Language::Xml, Rules::Xml)
+        } else {
+            (Language::Html, Rules::Html)
+        };
         let decoded = Decoded::new(source, language);
         let mut page = page::Page::new(&decoded.text, rules, source, limits, decoded.begin());
         page.read();

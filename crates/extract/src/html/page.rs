@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use teia_base::{Flags, LinkKind, Rel};
+use teia_base::{Flags, LinkKind};
 use url::Url;
 
 use super::attributes::{Attributes, Slot};
@@ -11,12 +11,9 @@ use super::tag::Tag;
 use crate::budget::Budget;
 use crate::fold::{Folded, cut, fold};
 use crate::links::{LinkId, Links};
-use crate::markup::{Name, Rules, Scanner, TagEnd, Token, decode_text, key};
+use crate::markup::{Name, Rules, Scanner, TagEnd, Token, decode_text, is_space, key};
 use crate::resolve::Resolver;
-use crate::{Extracted, Limits, Source, css, link_rel, srcset};
-
-/// `srcdoc` documents read for one page.
-const MAX_SRCDOCS: usize = 16;
+use crate::{Extracted, Limits, Source};
 
 /// A page while it is read.
 #[derive(Debug)]
@@ -35,25 +32,25 @@ pub(super) struct Page<'a, 's> {
     budget: Budget,
     text: Folded,
     foreign: Foreign,
-    anchor: Option<OpenAnchor<'a>>,
+    pub(super) anchor: Option<OpenAnchor<'a>>,
     /// Where the text of the open heading begins.
     heading: Option<usize>,
     hidden: Hidden,
     /// Open `<template>`: what is inside belongs to no document yet.
-    templates: usize,
+    pub(super) templates: usize,
     depth: usize,
     frames: Frames,
-    base: Option<Cow<'a, str>>,
-    canonical: Option<Cow<'a, str>>,
-    srcdocs: Vec<Cow<'a, str>>,
+    pub(super) base: Option<Cow<'a, str>>,
+    pub(super) canonical: Option<Cow<'a, str>>,
+    pub(super) srcdocs: Vec<Cow<'a, str>>,
 }
 
 /// The `<a>` whose text is being read.
 #[derive(Debug)]
-struct OpenAnchor<'a> {
+pub(super) struct OpenAnchor<'a> {
     link: LinkId,
     start: usize,
-    alt: Option<Cow<'a, str>>,
+    pub(super) alt: Option<Cow<'a, str>>,
     title: Option<Cow<'a, str>>,
 }
 
@@ -133,7 +130,13 @@ impl<'a, 's> Page<'a, 's> {
         let base = self.base.take().and_then(|href| base_url(url, &href));
         let base = base.as_ref().unwrap_or(url);
         for srcdoc in std::mem::take(&mut self.srcdocs) {
-            let mut inner = Page::new(&srcdoc, Rules::Html, self.source, self.limits, Extracted::default());
+            let mut inner = Page::new(
+                &srcdoc,
+                Rules::Html,
+                self.source,
+                self.limits,
+                Extracted::default(),
+            );
             inner.read();
             inner.close_anchor();
             let inner_base = inner.base.take().and_then(|href| base_url(base, &href));
@@ -152,14 +155,17 @@ impl<'a, 's> Page<'a, 's> {
         if extracted.description.is_empty() {
             extracted.description = self.second_description;
         }
-        extracted.canonical = self.canonical.and_then(|href| Resolver::new(base).resolve(bare(&href)));
+        extracted.canonical = self
+            .canonical
+            .and_then(|href| Resolver::new(base).resolve(bare(&href)));
         extracted.links = self.links.resolve(base);
         extracted
     }
 
     #[inline]
     fn text(&mut self, raw: &str) {
-        if raw.bytes().all(crate::markup::is_space) {
+        // NUL is nothing: a frameset may still follow it.
+        if raw.bytes().all(|byte| is_space(byte) || byte == 0) {
             self.text.break_word();
             return;
         }
@@ -169,7 +175,7 @@ impl<'a, 's> Page<'a, 's> {
     fn characters(&mut self, text: &str) {
         if self.foreign.is_open() {
             if self.foreign.innermost_is(const { key("style") }) {
-                self.style(&Cow::Owned(text.to_owned()));
+                self.style(Cow::Owned(text.to_owned()));
                 return;
             }
             if self.foreign.innermost_is(const { key("script") }) {
@@ -182,7 +188,10 @@ impl<'a, 's> Page<'a, 's> {
             Frames::Inside => return,
         }
         // Past the limit only the texts of links and headings still matter.
-        if self.text.len() <= self.limits.text_bytes || self.anchor.is_some() || self.heading.is_some() {
+        if self.text.len() <= self.limits.text_bytes
+            || self.anchor.is_some()
+            || self.heading.is_some()
+        {
             self.text.push(text);
         }
     }
@@ -195,7 +204,9 @@ impl<'a, 's> Page<'a, 's> {
             return;
         }
         if self.foreign.is_open() {
-            let has_look = [Slot::Color, Slot::Face, Slot::Size].iter().any(|&slot| self.attributes.has(slot));
+            let has_look = [Slot::Color, Slot::Face, Slot::Size]
+                .iter()
+                .any(|&slot| self.attributes.has(slot));
             let is_font_with_look = name.key == const { key("font") } && has_look;
             if self.foreign.enters(name.key, is_font_with_look) {
                 self.start_foreign(name.key, tag_end);
@@ -224,69 +235,6 @@ impl<'a, 's> Page<'a, 's> {
         self.content_of(tag, name.key, tag_end);
     }
 
-    /// Adds the links of a start tag.
-    #[inline]
-    fn links_of(&mut self, tag: Tag) {
-        if tag == Tag::Anchor {
-            self.close_anchor();
-        }
-        if self.attributes.is_empty() {
-            return;
-        }
-        match tag {
-            Tag::Anchor => self.open_anchor(Slot::Href),
-            Tag::Area => {
-                if let Some(link) = self.self_link(Slot::Href, LinkKind::Area) {
-                    self.describe(link, Slot::Alt);
-                }
-            }
-            Tag::Img => self.image(),
-            Tag::Link => self.link_element(),
-            Tag::Meta if self.templates == 0 => self.meta(),
-            Tag::Base if self.base.is_none() && self.templates == 0 => {
-                self.base = self.attributes.get(Slot::Href);
-            }
-            Tag::Script => self.link(Slot::Src, LinkKind::Script),
-            Tag::Iframe => self.iframe(),
-            Tag::Frame => self.link(Slot::Src, LinkKind::Frame),
-            Tag::Source => {
-                self.link(Slot::Src, LinkKind::Media);
-                self.candidates(Slot::Srcset);
-                self.candidates(Slot::DataSrcset);
-            }
-            Tag::Audio | Tag::Track => self.link(Slot::Src, LinkKind::Media),
-            Tag::Video => {
-                self.link(Slot::Src, LinkKind::Media);
-                self.link(Slot::Poster, LinkKind::Image);
-            }
-            Tag::Embed => self.link(Slot::Src, LinkKind::Object),
-            Tag::Object => self.link(Slot::Data, LinkKind::Object),
-            Tag::Form => {
-                let method = self.attributes.get(Slot::Method).unwrap_or_default();
-                let method = method.trim();
-                if !method.eq_ignore_ascii_case("post") && !method.eq_ignore_ascii_case("dialog") {
-                    self.link(Slot::Action, LinkKind::Form);
-                }
-            }
-            Tag::Input => {
-                let kind = self.attributes.get(Slot::Type).unwrap_or_default();
-                if kind.trim().eq_ignore_ascii_case("image") {
-                    self.link(Slot::Src, LinkKind::Image);
-                }
-            }
-            Tag::Html => self.html_language(),
-            _ => {}
-        }
-        if self.attributes.has(Slot::Style)
-            && let Some(style) = self.attributes.get(Slot::Style)
-        {
-            self.style(&style);
-        }
-        if self.attributes.has(Slot::Background) {
-            self.link(Slot::Background, LinkKind::Image);
-        }
-    }
-
     /// Reads what follows a start tag where that is not ordinary markup.
     #[inline]
     fn content_of(&mut self, tag: Tag, name: u64, tag_end: TagEnd) {
@@ -296,7 +244,7 @@ impl<'a, 's> Page<'a, 's> {
             }
             Tag::Style => {
                 let text = self.scanner.raw_text("style");
-                self.style(&Cow::Borrowed(text));
+                self.style(Cow::Borrowed(text));
             }
             Tag::Title => {
                 let text = self.scanner.raw_text("title");
@@ -348,7 +296,11 @@ impl<'a, 's> Page<'a, 's> {
     /// A start tag inside SVG or MathML.
     fn start_foreign(&mut self, name: u64, tag_end: TagEnd) {
         self.text.break_word();
-        let href = if self.attributes.has(Slot::Href) { Slot::Href } else { Slot::XlinkHref };
+        let href = if self.attributes.has(Slot::Href) {
+            Slot::Href
+        } else {
+            Slot::XlinkHref
+        };
         if name == const { key("a") } {
             self.close_anchor();
             self.open_anchor(href);
@@ -361,13 +313,14 @@ impl<'a, 's> Page<'a, 's> {
             self.link(href, LinkKind::Script);
         }
         if let Some(style) = self.attributes.get(Slot::Style) {
-            self.style(&style);
+            self.style(style);
         }
         if tag_end == TagEnd::Open {
             let encoding = self.attributes.get(Slot::Encoding).unwrap_or_default();
             let is_html = encoding.eq_ignore_ascii_case("text/html")
                 || encoding.eq_ignore_ascii_case("application/xhtml+xml");
-            self.foreign.push(name, is_html && name == const { key("annotation-xml") });
+            self.foreign
+                .push(name, is_html && name == const { key("annotation-xml") });
         }
     }
 
@@ -406,11 +359,18 @@ impl<'a, 's> Page<'a, 's> {
             return !matches!(tag, Tag::Frame | Tag::Frameset | Tag::Noframes | Tag::Html);
         }
         let refuses = match tag {
+            Tag::Frameset if self.templates > 0 => return true,
             Tag::Frameset => {
                 self.frames = Frames::Inside;
                 return false;
             }
-            Tag::Body | Tag::Area | Tag::Embed | Tag::Img | Tag::Object | Tag::Textarea | Tag::Xmp
+            Tag::Body
+            | Tag::Area
+            | Tag::Embed
+            | Tag::Img
+            | Tag::Object
+            | Tag::Textarea
+            | Tag::Xmp
             | Tag::Iframe => true,
             Tag::Input => {
                 let kind = self.attributes.get(Slot::Type).unwrap_or_default();
@@ -418,9 +378,20 @@ impl<'a, 's> Page<'a, 's> {
             }
             _ => const {
                 [
-                    key("pre"), key("listing"), key("li"), key("dd"), key("dt"), key("button"),
-                    key("applet"), key("marquee"), key("table"), key("br"), key("keygen"),
-                    key("wbr"), key("hr"), key("select"),
+                    key("pre"),
+                    key("listing"),
+                    key("li"),
+                    key("dd"),
+                    key("dt"),
+                    key("button"),
+                    key("applet"),
+                    key("marquee"),
+                    key("table"),
+                    key("br"),
+                    key("keygen"),
+                    key("wbr"),
+                    key("hr"),
+                    key("select"),
                 ]
             }
             .contains(&name),
@@ -431,8 +402,10 @@ impl<'a, 's> Page<'a, 's> {
         false
     }
 
-    fn open_anchor(&mut self, href: Slot) {
-        let Some(link) = self.self_link(href, LinkKind::Anchor) else { return };
+    pub(super) fn open_anchor(&mut self, href: Slot) {
+        let Some(link) = self.self_link(href, LinkKind::Anchor) else {
+            return;
+        };
         self.anchor = Some(OpenAnchor {
             link,
             start: self.text.len(),
@@ -441,8 +414,10 @@ impl<'a, 's> Page<'a, 's> {
         });
     }
 
-    fn close_anchor(&mut self) {
-        let Some(anchor) = self.anchor.take() else { return };
+    pub(super) fn close_anchor(&mut self) {
+        let Some(anchor) = self.anchor.take() else {
+            return;
+        };
         let max = self.limits.anchor_bytes;
         self.links.set_anchor(anchor.link, || {
             let text = cut(self.text.since(anchor.start), max).trim_end();
@@ -455,54 +430,12 @@ impl<'a, 's> Page<'a, 's> {
     }
 
     fn close_heading(&mut self) {
-        let Some(start) = self.heading.take() else { return };
+        let Some(start) = self.heading.take() else {
+            return;
+        };
         let text = cut(self.text.since(start), self.limits.title_bytes).trim_end();
         if !text.is_empty() && self.extracted.headings.len() < self.limits.headings {
             self.extracted.headings.push(text.to_owned());
-        }
-    }
-
-    fn image(&mut self) {
-        if let Some(anchor) = &mut self.anchor
-            && anchor.alt.is_none()
-        {
-            anchor.alt = self.attributes.get(Slot::Alt).filter(|alt| !alt.trim().is_empty());
-        }
-        for slot in [Slot::Src, Slot::DataSrc] {
-            if let Some(link) = self.full_link(slot, LinkKind::Image, Rel::default()) {
-                self.describe(link, Slot::Alt);
-            }
-        }
-        self.candidates(Slot::Srcset);
-        self.candidates(Slot::DataSrcset);
-    }
-
-    fn link_element(&mut self) {
-        let rel = self.attributes.get(Slot::Rel).unwrap_or_default();
-        let destination = self.attributes.get(Slot::As).unwrap_or_default();
-        let Some(kind) = link_rel::kind(&rel, &destination) else { return };
-        if kind == LinkKind::Canonical && self.canonical.is_none() && self.templates == 0 {
-            self.canonical = self.attributes.get(Slot::Href).filter(|href| !href.trim().is_empty());
-        }
-        if let Some(link) = self.full_link(Slot::Href, kind, Rel::parse(&rel)) {
-            self.describe(link, Slot::Title);
-        }
-        self.candidates(Slot::Imagesrcset);
-    }
-
-    fn iframe(&mut self) {
-        self.link(Slot::Src, LinkKind::Frame);
-        if self.srcdocs.len() < MAX_SRCDOCS
-            && let Some(srcdoc) = self.attributes.get(Slot::Srcdoc)
-        {
-            self.srcdocs.push(srcdoc);
-        }
-    }
-
-    fn html_language(&mut self) {
-        let language = self.attributes.get(Slot::Lang).or_else(|| self.attributes.get(Slot::XmlLang));
-        if let Some(language) = language {
-            self.set_language(&language);
         }
     }
 
@@ -510,72 +443,6 @@ impl<'a, 's> Page<'a, 's> {
     pub(super) fn set_language(&mut self, language: &str) {
         if self.extracted.language.is_none() {
             self.extracted.language = crate::extracted::language(language);
-        }
-    }
-
-    /// Adds a link that may be empty and so mean the page itself.
-    fn self_link(&mut self, slot: Slot, kind: LinkKind) -> Option<LinkId> {
-        let rel = self.attributes.get(Slot::Rel).map_or_else(Rel::default, |rel| Rel::parse(&rel));
-        let value = self.attributes.get(slot)?;
-        self.add(value, kind, rel)
-    }
-
-    /// Adds a link that names something else than the page.
-    fn full_link(&mut self, slot: Slot, kind: LinkKind, rel: Rel) -> Option<LinkId> {
-        let value = self.attributes.get(slot)?;
-        if bare(&value).is_empty() {
-            return None;
-        }
-        self.add(value, kind, rel)
-    }
-
-    fn link(&mut self, slot: Slot, kind: LinkKind) {
-        self.full_link(slot, kind, Rel::default());
-    }
-
-    pub(super) fn add(&mut self, value: Cow<'a, str>, kind: LinkKind, rel: Rel) -> Option<LinkId> {
-        if value.len() > self.limits.attr_bytes {
-            return None;
-        }
-        self.links.add(value, kind, rel)
-    }
-
-    fn describe(&mut self, link: LinkId, slot: Slot) {
-        if let Some(text) = self.attributes.get(slot) {
-            let max = self.limits.anchor_bytes;
-            self.links.set_anchor(link, || fold(&text, max));
-        }
-    }
-
-    fn candidates(&mut self, slot: Slot) {
-        match self.attributes.get(slot) {
-            Some(Cow::Borrowed(value)) => {
-                for url in srcset::candidates(value) {
-                    self.add(Cow::Borrowed(url), LinkKind::Image, Rel::default());
-                }
-            }
-            Some(Cow::Owned(value)) => {
-                for url in srcset::candidates(&value) {
-                    self.add(Cow::Owned(url.to_owned()), LinkKind::Image, Rel::default());
-                }
-            }
-            None => {}
-        }
-    }
-
-    /// Adds the links of a style sheet or a `style` attribute.
-    fn style(&mut self, css: &Cow<'a, str>) {
-        match css {
-            Cow::Borrowed(css) => {
-                for (reference, kind) in css::references(css) {
-                    self.add(reference, kind, Rel::default());
-                }
-            }
-            Cow::Owned(css) => {
-                for (reference, kind) in css::references(css) {
-                    self.add(Cow::Owned(reference.into_owned()), kind, Rel::default());
-                }
-            }
         }
     }
 }
@@ -586,6 +453,6 @@ fn base_url(url: &Url, href: &str) -> Option<Url> {
     (!matches!(base.scheme(), "data" | "javascript") && !base.cannot_be_a_base()).then_some(base)
 }
 
-fn bare(reference: &str) -> &str {
+pub(super) fn bare(reference: &str) -> &str {
     reference.trim_matches(|c: char| c <= ' ')
 }

@@ -13,7 +13,10 @@ pub(crate) fn reference(content: &str) -> Option<&str> {
         return None;
     }
     let rest = rest.trim_start_matches(is_white);
-    let rest = rest.strip_prefix([';', ',']).unwrap_or(rest).trim_start_matches(is_white);
+    let rest = rest
+        .strip_prefix([';', ','])
+        .unwrap_or(rest)
+        .trim_start_matches(is_white);
     let url = after_url_equals(rest).unwrap_or(rest);
     let url = match url.chars().next() {
         Some(quote @ ('"' | '\'')) => url[1..].split(quote).next().unwrap_or(""),
@@ -53,7 +56,10 @@ mod tests {
         check("0;urls", Some("urls"));
         check("0;url", Some("url"));
         check(".5;url=a", Some("a"));
-        check("1;url=http://x.example/?url=b", Some("http://x.example/?url=b"));
+        check(
+            "1;url=http://x.example/?url=b",
+            Some("http://x.example/?url=b"),
+        );
     }
 
     #[test]

@@ -104,8 +104,15 @@ impl Tag {
     /// Whether words go on across its border.
     #[inline]
     pub(super) fn is_inline(self, name: u64) -> bool {
-        matches!(self, Self::Anchor | Self::Inline | Self::Script | Self::Style | Self::Template | Self::Noscript)
-            || name == const { key("wbr") }
+        matches!(
+            self,
+            Self::Anchor
+                | Self::Inline
+                | Self::Script
+                | Self::Style
+                | Self::Template
+                | Self::Noscript
+        ) || name == const { key("wbr") }
     }
 
     /// Whether it has neither content nor an end tag, or is not counted for another reason.

@@ -19,8 +19,15 @@ fn read_as(content_type: &str, html: &str) -> Extracted {
 
 /// `kind URL` of each link, the host left out.
 fn summary(links: &[Link]) -> Vec<String> {
-    let short = |url: &str| url.strip_prefix("http://a.example").unwrap_or(url).to_owned();
-    links.iter().map(|link| format!("{} {}", link.kind.name(), short(&link.url))).collect()
+    let short = |url: &str| {
+        url.strip_prefix("http://a.example")
+            .unwrap_or(url)
+            .to_owned()
+    };
+    links
+        .iter()
+        .map(|link| format!("{} {}", link.kind.name(), short(&link.url)))
+        .collect()
 }
 
 #[track_caller]
@@ -36,21 +43,48 @@ fn check_text(html: &str, text: &str) {
 #[test]
 fn every_element_that_links_is_known() {
     check("<a href=x><area href=y>", &["anchor /d/x", "area /d/y"]);
-    check("<img src=x data-src=y srcset='z 1x, w 2x'>", &["image /d/x", "image /d/y", "image /d/z", "image /d/w"]);
+    check(
+        "<img src=x data-src=y srcset='z 1x, w 2x'>",
+        &["image /d/x", "image /d/y", "image /d/z", "image /d/w"],
+    );
     check("<image src=x>", &["image /d/x"]);
-    check("<picture><source srcset=x><img src=y></picture>", &["image /d/x", "image /d/y"]);
-    check("<video src=x poster=y><source src=z><track src=w></video>", &["media /d/x", "image /d/y", "media /d/z", "media /d/w"]);
+    check(
+        "<picture><source srcset=x><img src=y></picture>",
+        &["image /d/x", "image /d/y"],
+    );
+    check(
+        "<video src=x poster=y><source src=z><track src=w></video>",
+        &["media /d/x", "image /d/y", "media /d/z", "media /d/w"],
+    );
     check("<audio src=x></audio>", &["media /d/x"]);
     check("<script src=x></script>", &["script /d/x"]);
     check("<iframe src=x><a href=no></iframe>", &["frame /d/x"]);
-    check("<frameset><frame src=x><a href=no></frameset>", &["frame /d/x"]);
-    check("<embed src=x><object data=y></object>", &["object /d/x", "object /d/y"]);
-    check("<form action=x></form><form action=y method=POST></form><form action=z method=get>", &["form /d/x", "form /d/z"]);
+    check(
+        "<frameset><frame src=x><a href=no></frameset>",
+        &["frame /d/x"],
+    );
+    check(
+        "<embed src=x><object data=y></object>",
+        &["object /d/x", "object /d/y"],
+    );
+    check(
+        "<form action=x></form><form action=y method=POST></form><form action=z method=get>",
+        &["form /d/x", "form /d/z"],
+    );
     check("<input type=image src=x><input src=no>", &["image /d/x"]);
-    check("<body background=x><table background=y><td background=z>", &["image /d/x", "image /d/y", "image /d/z"]);
-    check("<p style='background:url(x)'><style>@import 'y'; a{b:url(z)}</style>", &["css /d/x", "style /d/y", "css /d/z"]);
+    check(
+        "<body background=x><table background=y><td background=z>",
+        &["image /d/x", "image /d/y", "image /d/z"],
+    );
+    check(
+        "<p style='background:url(x)'><style>@import 'y'; a{b:url(z)}</style>",
+        &["css /d/x", "style /d/y", "css /d/z"],
+    );
     check("<p style=\"a:url(&quot;x&amp;y&quot;)\">", &["css /d/x&y"]);
-    check("<blockquote cite=x><img usemap=y longdesc=z><meta property=og:url content=w>", &[]);
+    check(
+        "<blockquote cite=x><img usemap=y longdesc=z><meta property=og:url content=w>",
+        &[],
+    );
 }
 
 #[test]
@@ -59,41 +93,87 @@ fn link_elements_have_kinds() {
         "<link rel=canonical href=a><link rel=stylesheet href=b><link rel='shortcut icon' href=c>\
          <link rel=alternate href=d><link rel=preload as=image href=e imagesrcset='f 1x'>\
          <link rel=dns-prefetch href=//g><link href=h>",
-        &["canonical /d/a", "style /d/b", "icon /d/c", "alternate /d/d", "image /d/e", "image /d/f"],
+        &[
+            "canonical /d/a",
+            "style /d/b",
+            "icon /d/c",
+            "alternate /d/d",
+            "image /d/e",
+            "image /d/f",
+        ],
     );
-    assert_eq!(read("<link rel=canonical href=/x#y>").canonical.as_deref(), Some("http://a.example/x"));
+    assert_eq!(
+        read("<link rel=canonical href=/x#y>").canonical.as_deref(),
+        Some("http://a.example/x")
+    );
 }
 
 #[test]
 fn the_first_base_holds_for_the_whole_page() {
-    check("<a href=x><base href=/e/><base href=/f/><a href=y>", &["anchor /e/x", "anchor /e/y"]);
-    check("<base target=_top><base href=//b.example/><a href=x>", &["anchor http://b.example/x"]);
-    check("<base href='javascript:x'><base href=/e/><a href=x>", &["anchor /d/x"]);
-    check("<template><base href=/e/></template><a href=x>", &["anchor /d/x"]);
+    check(
+        "<a href=x><base href=/e/><base href=/f/><a href=y>",
+        &["anchor /e/x", "anchor /e/y"],
+    );
+    check(
+        "<base target=_top><base href=//b.example/><a href=x>",
+        &["anchor http://b.example/x"],
+    );
+    check(
+        "<base href='javascript:x'><base href=/e/><a href=x>",
+        &["anchor /d/x"],
+    );
+    check(
+        "<template><base href=/e/></template><a href=x>",
+        &["anchor /d/x"],
+    );
     check("<a href=x><base href=''>", &["anchor /d/x"]);
 }
 
 #[test]
 fn references_are_decoded_and_trimmed() {
-    check("<a href=' x?a=1&amp;b=2&copy=3 '>", &["anchor /d/x?a=1&b=2&copy=3"]);
+    check(
+        "<a href=' x?a=1&amp;b=2&copy=3 '>",
+        &["anchor /d/x?a=1&b=2&copy=3"],
+    );
     check("<a href='&#x2f;x'>", &["anchor /x"]);
     check("<a href='\\x\\y z'>", &["anchor /x/y%20z"]);
     check("<a href=x HREF=y>", &["anchor /d/x"]);
-    check("<a href=javascript:x()><a href=mailto:x><a href=tel:1><a href=data:,x><a href=about:blank>", &[]);
+    check(
+        "<a href=javascript:x()><a href=mailto:x><a href=tel:1><a href=data:,x><a href=about:blank>",
+        &[],
+    );
     check("<a href=ftp://b.example/x>", &["anchor ftp://b.example/x"]);
     check("<a href='#top'><img src=''>", &["anchor /d/p"]);
 }
 
 #[test]
 fn what_looks_like_a_tag_may_be_none() {
-    check("<!-- <a href=x> --><textarea><a href=x></textarea><title><a href=x></title>", &[]);
-    check("<script>'<a href=x>'</script><style><a href=x></style><xmp><a href=x></xmp>", &[]);
-    check("<noembed><a href=x></noembed><noframes><a href=x></noframes>", &[]);
+    check(
+        "<!-- <a href=x> --><textarea><a href=x></textarea><title><a href=x></title>",
+        &[],
+    );
+    check(
+        "<script>'<a href=x>'</script><style><a href=x></style><xmp><a href=x></xmp>",
+        &[],
+    );
+    check(
+        "<noembed><a href=x></noembed><noframes><a href=x></noframes>",
+        &[],
+    );
     check("<!--><a href=x>-->", &["anchor /d/x"]);
-    check("<script><!--<script></script><a href=x>--></script><a href=y>", &["anchor /d/y"]);
+    check(
+        "<script><!--<script></script><a href=x>--></script><a href=y>",
+        &["anchor /d/y"],
+    );
     check("<plaintext><a href=x>", &[]);
-    check("<a title='>' href=x><a title=\"<a href=no>\" href=y>", &["anchor /d/x", "anchor /d/y"]);
-    check("<noscript><a href=x></noscript><template><a href=y></template>", &["anchor /d/x", "anchor /d/y"]);
+    check(
+        "<a title='>' href=x><a title=\"<a href=no>\" href=y>",
+        &["anchor /d/x", "anchor /d/y"],
+    );
+    check(
+        "<noscript><a href=x></noscript><template><a href=y></template>",
+        &["anchor /d/x", "anchor /d/y"],
+    );
 }
 
 #[test]
@@ -103,40 +183,78 @@ fn svg_has_links_of_its_own() {
         &["anchor /d/x", "image /d/y", "image /d/s.svg"],
     );
     check("<svg><style><a href=x></style></svg>", &["anchor /d/x"]);
-    check("<svg><![CDATA[<a href=x>]]></svg><![CDATA[<a href=y>]]>", &[]);
-    check("<svg><title><p><a href=x></title></svg><title><a href=y></title>", &["anchor /d/x"]);
+    check(
+        "<svg><![CDATA[<a href=x>]]></svg><![CDATA[<a href=y>]]>",
+        &[],
+    );
+    check(
+        "<svg><title><p><a href=x></title></svg><title><a href=y></title>",
+        &["anchor /d/x"],
+    );
     check("<svg><div><style><a href=x></style>", &[]);
-    assert_eq!(read("<svg><title>icon</title></svg><title>page</title>").title, "page");
+    assert_eq!(
+        read("<svg><title>icon</title></svg><title>page</title>").title,
+        "page"
+    );
 }
 
 #[test]
 fn srcdoc_is_read_once() {
-    check("<iframe srcdoc=\"<a href='x'><iframe srcdoc='<a href=no>'></iframe>\"></iframe>", &["anchor /d/x"]);
+    check(
+        "<iframe srcdoc=\"<a href='x'><iframe srcdoc='<a href=no>'></iframe>\"></iframe>",
+        &["anchor /d/x"],
+    );
 }
 
 #[test]
 fn xhtml_may_close_any_element_itself() {
-    let page = read_as("application/xhtml+xml", "<html><script src='x'/><title/><p>a</p><a href='y'>b</a></html>");
+    let page = read_as(
+        "application/xhtml+xml",
+        "<html><script src='x'/><title/><p>a</p><a href='y'>b</a></html>",
+    );
     assert_eq!(summary(&page.links), ["script /d/x", "anchor /d/y"]);
     assert_eq!(page.text, "a b");
 }
 
 #[test]
 fn the_first_refresh_counts() {
-    check("<meta http-equiv=Refresh content='0; URL=x'><meta http-equiv=refresh content='0;y'>", &["refresh /d/x"]);
-    check("<noscript><meta http-equiv=refresh content='0;url=x'></noscript>", &["refresh /d/x"]);
+    check(
+        "<meta http-equiv=Refresh content='0; URL=x'><meta http-equiv=refresh content='0;y'>",
+        &["refresh /d/x"],
+    );
+    check(
+        "<noscript><meta http-equiv=refresh content='0;url=x'></noscript>",
+        &["refresh /d/x"],
+    );
 }
 
 #[test]
 fn links_have_texts() {
-    let anchor = |html: &str| read(html).links.iter().find(|link| link.kind == LinkKind::Anchor).unwrap().anchor.clone();
+    let anchor = |html: &str| {
+        read(html)
+            .links
+            .iter()
+            .find(|link| link.kind == LinkKind::Anchor)
+            .unwrap()
+            .anchor
+            .clone()
+    };
     assert_eq!(anchor("x <a href=a> one <b>t</b>wo\n</a> y"), "one two");
-    assert_eq!(anchor("<a href=a title=t><img src=b alt=' the  owl '></a>"), "the owl");
+    assert_eq!(
+        anchor("<a href=a title=t><img src=b alt=' the  owl '></a>"),
+        "the owl"
+    );
     assert_eq!(anchor("<a href=a title=t></a>"), "t");
     assert_eq!(anchor("<a href=a>one<a href=b>two"), "one");
     assert_eq!(anchor("<a href=a></a><a href=a>later</a>"), "later");
-    assert_eq!(anchor("<noscript><a href=a>hidden</a></noscript>"), "hidden");
-    assert_eq!(anchor(&format!("<a href=a>{}</a>", "é".repeat(1000))).len(), 512);
+    assert_eq!(
+        anchor("<noscript><a href=a>hidden</a></noscript>"),
+        "hidden"
+    );
+    assert_eq!(
+        anchor(&format!("<a href=a>{}</a>", "é".repeat(1000))).len(),
+        512
+    );
     assert!(read("<a href=a rel='NoFollow ugc'>").links[0].rel.nofollow);
 }
 
@@ -151,7 +269,12 @@ fn title_description_language_and_headings_are_found() {
     assert_eq!(page.description, "first");
     assert_eq!(page.language.as_deref(), Some("pt-PT"));
     assert_eq!(page.headings, ["One big", "Two x"]);
-    assert_eq!(read("<meta http-equiv=content-language content=en>").language.as_deref(), Some("en"));
+    assert_eq!(
+        read("<meta http-equiv=content-language content=en>")
+            .language
+            .as_deref(),
+        Some("en")
+    );
     assert!(read("<meta name=ROBOTS content=noindex>").robots.noindex);
     assert!(read("<meta name=teia content=nofollow>").robots.nofollow);
 }
@@ -159,7 +282,10 @@ fn title_description_language_and_headings_are_found() {
 #[test]
 fn text_is_what_is_seen() {
     check_text("<p>a<p>b <b>c</b>d<br>e<td>f", "a b cd e f");
-    check_text("a<script>b</script><style>c</style><noscript>d</noscript><template>e</template>f", "a f");
+    check_text(
+        "a<script>b</script><style>c</style><noscript>d</noscript><template>e</template>f",
+        "a f",
+    );
     check_text("a &lt; b &amp;amp; c &nbsp; d < e", "a < b &amp; c d < e");
     check_text("<img alt=x>a<textarea>b</textarea><option>c", "a c");
     check_text("<title>t</title>a<xmp><b></xmp>", "a <b>");

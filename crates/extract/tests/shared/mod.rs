@@ -1,6 +1,7 @@
 //! The shared test data, where it is.
 
 #![expect(dead_code, reason = "each test file uses a part")]
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,10 @@ pub(crate) fn data(name: &str) -> Option<PathBuf> {
     if directory.is_dir() {
         return Some(directory);
     }
-    eprintln!("SKIPPED {name}: shared data missing at {}", directory.display());
+    eprintln!(
+        "SKIPPED {name}: shared data missing at {}",
+        directory.display()
+    );
     None
 }
 
@@ -26,7 +30,11 @@ pub(crate) fn files(directory: &Path) -> Vec<PathBuf> {
     while let Some(directory) = waiting.pop() {
         for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() { waiting.push(path) } else { files.push(path) }
+            if path.is_dir() {
+                waiting.push(path);
+            } else {
+                files.push(path);
+            }
         }
     }
     files.sort();
@@ -35,16 +43,24 @@ pub(crate) fn files(directory: &Path) -> Vec<PathBuf> {
 
 /// The real pages of `html-extract` with their URLs.
 pub(crate) fn pages() -> Vec<(String, url::Url, Vec<u8>)> {
-    let Some(directory) = data("html-extract") else { return Vec::new() };
+    let Some(directory) = data("html-extract") else {
+        return Vec::new();
+    };
     let truth = std::fs::read(directory.join("ground-truth.json")).unwrap();
     let truth: serde_json::Value = serde_json::from_slice(&truth).unwrap();
     let mut pages = Vec::new();
     for (id, page) in truth.as_object().unwrap() {
-        let Ok(file) = std::fs::read(directory.join(format!("html/{id}.html.gz"))) else { continue };
+        let Ok(file) = std::fs::read(directory.join(format!("html/{id}.html.gz"))) else {
+            continue;
+        };
         let mut body = Vec::new();
-        flate2::read::GzDecoder::new(&file[..]).read_to_end(&mut body).unwrap();
+        flate2::read::GzDecoder::new(&file[..])
+            .read_to_end(&mut body)
+            .unwrap();
         let url = page["url"].as_str().unwrap();
-        let url = url::Url::parse(url).or_else(|_| url::Url::parse(&format!("http://{url}"))).unwrap();
+        let url = url::Url::parse(url)
+            .or_else(|_| url::Url::parse(&format!("http://{url}")))
+            .unwrap();
         pages.push((id.clone(), url, body));
     }
     pages
@@ -53,5 +69,8 @@ pub(crate) fn pages() -> Vec<(String, url::Url, Vec<u8>)> {
 /// Processor time this thread has used.
 pub(crate) fn thread_time() -> std::time::Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    std::time::Duration::new(time.tv_sec.try_into().unwrap(), time.tv_nsec.try_into().unwrap())
+    std::time::Duration::new(
+        time.tv_sec.try_into().unwrap(),
+        time.tv_nsec.try_into().unwrap(),
+    )
 }

@@ -78,6 +78,7 @@ impl Answer {
     }
 
     /// Whether the body is HTML.
+    #[cfg(test)]
     pub(super) fn is_html(&self) -> bool {
         self.media_type.starts_with("text/html")
     }

@@ -95,7 +95,9 @@ mod tests {
 
     #[test]
     fn an_entry_has_fields_prose_items_and_steps() {
-        let entries = read("# a\nname: A\nkey: x\n\nOne sentence, long enough. Two.\n- i\n+ s\n\n# b\nname: B\n");
+        let entries = read(
+            "# a\nname: A\nkey: x\n\nOne sentence, long enough. Two.\n- i\n+ s\n\n# b\nname: B\n",
+        );
         assert_eq!(entries.len(), 2);
         assert_eq!(entries[0].field("key"), "x");
         assert_eq!(entries[0].gist(), "One sentence, long enough.");

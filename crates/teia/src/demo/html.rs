@@ -60,7 +60,10 @@ pub(super) fn facts(caption: &str, rows: &[(&str, String)]) -> String {
     let rows: String = rows
         .iter()
         .map(|(name, value)| {
-            format!("<tr><th scope=\"row\">{}</th><td>{value}</td></tr>\n", escape(name))
+            format!(
+                "<tr><th scope=\"row\">{}</th><td>{value}</td></tr>\n",
+                escape(name)
+            )
         })
         .collect();
     format!(

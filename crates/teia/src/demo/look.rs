@@ -72,7 +72,11 @@ impl Look {
     /// The page as HTML text, with the given charset declaration.
     pub(super) fn render(&self, page: &Page, charset: &str) -> String {
         let opening = page.hero.clone().unwrap_or_else(|| {
-            format!("{}<h1>{}</h1>\n", self.breadcrumbs(page), escape(&page.title))
+            format!(
+                "{}<h1>{}</h1>\n",
+                self.breadcrumbs(page),
+                escape(&page.title)
+            )
         });
         let title = if page.hero.is_some() {
             escape(self.name)

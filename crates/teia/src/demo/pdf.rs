@@ -17,7 +17,12 @@ pub(super) fn write(title: &str, lang: &str, lines: &[String]) -> Vec<u8> {
         format!("<< /Type /Pages /Kids [ {kids}] /Count {} >>", pages.len()).into_bytes(),
         font("Helvetica"),
         font("Helvetica-Bold"),
-        [b"<< /Title (", text(title).as_slice(), b") /Producer (teia demo) >>"].concat(),
+        [
+            b"<< /Title (",
+            text(title).as_slice(),
+            b") /Producer (teia demo) >>",
+        ]
+        .concat(),
     ];
     for (index, page) in pages.iter().enumerate() {
         objects.push(
@@ -106,7 +111,11 @@ mod tests {
         let lines: Vec<String> = (0..100).map(|line| format!("Linha {line} (ção)")).collect();
         let pdf = write("Guia", "pt", &lines);
         assert!(pdf.starts_with(b"%PDF-1.4"));
-        let text: String = pdf.iter().map(|&byte| byte as char).collect();
+        // One character for each byte, so that offsets stay true: what is not ASCII becomes a question mark.
+        let text: String = pdf
+            .iter()
+            .map(|&byte| if byte.is_ascii() { byte as char } else { '?' })
+            .collect();
         let start: usize = text
             .rsplit("startxref\n")
             .next()

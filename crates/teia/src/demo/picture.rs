@@ -1,5 +1,7 @@
 //! Pictures painted pixel by pixel and served as PNG: the valley at several hours, and dishes seen from above.
 
+use std::ops::Range;
+
 use super::png;
 
 /// A colour, red, green, blue, each 0 to 255.
@@ -27,12 +29,48 @@ pub(super) struct Hour {
 
 /// Six hours of the valley.
 pub(super) const HOURS: [Hour; 6] = [
-    Hour { name: "madrugada", caption: "O vale antes de nascer o sol", sky: [0x25355e, 0xe8a58a], sun: (0.72, 0.60, 0xffd9b0), hills: [0x6a6390, 0x4d4b78, 0x36385e, 0x232743] },
-    Hour { name: "manha", caption: "Manhã limpa sobre o rio Lume", sky: [0x79b7e4, 0xe6f2f4], sun: (0.25, 0.28, 0xfff6d8), hills: [0x9cc0b8, 0x6fa38d, 0x4a8468, 0x2f664c] },
-    Hour { name: "tarde", caption: "A encosta ao fim da tarde", sky: [0xf2c66d, 0xfbe9c4], sun: (0.62, 0.45, 0xfff4cf), hills: [0xd9a566, 0xb9814a, 0x8f5f38, 0x644327] },
-    Hour { name: "poente", caption: "Pôr do sol visto da ponte", sky: [0x5b3b73, 0xf0835a], sun: (0.40, 0.58, 0xffe08a), hills: [0x8f4a68, 0x6b3758, 0x492845, 0x2c1a30] },
-    Hour { name: "chuva", caption: "Chuva miúda na serra", sky: [0x8a98a3, 0xd3dadd], sun: (0.5, -0.4, 0xffffff), hills: [0xa7b3b6, 0x87979b, 0x667a7e, 0x485d61] },
-    Hour { name: "noite", caption: "Lua cheia sobre a vila", sky: [0x0e1633, 0x3a4a78], sun: (0.78, 0.24, 0xf4f1dd), hills: [0x33406a, 0x263157, 0x1a2342, 0x10172d] },
+    Hour {
+        name: "madrugada",
+        caption: "O vale antes de nascer o sol",
+        sky: [0x25355e, 0xe8a58a],
+        sun: (0.72, 0.60, 0xffd9b0),
+        hills: [0x6a6390, 0x4d4b78, 0x36385e, 0x232743],
+    },
+    Hour {
+        name: "manha",
+        caption: "Manhã limpa sobre o rio Lume",
+        sky: [0x79b7e4, 0xe6f2f4],
+        sun: (0.25, 0.28, 0xfff6d8),
+        hills: [0x9cc0b8, 0x6fa38d, 0x4a8468, 0x2f664c],
+    },
+    Hour {
+        name: "tarde",
+        caption: "A encosta ao fim da tarde",
+        sky: [0xf2c66d, 0xfbe9c4],
+        sun: (0.62, 0.45, 0xfff4cf),
+        hills: [0xd9a566, 0xb9814a, 0x8f5f38, 0x644327],
+    },
+    Hour {
+        name: "poente",
+        caption: "Pôr do sol visto da ponte",
+        sky: [0x5b3b73, 0xf0835a],
+        sun: (0.40, 0.58, 0xffe08a),
+        hills: [0x8f4a68, 0x6b3758, 0x492845, 0x2c1a30],
+    },
+    Hour {
+        name: "chuva",
+        caption: "Chuva miúda na serra",
+        sky: [0x8a98a3, 0xd3dadd],
+        sun: (0.5, -0.4, 0xffffff),
+        hills: [0xa7b3b6, 0x87979b, 0x667a7e, 0x485d61],
+    },
+    Hour {
+        name: "noite",
+        caption: "Lua cheia sobre a vila",
+        sky: [0x0e1633, 0x3a4a78],
+        sun: (0.78, 0.24, 0xf4f1dd),
+        hills: [0x33406a, 0x263157, 0x1a2342, 0x10172d],
+    },
 ];
 
 /// The valley at an hour, 640 by 360.
@@ -60,7 +98,13 @@ pub(super) fn dish(width: u16, colours: [u32; 3], seed: u32) -> Vec<u8> {
     canvas.disc(x, y, radius, 0xfdfbf7, 1.0);
     canvas.disc(x, y, radius * 0.86, 0xeee8de, 1.0);
     canvas.disc(x, y, radius * 0.80, colours[0], 1.0);
-    canvas.disc(x - radius * 0.1, y - radius * 0.12, radius * 0.58, colours[1], 0.35);
+    canvas.disc(
+        x - radius * 0.1,
+        y - radius * 0.12,
+        radius * 0.58,
+        colours[1],
+        0.35,
+    );
     let mut state = seed;
     for piece in 0_u8..34 {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -70,7 +114,13 @@ pub(super) fn dish(width: u16, colours: [u32; 3], seed: u32) -> Vec<u8> {
         let piece_radius = radius * (0.03 + f32::from(size) / 255.0 * 0.05);
         let (at_x, at_y) = (x + angle.cos() * distance, y + angle.sin() * distance);
         canvas.disc(at_x + 1.5, at_y + 2.0, piece_radius, 0x3a2a18, 0.22);
-        canvas.disc(at_x, at_y, piece_radius, colours[1 + usize::from(piece % 2)], 1.0);
+        canvas.disc(
+            at_x,
+            at_y,
+            piece_radius,
+            colours[1 + usize::from(piece % 2)],
+            1.0,
+        );
     }
     canvas.encode()
 }
@@ -98,12 +148,10 @@ impl Canvas {
     /// A disc with a soft edge of one pixel.
     fn disc(&mut self, x: f32, y: f32, radius: f32, colour: u32, opacity: f32) {
         let colour = rgb(colour);
-        self.shade(|at_x, at_y| {
-            if (at_y - y).abs() > radius + 1.0 {
-                return None;
-            }
-            let distance = (at_x - x).hypot(at_y - y);
-            Some((colour, (radius + 0.5 - distance).clamp(0.0, 1.0) * opacity))
+        let reach = radius + 1.0;
+        self.shade(y - reach..y + reach, x - reach..x + reach, |at_x, at_y| {
+            let distance = (column(at_x) - x).hypot(at_y - y);
+            (colour, (radius + 0.5 - distance).clamp(0.0, 1.0) * opacity)
         });
     }
 
@@ -112,32 +160,55 @@ impl Canvas {
         let colour = rgb(colour);
         let height = f32::from(self.height);
         let base = height * (0.56 + layer * 0.115);
-        self.shade(|x, y| {
-            let wave = (x * 0.0085 * (1.0 + layer * 0.35) + layer * 2.1).sin() * 22.0
-                + (x * 0.021 + layer * 4.7).sin() * 9.0
-                + (x * 0.052 + layer * 1.3).sin() * (1.0 + layer);
-            Some((colour, (y - (base - wave)).clamp(0.0, 1.0)))
+        let crest: Vec<f32> = (0..self.width)
+            .map(f32::from)
+            .map(|x| {
+                base - (x * 0.0085 * (1.0 + layer * 0.35) + layer * 2.1).sin() * 22.0
+                    - (x * 0.021 + layer * 4.7).sin() * 9.0
+                    - (x * 0.052 + layer * 1.3).sin() * (1.0 + layer)
+            })
+            .collect();
+        self.shade(base - 40.0..height, 0.0..f32::MAX, |x, y| {
+            (colour, (y - crest[x]).clamp(0.0, 1.0))
         });
     }
 
-    /// Mixes into each pixel the colour that `paint` gives for it, by as much as it says.
-    fn shade(&mut self, paint: impl Fn(f32, f32) -> Option<(Colour, f32)>) {
+    /// Mixes into each pixel of a box the colour that `paint` gives for its column and height, by as much as it says.
+    fn shade(
+        &mut self,
+        rows: Range<f32>,
+        columns: Range<f32>,
+        paint: impl Fn(usize, f32) -> (Colour, f32),
+    ) {
         let width = usize::from(self.width);
         for (y, row) in (0_u16..).zip(self.pixels.chunks_exact_mut(width)) {
-            for (x, pixel) in (0_u16..).zip(row) {
-                match paint(f32::from(x), f32::from(y)) {
-                    Some((colour, part)) if part > 0.0 => *pixel = mix(*pixel, colour, part),
-                    Some(_) => {}
-                    None => break,
+            let y = f32::from(y);
+            if !rows.contains(&y) {
+                continue;
+            }
+            for (x, pixel) in row.iter_mut().enumerate() {
+                if columns.contains(&column(x)) {
+                    let (colour, part) = paint(x, y);
+                    *pixel = mix(*pixel, colour, part);
                 }
             }
         }
     }
 
     fn encode(&self) -> Vec<u8> {
-        let bytes: Vec<u8> = self.pixels.iter().flatten().map(|&part| byte(part)).collect();
+        let bytes: Vec<u8> = self
+            .pixels
+            .iter()
+            .flatten()
+            .map(|&part| byte(part))
+            .collect();
         png::encode(u32::from(self.width), &bytes)
     }
+}
+
+/// A column as a coordinate; pictures are far narrower than what a `u16` holds.
+fn column(x: usize) -> f32 {
+    f32::from(u16::try_from(x).unwrap_or(u16::MAX))
 }
 
 fn rgb(colour: u32) -> Colour {

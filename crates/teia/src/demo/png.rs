@@ -21,7 +21,11 @@ pub(super) fn encode(width: u32, pixels: &[u8]) -> Vec<u8> {
     let mut filtered = Vec::with_capacity(pixels.len() + rows.len());
     for row in rows {
         filtered.push(2);
-        filtered.extend(row.iter().zip(&above).map(|(byte, up)| byte.wrapping_sub(*up)));
+        filtered.extend(
+            row.iter()
+                .zip(&above)
+                .map(|(byte, up)| byte.wrapping_sub(*up)),
+        );
         above.copy_from_slice(row);
     }
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
@@ -59,7 +63,14 @@ mod tests {
         assert_eq!(&png[16..24], &[0, 0, 0, 2, 0, 0, 0, 3]);
         let data = &png[8 + 25 + 8..];
         let mut rows = Vec::new();
-        flate2::read::ZlibDecoder::new(data).read_to_end(&mut rows).unwrap();
-        assert_eq!(rows, [2, 0, 1, 2, 3, 4, 5, 2, 6, 6, 6, 6, 6, 6, 2, 6, 6, 6, 6, 6, 6]);
+        flate2::read::ZlibDecoder::new(data)
+            .read_to_end(&mut rows)
+            .unwrap();
+        assert_eq!(
+            rows,
+            [
+                2, 0, 1, 2, 3, 4, 5, 2, 6, 6, 6, 6, 6, 6, 2, 6, 6, 6, 6, 6, 6
+            ]
+        );
     }
 }

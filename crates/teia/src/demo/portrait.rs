@@ -17,6 +17,7 @@ pub(super) fn bird(name: &str, shape: &str, colours: &str) -> String {
     };
     format!(
         "<svg class=\"art\" viewBox=\"0 0 320 240\" role=\"img\" aria-label=\"{}\">\
+         <rect width=\"320\" height=\"240\" fill=\"#f4f1ea\"/>\
          <rect width=\"320\" height=\"240\" fill=\"{wing}\" opacity=\".14\"/>\
          <circle cx=\"{}\" cy=\"62\" r=\"34\" fill=\"{breast}\" opacity=\".30\"/>{figure}</svg>",
         escape(name),
@@ -45,6 +46,9 @@ fn wader(back: &str, breast: &str, head: &str, bill: &str, wing: &str) -> String
         "<path d=\"M0 208h320v32H0z\" fill=\"#6f9fb5\" opacity=\".45\"/>\
          <path d=\"M60 214h70m60 8h80m-230 8h50\" stroke=\"#fff\" opacity=\".5\" stroke-width=\"3\" stroke-linecap=\"round\"/>\
          <path d=\"M142 156l-4 62m26-64l8 62\" stroke=\"{bill}\" stroke-width=\"5\" fill=\"none\" stroke-linecap=\"round\"/>\
+         <g stroke=\"#4a4f58\" stroke-opacity=\".38\" fill=\"none\"><path d=\"M196 128c22-14 10-46 20-72\" stroke-width=\"24\" stroke-linecap=\"round\"/>\
+         <path d=\"M66 132c30-30 84-40 122-22c22 12 16 40-12 48c-40 12-90 2-110-26z\" stroke-width=\"5\"/>\
+         <path d=\"M203 58c0-16 12-25 25-22c12 3 16 14 11 23c-6 10-18 12-26 9c-6-2-10-5-10-10z\" stroke-width=\"5\"/></g>\
          <path d=\"M196 128c22-14 10-46 20-72\" stroke=\"{breast}\" stroke-width=\"19\" fill=\"none\" stroke-linecap=\"round\"/>\
          <path d=\"M66 132c30-30 84-40 122-22c22 12 16 40-12 48c-40 12-90 2-110-26z\" fill=\"{breast}\"/>\
          <path d=\"M58 134c32-34 82-44 120-24c2 4 2 6 0 8c-30 24-84 28-120 16z\" fill=\"{back}\"/>\
@@ -153,12 +157,49 @@ fn pattern(title: &str) -> String {
     let shift = choose(title, 40);
     (0..6)
         .map(|index| match choose(title, 4) {
-            0 => format!("<circle cx=\"{}\" cy=\"232\" r=\"{}\"/>", 90 + shift, 14 + 14 * index),
-            1 => format!("<path d=\"M10 {y}q48-{bend} 95 0t95 0\"/>", y = 175 + 12 * index, bend = 12 + shift),
-            2 => format!("<path d=\"M{x} 240V{top}\" stroke-width=\"8\"/>", x = 36 + 27 * index, top = 160 + (shift * (index + 3)) % 64),
-            _ => format!("<path d=\"M10 {y}l{x} -52L200 {y}\"/>", y = 200 + 9 * index, x = 50 + shift * 2),
+            0 => format!(
+                "<circle cx=\"{}\" cy=\"184\" r=\"{}\"/>",
+                90 + shift,
+                8 + 9 * index
+            ),
+            1 => format!(
+                "<path d=\"M10 {y}q48-{bend} 95 0t95 0\"/>",
+                y = 175 + 12 * index,
+                bend = 12 + shift
+            ),
+            2 => format!(
+                "<path d=\"M{x} 240V{top}\" stroke-width=\"8\"/>",
+                x = 36 + 27 * index,
+                top = 160 + (shift * (index + 3)) % 64
+            ),
+            _ => format!(
+                "<path d=\"M10 {y}l{x} -52L200 {y}\"/>",
+                y = 200 + 9 * index,
+                x = 50 + shift * 2
+            ),
         })
         .collect()
+}
+
+/// A loaf on a board, in three colours separated by spaces.
+pub(super) fn loaf(name: &str, colours: &str) -> String {
+    let mut colours = colours.split(' ');
+    let mut next = || colours.next().unwrap_or("#c9822f");
+    let (crust, flour, cut) = (next(), next(), next());
+    let turn = choose(name, 40);
+    format!(
+        "<svg class=\"art\" viewBox=\"0 0 320 240\" role=\"img\" aria-label=\"{}\">\
+         <rect width=\"320\" height=\"240\" fill=\"#f7f3ec\"/>\
+         <rect width=\"320\" height=\"240\" fill=\"{flour}\" opacity=\".4\"/>\
+         <g transform=\"rotate(-{turn} 160 120)\"><rect x=\"44\" y=\"56\" width=\"232\" height=\"128\" rx=\"22\" fill=\"#b98d5e\"/>\
+         <path d=\"M60 92h200m-200 28h200m-200 28h200\" stroke=\"#9d7448\" stroke-width=\"3\" opacity=\".5\"/>\
+         <ellipse cx=\"164\" cy=\"126\" rx=\"92\" ry=\"48\" opacity=\".22\"/>\
+         <ellipse cx=\"160\" cy=\"118\" rx=\"92\" ry=\"48\" fill=\"{crust}\"/>\
+         <ellipse cx=\"152\" cy=\"108\" rx=\"70\" ry=\"30\" fill=\"{flour}\" opacity=\".4\"/>\
+         <g stroke-width=\"9\" fill=\"none\" stroke-linecap=\"round\" stroke=\"{cut}\">\
+         <path d=\"M104 136q14-22 18-44m24 56q14-26 18-60m24 60q14-24 18-50\"/></g></g></svg>",
+        escape(name),
+    )
 }
 
 /// A dish seen from above, in three colours separated by spaces.
@@ -180,6 +221,7 @@ pub(super) fn dish(name: &str, colours: &str) -> String {
     }
     format!(
         "<svg class=\"art\" viewBox=\"0 0 320 240\" role=\"img\" aria-label=\"{}\">\
+         <rect width=\"320\" height=\"240\" fill=\"#f7f3ec\"/>\
          <rect width=\"320\" height=\"240\" fill=\"{light}\" opacity=\".28\"/>\
          <ellipse cx=\"166\" cy=\"128\" rx=\"103\" ry=\"103\" opacity=\".18\"/>\
          <circle cx=\"160\" cy=\"120\" r=\"102\" fill=\"#fdfbf7\"/>\

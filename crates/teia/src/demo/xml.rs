@@ -9,7 +9,10 @@ pub(super) fn sitemap(pages: &[(String, String)]) -> String {
     let rows: String = pages
         .iter()
         .map(|(url, day)| {
-            format!("<url><loc>{}</loc><lastmod>{day}</lastmod></url>\n", escape(url))
+            format!(
+                "<url><loc>{}</loc><lastmod>{day}</lastmod></url>\n",
+                escape(url)
+            )
         })
         .collect();
     format!(
@@ -105,5 +108,8 @@ fn rfc822(day: &str) -> String {
     let month: usize = parts.next().and_then(|part| part.parse().ok()).unwrap_or(1);
     let name = MONTHS.get(month.saturating_sub(1)).unwrap_or(&"Jan");
     // The day of the week is optional (RFC 822, 5.1).
-    format!("{} {name} {year} 07:00:00 GMT", parts.next().unwrap_or("01"))
+    format!(
+        "{} {name} {year} 07:00:00 GMT",
+        parts.next().unwrap_or("01")
+    )
 }

@@ -4,7 +4,9 @@ use super::super::answer::{Answer, choose};
 use super::super::atlas::Atlas;
 use super::super::drawing;
 use super::super::entry::{self, Entry};
-use super::super::html::{card, cards, facts, figure, image, link, links, paragraph, prose, section, table, with_aside};
+use super::super::html::{
+    card, cards, facts, figure, image, link, links, paragraph, prose, section, table, with_aside,
+};
 use super::super::look::{Look, Page, hero};
 use super::super::{pdf, portrait};
 use super::plain;
@@ -29,7 +31,9 @@ pub(super) const LOOK: Look = Look {
              <a href=\"http://recipes.demo/\">Three Neighbours’ Kitchen</a></p>\n",
 };
 
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
 
 /// Lines from the group's diary, one of which each species gets.
 const DIARY: [&str; 8] = [
@@ -52,13 +56,26 @@ pub(super) fn write(atlas: &mut Atlas) {
 
     for (index, bird) in birds.iter().enumerate() {
         let page = species_page(bird, index, &birds);
-        atlas.put(LOOK.host, format!("/species/{}", bird.slug), LOOK.answer(&page));
+        atlas.put(
+            LOOK.host,
+            format!("/species/{}", bird.slug),
+            LOOK.answer(&page),
+        );
     }
     for (slug, habitat) in &habitats {
-        let here: String = birds.iter().filter(|bird| bird.field("habitat") == *slug).map(bird_card).collect();
+        let here: String = birds
+            .iter()
+            .filter(|bird| bird.field("habitat") == *slug)
+            .map(bird_card)
+            .collect();
         let picture = image(&format!("/img/{slug}.svg"), habitat.name(), 640, 300);
-        let main = figure(&picture, &format!("{}: a drawing from the hut.", habitat.name())) + &prose(habitat) + &section("Birds to look for", &cards(&here));
-        let page = Page::new(habitat.name(), habitat.gist(), main).below(&[("/habitats/", "Habitats")]);
+        let main = figure(
+            &picture,
+            &format!("{}: a drawing from the hut.", habitat.name()),
+        ) + &prose(habitat)
+            + &section("Birds to look for", &cards(&here));
+        let page =
+            Page::new(habitat.name(), habitat.gist(), main).below(&[("/habitats/", "Habitats")]);
         atlas.put(LOOK.host, format!("/habitats/{slug}"), LOOK.answer(&page));
     }
     for (index, (slug, month)) in months.iter().enumerate() {
@@ -67,10 +84,24 @@ pub(super) fn write(atlas: &mut Atlas) {
     }
     write_indexes(atlas, &birds, &habitats, &months);
     for (slug, layers) in drawing::HABITATS {
-        atlas.put(LOOK.host, format!("/img/{slug}.svg"), Answer::ok("image/svg+xml", drawing::habitat(slug, layers)));
+        atlas.put(
+            LOOK.host,
+            format!("/img/{slug}.svg"),
+            Answer::ok("image/svg+xml", drawing::habitat(slug, layers)),
+        );
     }
-    let lines: Vec<String> = birds.iter().map(|bird| format!("[  ]  {}  ({})", bird.name(), bird.field("latin"))).collect();
-    atlas.put(LOOK.host, "/checklist.pdf", Answer::ok("application/pdf", pdf::write("Checklist of the valley’s birds", "en", &lines)));
+    let lines: Vec<String> = birds
+        .iter()
+        .map(|bird| format!("[  ]  {}  ({})", bird.name(), bird.field("latin")))
+        .collect();
+    atlas.put(
+        LOOK.host,
+        "/checklist.pdf",
+        Answer::ok(
+            "application/pdf",
+            pdf::write("Checklist of the valley’s birds", "en", &lines),
+        ),
+    );
 }
 
 fn drawing_of(bird: &Entry) -> String {
@@ -78,7 +109,12 @@ fn drawing_of(bird: &Entry) -> String {
 }
 
 fn bird_card(bird: &Entry) -> String {
-    card(&format!("/species/{}", bird.slug), &drawing_of(bird), bird.name(), bird.field("latin"))
+    card(
+        &format!("/species/{}", bird.slug),
+        &drawing_of(bird),
+        bird.name(),
+        bird.field("latin"),
+    )
 }
 
 /// Whether a bird of this status is in the valley in a month (0 is January).
@@ -101,22 +137,28 @@ fn status_words(status: &str) -> &'static str {
 fn species_page(bird: &Entry, index: usize, birds: &[Entry]) -> Page {
     let habitat = bird.field("habitat");
     let status = bird.field("status");
-    let aside = figure(&drawing_of(bird), &format!("{}, drawn from the field book.", bird.name()))
-        + &facts(
-            "At a glance",
-            &[
-                ("Scientific name", format!("<i>{}</i>", bird.field("latin"))),
-                ("Family", bird.field("family").to_owned()),
-                ("Length", format!("{} cm", bird.field("size"))),
-                ("Habitat", link(&format!("/habitats/{habitat}"), habitat)),
-                ("Here", status_words(status).to_owned()),
-            ],
-        );
+    let aside = figure(
+        &drawing_of(bird),
+        &format!("{}, drawn from the field book.", bird.name()),
+    ) + &facts(
+        "At a glance",
+        &[
+            ("Scientific name", format!("<i>{}</i>", bird.field("latin"))),
+            ("Family", bird.field("family").to_owned()),
+            ("Length", format!("{} cm", bird.field("size"))),
+            ("Habitat", link(&format!("/habitats/{habitat}"), habitat)),
+            ("Here", status_words(status).to_owned()),
+        ],
+    );
     let months: String = MONTHS
         .iter()
         .enumerate()
         .map(|(month, name)| {
-            let class = if is_present(status, month) { " class=\"on\"" } else { "" };
+            let class = if is_present(status, month) {
+                " class=\"on\""
+            } else {
+                ""
+            };
             format!("<li{class}>{name}</li>")
         })
         .collect();
@@ -130,14 +172,21 @@ fn species_page(bird: &Entry, index: usize, birds: &[Entry]) -> Page {
         .map(bird_card)
         .collect();
     let article = prose(bird)
-        + &section("When to look", &format!("<ul class=\"months\">{months}</ul>\n"))
+        + &section(
+            "When to look",
+            &format!("<ul class=\"months\">{months}</ul>\n"),
+        )
         + &paragraph(DIARY[choose(bird.name(), DIARY.len())])
         + &section("In the same places", &cards(&similar));
-    Page::new(bird.name(), bird.gist(), with_aside(&article, &aside)).below(&[("/species/", "Species")])
+    Page::new(bird.name(), bird.gist(), with_aside(&article, &aside))
+        .below(&[("/species/", "Species")])
 }
 
 fn month_page(index: usize, month: &Entry, months: &[(&str, &Entry)], birds: &[Entry]) -> Page {
-    let present = birds.iter().filter(|bird| is_present(bird.field("status"), index)).count();
+    let present = birds
+        .iter()
+        .filter(|bird| is_present(bird.field("status"), index))
+        .count();
     let chosen: String = (0..6)
         .filter_map(|step| birds.get((index * 5 + step * 7) % birds.len()))
         .filter(|bird| is_present(bird.field("status"), index))
@@ -149,29 +198,64 @@ fn month_page(index: usize, month: &Entry, months: &[(&str, &Entry)], birds: &[E
         .map(|(slug, entry)| (format!("/months/{slug}"), entry.name().to_owned()))
         .collect();
     let main = prose(month)
-        + &paragraph(&format!("Of the species on our list, {present} can be met in the valley in {}.", month.name()))
+        + &paragraph(&format!(
+            "Of the species on our list, {present} can be met in the valley in {}.",
+            month.name()
+        ))
         + &section("Six to begin with", &cards(&chosen))
         + &section("Before and after", &links(&around));
     Page::new(month.name(), month.gist(), main).below(&[("/months/", "Months")])
 }
 
-fn write_indexes(atlas: &mut Atlas, birds: &[Entry], habitats: &[(&str, &Entry)], months: &[(&str, &Entry)]) {
+fn write_indexes(
+    atlas: &mut Atlas,
+    birds: &[Entry],
+    habitats: &[(&str, &Entry)],
+    months: &[(&str, &Entry)],
+) {
     let all: String = birds.iter().map(bird_card).collect();
     let words = "Every species with a page of its own, in no order but the one in which the pages were written.";
-    atlas.put(LOOK.host, "/species/", LOOK.answer(&Page::new("Species", words, paragraph(words) + &cards(&all))));
+    atlas.put(
+        LOOK.host,
+        "/species/",
+        LOOK.answer(&Page::new(
+            "Species",
+            words,
+            paragraph(words) + &cards(&all),
+        )),
+    );
 
     // The only page with a base element: its links are relative to another folder than its own.
     let habitat_cards: String = habitats
         .iter()
-        .map(|(slug, habitat)| card(slug, &image(&format!("/img/{slug}.svg"), habitat.name(), 640, 300), habitat.name(), habitat.gist()))
+        .map(|(slug, habitat)| {
+            card(
+                slug,
+                &image(&format!("/img/{slug}.svg"), habitat.name(), 640, 300),
+                habitat.name(),
+                habitat.gist(),
+            )
+        })
         .collect();
     let words = "Six kinds of place, each within a morning’s walk of the others.";
-    let page = Page::new("Habitats", words, paragraph(words) + &cards(&habitat_cards)).with_head("<base href=\"http://birds.demo/habitats/\">\n");
+    let page = Page::new("Habitats", words, paragraph(words) + &cards(&habitat_cards))
+        .with_head("<base href=\"http://birds.demo/habitats/\">\n");
     atlas.put(LOOK.host, "/habitats/", LOOK.answer(&page));
 
-    let month_links: Vec<(String, String)> = months.iter().map(|(slug, month)| (format!("/months/{slug}"), month.name().to_owned())).collect();
+    let month_links: Vec<(String, String)> = months
+        .iter()
+        .map(|(slug, month)| (format!("/months/{slug}"), month.name().to_owned()))
+        .collect();
     let words = "What each month brings, in twelve short notes.";
-    atlas.put(LOOK.host, "/months/", LOOK.answer(&Page::new("Months", words, paragraph(words) + &links(&month_links))));
+    atlas.put(
+        LOOK.host,
+        "/months/",
+        LOOK.answer(&Page::new(
+            "Months",
+            words,
+            paragraph(words) + &links(&month_links),
+        )),
+    );
 
     let rows: Vec<Vec<String>> = birds
         .iter()
@@ -185,24 +269,57 @@ fn write_indexes(atlas: &mut Atlas, birds: &[Entry], habitats: &[(&str, &Entry)]
         })
         .collect();
     let words = "The whole list on one page, for printing.";
-    atlas.put(LOOK.host, "/list", LOOK.answer(&Page::new("The list", words, paragraph(words) + &table("Species", &["Name", "Family", "Length (cm)", "Here"], &rows))));
+    atlas.put(
+        LOOK.host,
+        "/list",
+        LOOK.answer(&Page::new(
+            "The list",
+            words,
+            paragraph(words) + &table("Species", &["Name", "Family", "Length (cm)", "Here"], &rows),
+        )),
+    );
     for slug in ["about", "watching"] {
         let entries = entry::read(TEXTS);
         if let Some(entry) = super::find(&entries, slug) {
-            atlas.put(LOOK.host, format!("/{slug}"), LOOK.answer(&plain(entry, MORE)));
+            atlas.put(
+                LOOK.host,
+                format!("/{slug}"),
+                LOOK.answer(&plain(entry, MORE)),
+            );
         }
     }
 
-    let owl = birds.iter().find(|bird| bird.slug == "kingfisher").map_or_else(String::new, drawing_of);
+    let owl = birds
+        .iter()
+        .find(|bird| bird.slug == "kingfisher")
+        .map_or_else(String::new, drawing_of);
     let words = "Notes by neighbours on forty-six birds, six kinds of place and twelve months, written down after the walk and before supper.";
-    let opening = hero("Look up more often", words, &[("/species/", "Meet the birds"), ("/months/", "This month")], &owl);
-    let chosen: String = [40, 22, 19, 1, 36, 30, 24, 45].iter().filter_map(|index| birds.get(*index)).map(bird_card).collect();
+    let opening = hero(
+        "Look up more often",
+        words,
+        &[("/species/", "Meet the birds"), ("/months/", "This month")],
+        &owl,
+    );
+    let chosen: String = [40, 22, 19, 1, 36, 30, 24, 45]
+        .iter()
+        .filter_map(|index| birds.get(*index))
+        .map(bird_card)
+        .collect();
     let elsewhere = "<p>Swallows were <a href=\"http://noticias.demo/2026/05/andorinhas-contadas-porta-a-porta\" hreflang=\"pt\">counted door to door</a> \
                      in May. The museum keeps <a href=\"http://museu.demo/pecas/penas-de-gaio\" hreflang=\"pt\">a frame of jay feathers</a>. \
                      For a cold morning take <a href=\"http://recipes.demo/recipes/lentil-soup-with-lemon\">lentil soup</a>. \
                      Our <a href=\"HTTP://Birds.Demo:80/species/../species/robin#song\">most asked question</a> is about the robin, and the \
                      <a href=\"/old/robin.html\">old page about it</a> has moved.</p>\n";
-    let mut page = Page::new(LOOK.name, words, section("Eight to start with", &cards(&chosen)) + &section("Where", &cards(&habitat_cards.replace("href=\"", "href=\"/habitats/"))) + &section("Elsewhere in the valley", elsewhere));
+    let mut page = Page::new(
+        LOOK.name,
+        words,
+        section("Eight to start with", &cards(&chosen))
+            + &section(
+                "Where",
+                &cards(&habitat_cards.replace("href=\"", "href=\"/habitats/")),
+            )
+            + &section("Elsewhere in the valley", elsewhere),
+    );
     page.hero = Some(opening);
     atlas.put(LOOK.host, "/", LOOK.answer(&page));
 }

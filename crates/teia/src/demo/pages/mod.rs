@@ -11,7 +11,7 @@ mod shared;
 use super::answer::Answer;
 use super::atlas::Atlas;
 use super::html::{link, paragraph};
-use super::look::{Look, Page};
+use super::look::Page;
 use super::oddities;
 
 /// Writes the whole demo web.
@@ -34,10 +34,20 @@ pub(super) fn trap(host: &str, path: &str) -> Option<Answer> {
         return None;
     }
     let (title, words, next, depth) = if let Some(rest) = path.strip_prefix("/mapa/") {
-        ("Mapa das salas", "Cada sala tem uma porta para a sala seguinte.", "sala/", repeats(rest, "sala/")?)
+        (
+            "Mapa das salas",
+            "Cada sala tem uma porta para a sala seguinte.",
+            "sala/",
+            repeats(rest, "sala/")?,
+        )
     } else {
         let rest = path.strip_prefix("/agenda/2026/12/")?;
-        ("Agenda do mês", "Ainda não há atividades marcadas para este mês.", "seguinte/", repeats(rest, "seguinte/")?)
+        (
+            "Agenda do mês",
+            "Ainda não há atividades marcadas para este mês.",
+            "seguinte/",
+            repeats(rest, "seguinte/")?,
+        )
     };
     let title = format!("{title}, {}", depth + 1);
     let main = paragraph(words) + &format!("<p>{}</p>\n", link(next, "Seguinte"));
@@ -52,14 +62,28 @@ fn repeats(text: &str, part: &str) -> Option<usize> {
 
 /// What a host says of an address that it does not have.
 pub(super) fn missing(host: &str) -> Answer {
-    let look = [&museum::LOOK, &birds::LOOK, &library::LOOK, &news::LOOK, &recipes::LOOK]
-        .into_iter()
-        .find(|look| look.host == host)
-        .unwrap_or(&shared::LOOK);
+    let look = [
+        &museum::LOOK,
+        &birds::LOOK,
+        &library::LOOK,
+        &news::LOOK,
+        &recipes::LOOK,
+    ]
+    .into_iter()
+    .find(|look| look.host == host)
+    .unwrap_or(&shared::LOOK);
     let (title, words, way) = if look.lang == "pt" {
-        ("Página não encontrada", "Não há nada neste endereço. Talvez já tenha havido.", "Voltar ao início")
+        (
+            "Página não encontrada",
+            "Não há nada neste endereço. Talvez já tenha havido.",
+            "Voltar ao início",
+        )
     } else {
-        ("Page not found", "There is nothing at this address. Perhaps there was once.", "Back to the front page")
+        (
+            "Page not found",
+            "There is nothing at this address. Perhaps there was once.",
+            "Back to the front page",
+        )
     };
     let main = paragraph(words) + &format!("<p>{}</p>\n", link("/", way));
     look.answer(&Page::new(title, words, main)).with_status(404)

@@ -40,20 +40,36 @@ pub(super) fn write(atlas: &mut Atlas) {
     }
     atlas.put(LOOK.host, "/agenda/", LOOK.answer(&calendar()));
     let words = "Inventário interno e chaves. O robots.txt pede que ninguém venha aqui.";
-    atlas.put(LOOK.host, "/privado/", LOOK.answer(&Page::new("Área reservada", words, paragraph(words))));
+    atlas.put(
+        LOOK.host,
+        "/privado/",
+        LOOK.answer(&Page::new("Área reservada", words, paragraph(words))),
+    );
     write_files(atlas, &entries);
 }
 
 /// The two pages that are not in UTF-8: one says so in its header, the other only in itself.
 fn write_old(atlas: &mut Atlas, entry: &Entry) {
-    let page = Page::new(entry.name(), entry.gist(), prose(entry)).below(&[("/historia", "História")]);
+    let page =
+        Page::new(entry.name(), entry.gist(), prose(entry)).below(&[("/historia", "História")]);
     let (media_type, charset) = if entry.slug == "acta-antiga" {
         ("text/html; charset=ISO-8859-1", "")
     } else {
-        ("text/html", "<meta http-equiv=\"Content-Type\" content=\"text/html; charset=windows-1252\">")
+        (
+            "text/html",
+            "<meta http-equiv=\"Content-Type\" content=\"text/html; charset=windows-1252\">",
+        )
     };
-    let body: Vec<u8> = LOOK.render(&page, charset).chars().map(windows_1252).collect();
-    atlas.put(LOOK.host, format!("/{}.html", entry.slug), Answer::ok(media_type, body));
+    let body: Vec<u8> = LOOK
+        .render(&page, charset)
+        .chars()
+        .map(windows_1252)
+        .collect();
+    atlas.put(
+        LOOK.host,
+        format!("/{}.html", entry.slug),
+        Answer::ok(media_type, body),
+    );
 }
 
 fn windows_1252(character: char) -> u8 {
@@ -73,7 +89,10 @@ fn visit() -> String {
         ("Domingo", "10:00–13:00, entrada livre"),
         ("Segunda", "fechado"),
     ];
-    let rows: Vec<(&str, String)> = rows.iter().map(|(day, hours)| (*day, (*hours).to_owned())).collect();
+    let rows: Vec<(&str, String)> = rows
+        .iter()
+        .map(|(day, hours)| (*day, (*hours).to_owned()))
+        .collect();
     facts("Horário", &rows)
         + "<p>Traga o <a href=\"/guia.pdf\">guia em PDF</a>. Já cá esteve? \
            <a href=\"/visitar?sid=7f3a91\">Continuar a sua visita</a> ou \
@@ -95,9 +114,21 @@ const CONTACT: &str = "<form action=\"/obrigado\" method=\"get\">\n\
 
 fn calendar() -> Page {
     let events = [
-        ("14 de novembro", "Oficina: ler uma pedra", "Sala dos Minerais"),
-        ("21 de novembro", "Contar lontras ao amanhecer", "Ponte pedonal"),
-        ("5 de dezembro", "Desenhar um escaravelho", "Sala dos Insetos"),
+        (
+            "14 de novembro",
+            "Oficina: ler uma pedra",
+            "Sala dos Minerais",
+        ),
+        (
+            "21 de novembro",
+            "Contar lontras ao amanhecer",
+            "Ponte pedonal",
+        ),
+        (
+            "5 de dezembro",
+            "Desenhar um escaravelho",
+            "Sala dos Insetos",
+        ),
         ("19 de dezembro", "Concerto entre ossos", "Sala dos Ossos"),
     ];
     let rows: Vec<Vec<String>> = events
@@ -108,36 +139,70 @@ fn calendar() -> Page {
     let main = paragraph(words)
         + &table("Próximas atividades", &["Dia", "Atividade", "Lugar"], &rows)
         + "<p><a href=\"/agenda/2026/12/\">Ver dezembro</a> · <a href=\"/escolas\">Para as escolas</a></p>\n"
-        + &links(&[("http://noticias.demo/seccao/cultura".to_owned(), "Mais cultura, no Correio do Vale".to_owned())]);
+        + &links(&[(
+            "http://noticias.demo/seccao/cultura".to_owned(),
+            "Mais cultura, no Correio do Vale".to_owned(),
+        )]);
     Page::new("Agenda", words, main)
 }
 
 fn write_files(atlas: &mut Atlas, entries: &[Entry]) {
     let robots = "User-agent: *\nDisallow: /privado/\n\nSitemap: http://museu.demo/sitemap.xml\n";
-    atlas.put(LOOK.host, "/robots.txt", Answer::ok("text/plain; charset=utf-8", robots));
-    atlas.put(LOOK.host, "/imagens/fachada.png", Answer::ok("image/png", picture::valley(&picture::HOURS[2])));
+    atlas.put(
+        LOOK.host,
+        "/robots.txt",
+        Answer::ok("text/plain; charset=utf-8", robots),
+    );
+    atlas.put(
+        LOOK.host,
+        "/imagens/fachada.png",
+        Answer::ok("image/png", picture::valley(&picture::HOURS[2])),
+    );
 
     let pieces = pieces();
-    let mut pages: Vec<(String, String)> = ["/", "/visitar", "/historia", "/salas/", "/noite-aberta", "/peca-por-identificar"]
-        .iter()
-        .map(|path| (format!("http://{}{path}", LOOK.host), CHANGED.to_owned()))
-        .collect();
+    let mut pages: Vec<(String, String)> = [
+        "/",
+        "/visitar",
+        "/historia",
+        "/salas/",
+        "/noite-aberta",
+        "/peca-por-identificar",
+    ]
+    .iter()
+    .map(|path| (format!("http://{}{path}", LOOK.host), CHANGED.to_owned()))
+    .collect();
     pages.extend(pieces.iter().enumerate().map(|(index, piece)| {
         let day = format!("2026-{:02}-{:02}", 1 + index % 9, 1 + index * 5 % 28);
         (format!("http://{}/pecas/{}", LOOK.host, piece.slug), day)
     }));
-    atlas.put(LOOK.host, "/sitemap.xml", Answer::ok("application/xml", xml::sitemap(&pages)));
+    atlas.put(
+        LOOK.host,
+        "/sitemap.xml",
+        Answer::ok("application/xml", xml::sitemap(&pages)),
+    );
 
-    let mut lines = vec!["Um percurso de hora e meia, sala a sala.".to_owned(), String::new()];
+    let mut lines = vec![
+        "Um percurso de hora e meia, sala a sala.".to_owned(),
+        String::new(),
+    ];
     for (slug, room) in entry::under(entries, "sala-") {
         lines.push(format!("# {}", room.name()));
         lines.push(room.gist().to_owned());
-        lines.extend(pieces.iter().filter(|piece| piece.field("room") == slug).take(5).map(|piece| format!("    {} ({})", piece.name(), piece.field("origin"))));
+        lines.extend(
+            pieces
+                .iter()
+                .filter(|piece| piece.field("room") == slug)
+                .take(5)
+                .map(|piece| format!("    {} ({})", piece.name(), piece.field("origin"))),
+        );
         lines.push(String::new());
     }
     if let Some(visit) = find(entries, "visitar") {
         lines.push(format!("# {}", visit.name()));
-        lines.push("Terça a sexta, 10:00 às 18:00; sábado até às 20:00; domingo de manhã, livre.".to_owned());
+        lines.push(
+            "Terça a sexta, 10:00 às 18:00; sábado até às 20:00; domingo de manhã, livre."
+                .to_owned(),
+        );
     }
     let guide = pdf::write("Guia do Museu da Serra do Lume", "pt", &lines);
     atlas.put(LOOK.host, "/guia.pdf", Answer::ok("application/pdf", guide));

@@ -59,12 +59,23 @@ pub(super) fn write(atlas: &mut Atlas) {
         atlas.put(LOOK.host, url_of(article), LOOK.answer(&page));
     }
     for entry in &more {
-        let own: Vec<&Entry> = articles.iter().filter(|article| article.field("section") == entry.slug).collect();
+        let own: Vec<&Entry> = articles
+            .iter()
+            .filter(|article| article.field("section") == entry.slug)
+            .collect();
         if own.is_empty() {
-            atlas.put(LOOK.host, format!("/{}", entry.slug), LOOK.answer(&plain(entry, more_of(entry.slug))));
+            atlas.put(
+                LOOK.host,
+                format!("/{}", entry.slug),
+                LOOK.answer(&plain(entry, more_of(entry.slug))),
+            );
         } else {
             let page = plain(entry, &stories(&own));
-            atlas.put(LOOK.host, format!("/seccao/{}", entry.slug), LOOK.answer(&page));
+            atlas.put(
+                LOOK.host,
+                format!("/seccao/{}", entry.slug),
+                LOOK.answer(&page),
+            );
         }
     }
     write_archive(atlas, &articles);
@@ -79,14 +90,25 @@ fn url_of(article: &Entry) -> String {
 
 /// Year and month of an article, such as `2026/10`.
 fn month_of(article: &Entry) -> String {
-    article.field("date").get(..7).unwrap_or_default().replace('-', "/")
+    article
+        .field("date")
+        .get(..7)
+        .unwrap_or_default()
+        .replace('-', "/")
 }
 
 /// The day as people write it, such as `28 de outubro de 2026`.
 fn day_of(article: &Entry) -> String {
     let month = month_of(article);
-    let name = MONTHS.iter().find(|(slug, _)| *slug == month).map_or("", |(_, name)| name);
-    let day = article.field("date").get(8..).unwrap_or_default().trim_start_matches('0');
+    let name = MONTHS
+        .iter()
+        .find(|(slug, _)| *slug == month)
+        .map_or("", |(_, name)| name);
+    let day = article
+        .field("date")
+        .get(8..)
+        .unwrap_or_default()
+        .trim_start_matches('0');
     format!("{day} de {}", name.to_lowercase())
 }
 
@@ -95,7 +117,12 @@ fn hour_of(article: &Entry) -> &'static Hour {
 }
 
 fn photo(hour: &Hour) -> String {
-    image(&format!("/imagens/{}.png", hour.name), hour.caption, 640, 360)
+    image(
+        &format!("/imagens/{}.png", hour.name),
+        hour.caption,
+        640,
+        360,
+    )
 }
 
 fn stories(articles: &[&Entry]) -> String {
@@ -127,7 +154,11 @@ fn article_page(article: &Entry, index: usize, articles: &[Entry], more: &[Entry
         article.field("date"),
         day_of(article),
     );
-    let related: Vec<&Entry> = articles.iter().filter(|other| other.field("section") == section_slug && other.slug != article.slug).take(3).collect();
+    let related: Vec<&Entry> = articles
+        .iter()
+        .filter(|other| other.field("section") == section_slug && other.slug != article.slug)
+        .take(3)
+        .collect();
     let mut around = Vec::new();
     if let Some(newer) = index.checked_sub(1).and_then(|newer| articles.get(newer)) {
         around.push((url_of(newer), format!("Mais recente: {}", newer.name())));
@@ -138,7 +169,10 @@ fn article_page(article: &Entry, index: usize, articles: &[Entry], more: &[Entry
     let main = format!(
         "<article>\n{byline}{}{}</article>\n{}<nav aria-label=\"outros artigos\">\n{}</nav>\n",
         super::super::html::prose(article),
-        figure(&photo(hour), &format!("{}. Fotografia de arquivo.", hour.caption)),
+        figure(
+            &photo(hour),
+            &format!("{}. Fotografia de arquivo.", hour.caption)
+        ),
         section("Na mesma secção", &stories(&related)),
         links(&around),
     );
@@ -147,38 +181,68 @@ fn article_page(article: &Entry, index: usize, articles: &[Entry], more: &[Entry
         article.field("date"),
         escape(article.field("by")),
     );
-    Page::new(article.name(), article.gist(), main).below(&[("/arquivo/", "Arquivo")]).with_head(&head)
+    Page::new(article.name(), article.gist(), main)
+        .below(&[("/arquivo/", "Arquivo")])
+        .with_head(&head)
 }
 
 fn write_archive(atlas: &mut Atlas, articles: &[Entry]) {
     for (slug, name) in MONTHS {
-        let own: Vec<&Entry> = articles.iter().filter(|article| month_of(article) == slug).collect();
+        let own: Vec<&Entry> = articles
+            .iter()
+            .filter(|article| month_of(article) == slug)
+            .collect();
         let words = format!("{} artigos publicados neste mês.", own.len());
-        let page = Page::new(name, &words, paragraph(&words) + &stories(&own)).below(&[("/arquivo/", "Arquivo")]);
+        let page = Page::new(name, &words, paragraph(&words) + &stories(&own))
+            .below(&[("/arquivo/", "Arquivo")]);
         atlas.put(LOOK.host, format!("/{slug}/"), LOOK.answer(&page));
     }
-    let months: Vec<(String, String)> = MONTHS.iter().map(|(slug, name)| (format!("/{slug}/"), (*name).to_owned())).collect();
+    let months: Vec<(String, String)> = MONTHS
+        .iter()
+        .map(|(slug, name)| (format!("/{slug}/"), (*name).to_owned()))
+        .collect();
     let words = "O que o jornal publicou, mês a mês. As edições anteriores existem só em papel, na biblioteca.";
     let odd = "<p>Restos de sistemas antigos: <a href=\"/noticia.php?id=17&amp;ver=1\">uma notícia pelo número</a>, \
                <a href=\"/volta/a\">uma página que anda à volta</a>, <a href=\"/edicao-cortada\">uma edição que chegou cortada</a>, \
                <a href=\"/cabecalho-estragado\">outra que nem começa</a>, <a href=\"/rascunho\">um rascunho esquecido</a> \
                e <a href=\"/2026/10/noticia-retirada\">uma notícia retirada</a>.</p>\n";
     let main = paragraph(words) + &links(&months) + &section("Endereços antigos", odd);
-    atlas.put(LOOK.host, "/arquivo/", LOOK.answer(&Page::new("Arquivo", words, main)));
+    atlas.put(
+        LOOK.host,
+        "/arquivo/",
+        LOOK.answer(&Page::new("Arquivo", words, main)),
+    );
 }
 
 fn write_front(atlas: &mut Atlas, articles: &[Entry]) {
     let Some((first, rest)) = articles.split_first() else {
         return;
     };
-    let opening = hero(first.name(), first.gist(), &[(url_of(first).as_str(), "Ler a notícia"), ("/arquivo/", "Arquivo")], &photo(hour_of(first)));
+    let opening = hero(
+        first.name(),
+        first.gist(),
+        &[
+            (url_of(first).as_str(), "Ler a notícia"),
+            ("/arquivo/", "Arquivo"),
+        ],
+        &photo(hour_of(first)),
+    );
     let recent: Vec<&Entry> = rest.iter().take(9).collect();
     let elsewhere = "<p>O <a href=\"http://museu.demo/agenda/\">museu</a> e a <a href=\"http://biblioteca.demo/novidades\">biblioteca</a> anunciam o mês. \
                      Receita da semana: <a href=\"http://recipes.demo/recipes/caldo-verde\" hreflang=\"en\">caldo verde</a>. \
                      Fora do vale: <a href=\"http://fora.example/\">um sítio que não é daqui</a>.</p>\n";
-    let mut page = Page::new(LOOK.name, "O semanário do vale: local, cultura, ciência, desporto e opinião.", section("Mais notícias", &stories(&recent)) + &section("Vizinhos", elsewhere)).with_head(FEEDS);
+    let mut page = Page::new(
+        LOOK.name,
+        "O semanário do vale: local, cultura, ciência, desporto e opinião.",
+        section("Mais notícias", &stories(&recent)) + &section("Vizinhos", elsewhere),
+    )
+    .with_head(FEEDS);
     page.hero = Some(opening);
-    atlas.put(LOOK.host, "/", LOOK.answer(&page).delivered(Delivery::Chunked));
+    atlas.put(
+        LOOK.host,
+        "/",
+        LOOK.answer(&page).delivered(Delivery::Chunked),
+    );
 }
 
 fn write_files(atlas: &mut Atlas, articles: &[Entry]) {
@@ -193,18 +257,47 @@ fn write_files(atlas: &mut Atlas, articles: &[Entry]) {
             summary: article.gist(),
         })
         .collect();
-    atlas.put(LOOK.host, "/feed.rss", Answer::ok("application/rss+xml; charset=utf-8", xml::rss(&CHANNEL, &items)));
-    atlas.put(LOOK.host, "/feed.atom", Answer::ok("application/atom+xml; charset=utf-8", xml::atom(&CHANNEL, &items)));
+    atlas.put(
+        LOOK.host,
+        "/feed.rss",
+        Answer::ok(
+            "application/rss+xml; charset=utf-8",
+            xml::rss(&CHANNEL, &items),
+        ),
+    );
+    atlas.put(
+        LOOK.host,
+        "/feed.atom",
+        Answer::ok(
+            "application/atom+xml; charset=utf-8",
+            xml::atom(&CHANNEL, &items),
+        ),
+    );
     for hour in &HOURS {
-        atlas.put(LOOK.host, format!("/imagens/{}.png", hour.name), Answer::ok("image/png", picture::valley(hour)));
+        atlas.put(
+            LOOK.host,
+            format!("/imagens/{}.png", hour.name),
+            Answer::ok("image/png", picture::valley(hour)),
+        );
     }
-    atlas.put(LOOK.host, "/robots.txt", Answer::ok("text/plain", "# O jornal é para ser lido.\nUser-agent: *\nDisallow:\n"));
+    atlas.put(
+        LOOK.host,
+        "/robots.txt",
+        Answer::ok(
+            "text/plain",
+            "# O jornal é para ser lido.\nUser-agent: *\nDisallow:\n",
+        ),
+    );
 }
 
 fn more_of(slug: &str) -> &'static str {
     match slug {
-        "assinaturas" => "<p><a href=\"/feed.rss\">Fio RSS</a> e <a href=\"/feed.atom\">fio Atom</a>.</p>\n",
-        "sobre" => "<p>Erros e recados: <a href=\"mailto:redacao@noticias.demo\">redacao@noticias.demo</a>.</p>\n",
+        "assinaturas" => {
+            "<p><a href=\"/feed.rss\">Fio RSS</a> e <a href=\"/feed.atom\">fio Atom</a>.</p>\n"
+        }
+        "sobre" => {
+            "<p>Erros e recados: <a href=\"mailto:redacao@noticias.demo\">redacao@noticias.demo</a>.</p>\n"
+        }
         _ => "",
     }
 }

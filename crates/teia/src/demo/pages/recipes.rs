@@ -3,7 +3,10 @@
 use super::super::answer::Answer;
 use super::super::atlas::Atlas;
 use super::super::entry::{self, Entry};
-use super::super::html::{card, cards, escape, facts, figure, link, links, list, paragraph, prose, section, table, with_aside};
+use super::super::html::{
+    card, cards, escape, facts, figure, link, links, list, paragraph, prose, section, table,
+    with_aside,
+};
 use super::super::look::{Look, Page, hero};
 use super::super::{picture, portrait};
 use super::plain;
@@ -46,29 +49,58 @@ pub(super) fn write(atlas: &mut Atlas) {
 
     for (index, recipe) in recipes.iter().enumerate() {
         let page = recipe_page(recipe, index, &recipes, &ingredients);
-        atlas.put(LOOK.host, format!("/recipes/{}", recipe.slug), LOOK.answer(&page));
+        atlas.put(
+            LOOK.host,
+            format!("/recipes/{}", recipe.slug),
+            LOOK.answer(&page),
+        );
     }
     for (slug, category) in &categories {
-        let own: String = recipes.iter().filter(|recipe| recipe.field("category") == *slug).map(recipe_card).collect();
-        let main = figure(&photo(slug, category.name()), &format!("{}, seen from above.", category.name())) + &prose(category) + &cards(&own);
-        let page = Page::new(category.name(), category.gist(), main).below(&[("/recipes/", "Recipes")]);
+        let own: String = recipes
+            .iter()
+            .filter(|recipe| recipe.field("category") == *slug)
+            .map(recipe_card)
+            .collect();
+        let main = figure(
+            &photo(slug, "A plate seen from above"),
+            "From the shared table.",
+        ) + &prose(category)
+            + &cards(&own);
+        let page =
+            Page::new(category.name(), category.gist(), main).below(&[("/recipes/", "Recipes")]);
         atlas.put(LOOK.host, format!("/categories/{slug}"), LOOK.answer(&page));
     }
     for key in &ingredients {
-        let own: String = recipes.iter().filter(|recipe| recipe.field("key") == *key).map(recipe_card).collect();
+        let own: String = recipes
+            .iter()
+            .filter(|recipe| recipe.field("key") == *key)
+            .map(recipe_card)
+            .collect();
         let title = format!("Recipes with {key}");
         let words = format!("What the three of us do with {key}.");
-        let page = Page::new(&title, &words, paragraph(&words) + &cards(&own)).below(&[("/ingredients/", "Ingredients")]);
+        let page = Page::new(&title, &words, paragraph(&words) + &cards(&own))
+            .below(&[("/ingredients/", "Ingredients")]);
         atlas.put(LOOK.host, format!("/ingredients/{key}"), LOOK.answer(&page));
     }
-    for entry in more.iter().filter(|entry| !entry.slug.starts_with("category-")) {
-        atlas.put(LOOK.host, format!("/{}", entry.slug), LOOK.answer(&plain(entry, &more_of(entry.slug))));
+    for entry in more
+        .iter()
+        .filter(|entry| !entry.slug.starts_with("category-"))
+    {
+        atlas.put(
+            LOOK.host,
+            format!("/{}", entry.slug),
+            LOOK.answer(&plain(entry, &more_of(entry.slug))),
+        );
     }
     write_indexes(atlas, &recipes, &categories, &ingredients);
     for (slug, colours, seed) in DISHES {
         for width in [320, 640] {
             let png = picture::dish(width, colours, seed);
-            atlas.put(LOOK.host, format!("/img/{slug}-{width}.png"), Answer::ok("image/png", png));
+            atlas.put(
+                LOOK.host,
+                format!("/img/{slug}-{width}.png"),
+                Answer::ok("image/png", png),
+            );
         }
     }
     let robots = "User-agent: *\nDisallow: /*?print=\nAllow: /\n";
@@ -80,7 +112,10 @@ fn shared_ingredients(recipes: &[Entry]) -> Vec<&'static str> {
     let mut keys: Vec<&'static str> = Vec::new();
     for recipe in recipes {
         let key = recipe.field("key");
-        let uses = recipes.iter().filter(|other| other.field("key") == key).count();
+        let uses = recipes
+            .iter()
+            .filter(|other| other.field("key") == key)
+            .count();
         if uses > 1 && !keys.contains(&key) {
             keys.push(key);
         }
@@ -97,18 +132,36 @@ fn photo(slug: &str, name: &str) -> String {
 }
 
 fn drawing_of(recipe: &Entry) -> String {
-    portrait::dish(recipe.name(), recipe.field("colours"))
+    let draw = if recipe.field("category") == "bread" {
+        portrait::loaf
+    } else {
+        portrait::dish
+    };
+    draw(recipe.name(), recipe.field("colours"))
 }
 
 fn recipe_card(recipe: &Entry) -> String {
-    let line = format!("{} min, serves {}", recipe.field("minutes"), recipe.field("serves"));
-    card(&format!("/recipes/{}", recipe.slug), &drawing_of(recipe), recipe.name(), &line)
+    let line = format!(
+        "{} min, serves {}",
+        recipe.field("minutes"),
+        recipe.field("serves")
+    );
+    card(
+        &format!("/recipes/{}", recipe.slug),
+        &drawing_of(recipe),
+        recipe.name(),
+        &line,
+    )
 }
 
 fn recipe_page(recipe: &Entry, index: usize, recipes: &[Entry], ingredients: &[&str]) -> Page {
     let category = recipe.field("category");
     let key = recipe.field("key");
-    let key_link = if ingredients.contains(&key) { link(&format!("/ingredients/{key}"), key) } else { key.to_owned() };
+    let key_link = if ingredients.contains(&key) {
+        link(&format!("/ingredients/{key}"), key)
+    } else {
+        key.to_owned()
+    };
     let aside = figure(&drawing_of(recipe), recipe.name())
         + &facts(
             "In short",
@@ -120,9 +173,19 @@ fn recipe_page(recipe: &Entry, index: usize, recipes: &[Entry], ingredients: &[&
             ],
         );
     let steps = list("ol", &recipe.steps).replacen("<ol>", "<ol class=\"steps\">", 1);
-    let next: String = [1, 8, 19].iter().filter_map(|step| recipes.get((index + step) % recipes.len())).map(recipe_card).collect();
+    let next: String = [1, 8, 19]
+        .iter()
+        .filter_map(|step| recipes.get((index + step) % recipes.len()))
+        .map(recipe_card)
+        .collect();
     let print = if index < 5 {
-        format!("<p>{}</p>\n", link(&format!("/recipes/{}?print=1", recipe.slug), "Print this recipe"))
+        format!(
+            "<p>{}</p>\n",
+            link(
+                &format!("/recipes/{}?print=1", recipe.slug),
+                "Print this recipe"
+            )
+        )
     } else {
         String::new()
     };
@@ -131,32 +194,93 @@ fn recipe_page(recipe: &Entry, index: usize, recipes: &[Entry], ingredients: &[&
         + &section("Method", &steps)
         + &print
         + &section("Cook next", &cards(&next));
-    Page::new(recipe.name(), recipe.gist(), with_aside(&article, &aside)).below(&[("/recipes/", "Recipes")])
+    Page::new(recipe.name(), recipe.gist(), with_aside(&article, &aside))
+        .below(&[("/recipes/", "Recipes")])
 }
 
-fn write_indexes(atlas: &mut Atlas, recipes: &[Entry], categories: &[(&str, &Entry)], ingredients: &[&str]) {
+fn write_indexes(
+    atlas: &mut Atlas,
+    recipes: &[Entry],
+    categories: &[(&str, &Entry)],
+    ingredients: &[&str],
+) {
     let all: String = recipes.iter().map(recipe_card).collect();
-    let kinds: Vec<(String, String)> = categories.iter().map(|(slug, category)| (format!("/categories/{slug}"), category.name().to_owned())).collect();
+    let kinds: Vec<(String, String)> = categories
+        .iter()
+        .map(|(slug, category)| (format!("/categories/{slug}"), category.name().to_owned()))
+        .collect();
     let words = "Thirty recipes, all of them for ordinary days.";
-    atlas.put(LOOK.host, "/recipes/", LOOK.answer(&Page::new("Recipes", words, paragraph(words) + &links(&kinds) + &cards(&all))));
+    atlas.put(
+        LOOK.host,
+        "/recipes/",
+        LOOK.answer(&Page::new(
+            "Recipes",
+            words,
+            paragraph(words) + &links(&kinds) + &cards(&all),
+        )),
+    );
 
-    let keys: Vec<(String, String)> = ingredients.iter().map(|key| (format!("/ingredients/{key}"), format!("Recipes with {key}"))).collect();
+    let keys: Vec<(String, String)> = ingredients
+        .iter()
+        .map(|key| (format!("/ingredients/{key}"), format!("Recipes with {key}")))
+        .collect();
     let words = "Begin with what is already in the kitchen.";
-    atlas.put(LOOK.host, "/ingredients/", LOOK.answer(&Page::new("Ingredients", words, paragraph(words) + &links(&keys))));
+    atlas.put(
+        LOOK.host,
+        "/ingredients/",
+        LOOK.answer(&Page::new(
+            "Ingredients",
+            words,
+            paragraph(words) + &links(&keys),
+        )),
+    );
 
     let words = "Soups, bread and plain good dinners from one shared oven, with the mistakes already made for you.";
-    let opening = hero("Cook something ordinary well", words, &[("/recipes/", "See the recipes"), ("/pantry", "Fill the pantry")], &photo("mains", "A full plate seen from above"));
-    let chosen: String = [0, 6, 14, 1, 26, 22, 17, 28].iter().filter_map(|index| recipes.get(*index)).map(recipe_card).collect();
-    let kinds: String = categories.iter().map(|(slug, category)| card(&format!("/categories/{slug}"), &photo(slug, category.name()), category.name(), category.gist())).collect();
+    let opening = hero(
+        "Cook something ordinary well",
+        words,
+        &[
+            ("/recipes/", "See the recipes"),
+            ("/pantry", "Fill the pantry"),
+        ],
+        &photo("mains", "A full plate seen from above"),
+    );
+    let chosen: String = [0, 6, 14, 1, 26, 22, 17, 28]
+        .iter()
+        .filter_map(|index| recipes.get(*index))
+        .map(recipe_card)
+        .collect();
+    let kinds: String = categories
+        .iter()
+        .map(|(slug, category)| {
+            card(
+                &format!("/categories/{slug}"),
+                &photo(slug, category.name()),
+                category.name(),
+                category.gist(),
+            )
+        })
+        .collect();
     let elsewhere = "<p>Chestnuts came <a href=\"http://noticias.demo/2026/09/castanhas-chegam-mais-cedo\" hreflang=\"pt\">three weeks early</a> this year. \
                      The library lends <a href=\"http://biblioteca.demo/livros/poemas-de-cozinha\" hreflang=\"pt\">a book of poems that are recipes</a>.</p>\n";
-    let mut page = Page::new(LOOK.name, words, section("This week", &cards(&chosen)) + &section("By kind", &cards(&kinds)) + &section("From the valley", elsewhere));
+    let mut page = Page::new(
+        LOOK.name,
+        words,
+        section("This week", &cards(&chosen))
+            + &section("By kind", &cards(&kinds))
+            + &section("From the valley", elsewhere),
+    );
     page.hero = Some(opening);
     atlas.put(LOOK.host, "/", LOOK.answer(&page));
 }
 
 fn more_of(slug: &str) -> String {
-    let row = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<String>>();
+    let row = |cells: &[&str]| {
+        cells
+            .iter()
+            .map(|cell| (*cell).to_owned())
+            .collect::<Vec<String>>()
+    };
     match slug {
         "measures" => table(
             "From the scale to the cup",
@@ -180,7 +304,10 @@ fn more_of(slug: &str) -> String {
             ],
         ),
         // The picture was lost in a move, and the page still asks for it.
-        "about" => figure("<img src=\"/img/the-oven.png\" alt=\"The shared oven\" width=\"640\" height=\"120\">", "The oven (the photograph is lost)."),
+        "about" => figure(
+            "<img src=\"/img/the-oven.png\" alt=\"The shared oven\" width=\"640\" height=\"120\">",
+            "The oven (the photograph is lost).",
+        ),
         _ => String::new(),
     }
 }

@@ -24,18 +24,37 @@ pub(super) fn write(atlas: &mut Atlas) {
     let mut files = vec!["/style.css".to_owned(), "/site.js".to_owned()];
     let week = "public, max-age=604800";
     let style = Answer::ok("text/css; charset=utf-8", include_str!("../text/style.css"));
-    atlas.put(LOOK.host, "/style.css", style.with_header("Cache-Control", week));
-    let script = Answer::ok("text/javascript; charset=utf-8", include_str!("../text/site.js"));
-    atlas.put(LOOK.host, "/site.js", script.with_header("Cache-Control", week));
+    atlas.put(
+        LOOK.host,
+        "/style.css",
+        style.with_header("Cache-Control", week),
+    );
+    let script = Answer::ok(
+        "text/javascript; charset=utf-8",
+        include_str!("../text/site.js"),
+    );
+    atlas.put(
+        LOOK.host,
+        "/site.js",
+        script.with_header("Cache-Control", week),
+    );
     for (theme, colour, shape) in drawing::MARKS {
         let path = format!("/logo/{theme}.svg");
         files.push(path.clone());
-        atlas.put(LOOK.host, path, Answer::ok(SVG, drawing::mark(colour, shape)));
+        atlas.put(
+            LOOK.host,
+            path,
+            Answer::ok(SVG, drawing::mark(colour, shape)),
+        );
     }
     for (name, colour, shapes) in drawing::MUSEUM {
         let path = format!("/museu/{name}.svg");
         files.push(path.clone());
-        atlas.put(LOOK.host, path, Answer::ok(SVG, drawing::museum(colour, shapes)));
+        atlas.put(
+            LOOK.host,
+            path,
+            Answer::ok(SVG, drawing::museum(colour, shapes)),
+        );
     }
     let files: Vec<(String, String)> = files.into_iter().map(|path| (path.clone(), path)).collect();
     let words = "Files that the pages of the other hosts of this demo have in common.";

@@ -1,0 +1,275 @@
+//! Reading a collection without a lock: what the journal says, for people and for programs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Serialize;
+use teia_base::journal::{Attempt, Entry, LinkRecord, LinkVerdict, Next, Record, read_segment, segments};
+use teia_base::{CanonicalUrl, Files, Outcome, Timestamp};
+use teia_frontier::Breadth;
+use teia_repository::{Repository, RepositoryConfig, State, UrlState};
+
+use crate::EngineError;
+use crate::directory::{Directory, Layout};
+use crate::stats::Stats;
+
+/// A collection, to be read. Another process may be writing it meanwhile.
+#[derive(Debug)]
+pub struct Reading {
+    files: Arc<dyn Files>,
+    root: PathBuf,
+    key: u64,
+    layout: Layout,
+}
+
+/// What is known of one URL.
+#[derive(Debug)]
+pub struct Explanation {
+    /// As the Repository has it.
+    pub state: UrlState,
+    /// What happened to it, in order.
+    pub life: Vec<Happening>,
+    /// Attempts, in order.
+    pub attempts: Vec<Attempt>,
+    /// Pages that link to it, each once, at most a thousand.
+    pub in_links: Vec<InLink>,
+    /// Pages that link to it, in all.
+    pub in_link_count: u64,
+}
+
+/// One moment in the life of a URL.
+#[derive(Clone, Debug, Serialize)]
+pub struct Happening {
+    /// When.
+    #[serde(serialize_with = "as_text")]
+    pub at: Timestamp,
+    /// What, in a sentence.
+    pub what: String,
+}
+
+/// A link to a page.
+#[derive(Clone, Debug, Serialize)]
+pub struct InLink {
+    /// From where.
+    pub url: String,
+    /// Where it stood.
+    pub kind: &'static str,
+    /// Its text.
+    pub anchor: String,
+}
+
+/// A run, as the journal has it.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunSummary {
+    /// Its number.
+    pub number: u32,
+    /// When it began.
+    #[serde(serialize_with = "as_text")]
+    pub started: Timestamp,
+    /// Its last entry.
+    #[serde(serialize_with = "as_text")]
+    pub last_commit: Timestamp,
+    /// Why it ended; none while it goes on or after a kill.
+    pub ended: Option<String>,
+    /// What was counted.
+    pub stats: Stats,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn as_text<S: serde::Serializer>(moment: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&moment.to_string())
+}
+
+impl Reading {
+    /// Opens a collection that must exist.
+    pub fn open(directory: &Directory, name: &str) -> Result<Self, EngineError> {
+        let layout = Layout::new(name)?;
+        let files = directory.files();
+        let exists = files.exists(&layout.config()) || files.exists(&layout.journal());
+        if !exists {
+            let names = directory.collections();
+            return Err(EngineError::NoCollection {
+                name: name.to_owned(),
+                path: directory.root().to_owned(),
+                existing: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+            });
+        }
+        Ok(Self { files, root: directory.root().to_owned(), key: directory.key(), layout })
+    }
+
+    /// The disk below the data directory.
+    pub fn files(&self) -> Arc<dyn Files> {
+        Arc::clone(&self.files)
+    }
+
+    /// Where the parts lie.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The data directory.
+    pub fn root(&self) -> &std::path::Path {
+        &self.root
+    }
+
+    /// Reads every committed entry, oldest first.
+    pub fn entries(&self, mut each: impl FnMut(Entry)) -> Result<(), EngineError> {
+        let directory = self.layout.journal();
+        let found = segments(&*self.files, &directory).map_err(EngineError::disk("list", &directory))?;
+        for (at, first) in found.iter().enumerate() {
+            let segment = read_segment(&*self.files, &directory, *first, at + 1 == found.len())?;
+            segment.entries.into_iter().for_each(&mut each);
+        }
+        Ok(())
+    }
+
+    /// The Repository, as committed.
+    pub fn repository(&self) -> Result<Repository, EngineError> {
+        let mut repository = Repository::new(RepositoryConfig { key: self.key, order: Arc::new(Breadth), keep_links: false });
+        let mut run = 0;
+        self.entries(|entry| {
+            if entry.run != run && matches!(entry.record, Record::RunStarted(_)) {
+                run = entry.run;
+                repository.begin_run(entry.wall, crate::crawl::NEW_CHANCE);
+            }
+            repository.replay(&entry);
+        })?;
+        Ok(repository)
+    }
+
+    /// The runs, oldest first.
+    pub fn runs(&self) -> Result<Vec<RunSummary>, EngineError> {
+        let mut runs: BTreeMap<u32, RunSummary> = BTreeMap::new();
+        self.entries(|entry| {
+            let run = runs.entry(entry.run).or_insert_with(|| RunSummary {
+                number: entry.run,
+                started: entry.wall,
+                last_commit: entry.wall,
+                ended: None,
+                stats: Stats::default(),
+            });
+            run.last_commit = entry.wall;
+            match &entry.record {
+                Record::Commit(commit) => commit.attempts.iter().for_each(|attempt| run.stats.add(attempt)),
+                Record::RunEnded(end) => run.ended = Some(end.reason.clone()),
+                _ => run.ended = None,
+            }
+        })?;
+        Ok(runs.into_values().collect())
+    }
+
+    /// Everything that is known of a URL; `None` if it was never met.
+    pub fn explain(&self, url: &CanonicalUrl) -> Result<Option<Explanation>, EngineError> {
+        const MOST_IN_LINKS: usize = 1000;
+        let mut repository = Repository::new(RepositoryConfig { key: self.key, order: Arc::new(Breadth), keep_links: false });
+        let mut life = Vec::new();
+        let mut attempts = Vec::new();
+        let mut in_links = Vec::new();
+        let mut linking = std::collections::HashSet::new();
+        let mut run = 0;
+        self.entries(|entry| {
+            if entry.run != run && matches!(entry.record, Record::RunStarted(_)) {
+                run = entry.run;
+                repository.begin_run(entry.wall, crate::crawl::NEW_CHANCE);
+            }
+            match &entry.record {
+                Record::RunStarted(run) => {
+                    if let Some(seed) = run.seeds.iter().find(|seed| seed.url.normal() == url) {
+                        let how = if seed.fallback_http { ", without scheme: https is tried first" } else { "" };
+                        life.push(Happening { at: entry.wall, what: format!("given as a seed (run {}{how})", entry.run) });
+                    }
+                }
+                Record::Commit(commit) => {
+                    for attempt in &commit.attempts {
+                        if attempt.url.normal() == url {
+                            life.push(Happening { at: attempt.started, what: tell_attempt(attempt) });
+                            attempts.push(attempt.clone());
+                        }
+                        for link in attempt.links.iter().filter(|link| link.url.normal() == url) {
+                            if link.verdict != LinkVerdict::Known {
+                                life.push(Happening { at: entry.wall, what: tell_link(link, attempt) });
+                            }
+                            if linking.insert(attempt.url.normal().clone()) && in_links.len() < MOST_IN_LINKS {
+                                in_links.push(InLink {
+                                    url: attempt.url.normal().to_string(),
+                                    kind: link.kind.name(),
+                                    anchor: link.anchor.clone(),
+                                });
+                            }
+                        }
+                    }
+                    for change in commit.changes.iter().filter(|change| change.url == *url) {
+                        let what = match change.verdict {
+                            LinkVerdict::Readmitted => format!("a shorter way was found: admitted at depth {}", change.depth),
+                            _ => format!("a shorter way was found: depth {}", change.depth),
+                        };
+                        life.push(Happening { at: entry.wall, what });
+                    }
+                }
+                _ => {}
+            }
+            repository.replay(&entry);
+        })?;
+        let Some(state) = repository.state(url) else { return Ok(None) };
+        if let Some(due) = state.due.filter(|_| state.state == State::Waiting) {
+            life.push(Happening { at: due, what: "due for its next try".to_owned() });
+        }
+        let in_link_count = linking.len() as u64;
+        Ok(Some(Explanation { state, life, attempts, in_links, in_link_count }))
+    }
+}
+
+/// An attempt in a sentence.
+pub fn tell_attempt(attempt: &Attempt) -> String {
+    let outcome = attempt.outcome;
+    let detail = attempt.detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+    let mut text = match outcome {
+        Outcome::ROBOTS_DISALLOWED => format!("not fetched: {}{detail}", outcome.sentence()),
+        _ if attempt.remote.is_none() && !outcome.is_answered() => {
+            format!("try {}: {outcome}: {}{detail}", attempt.try_number, outcome.sentence())
+        }
+        _ => format!(
+            "try {}: {outcome}: {}{detail}; {} bytes from {} (dns {:?}, connect {:?}, tls {:?}, first byte {:?}, body {:?})",
+            attempt.try_number,
+            outcome.sentence(),
+            attempt.wire_bytes,
+            attempt.remote.map_or_else(|| "the proxy".to_owned(), |remote| remote.to_string()),
+            attempt.times.dns,
+            attempt.times.connect,
+            attempt.times.tls,
+            attempt.times.first_byte,
+            attempt.times.body,
+        ),
+    };
+    let flags = attempt.flags.names();
+    if !flags.is_empty() {
+        text.push_str(&format!("; {}", flags.join(", ")));
+    }
+    if let Some(revisit) = &attempt.revisit {
+        text.push_str(&format!("; the same content as {} of {}", revisit.url, revisit.date));
+    }
+    match attempt.next {
+        Next::RetryAt(due) => text.push_str(&format!("; to be tried again at {due}")),
+        Next::Failed => text.push_str("; the tries of this run are used up"),
+        _ => {}
+    }
+    text
+}
+
+fn tell_link(link: &LinkRecord, attempt: &Attempt) -> String {
+    let from = attempt.url.normal();
+    let anchor = if link.anchor.is_empty() { String::new() } else { format!(" “{}”", link.anchor) };
+    let found = format!("found on {from} ({}{anchor}), depth {}", link.kind.name(), link.depth);
+    match &link.verdict {
+        LinkVerdict::New if link.requisite => format!("{found}: new, needed by that page"),
+        LinkVerdict::New => format!("{found}: new"),
+        LinkVerdict::Readmitted => format!("{found}: admitted now"),
+        LinkVerdict::Excluded(exclusion) => {
+            format!("{found}: left out, {} ({})", exclusion.outcome.sentence(), exclusion.rule)
+        }
+        LinkVerdict::NotFollowed => format!("{found}: not followed, the page says nofollow"),
+        LinkVerdict::Known => format!("{found}: known"),
+        LinkVerdict::Pending => format!("{found}: to be decided"),
+    }
+}

@@ -1,0 +1,202 @@
+//! `teia check …`: one part tried on given input, JSON lines out.
+
+use std::io::{BufRead, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Subcommand;
+use serde_json::json;
+use teia_base::filter::{Candidate, Filter, Rules};
+use teia_base::{CanonicalUrl, LinkKind, MediaType, Seed};
+use teia_engine::{CollectionConfig, EngineError, robot_token};
+use teia_extract::{Extractors, Limits, Source};
+use teia_fetch::robots;
+use url::Url;
+
+use super::Usage;
+use super::options::CrawlOptions;
+
+/// The parts that can be tried.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Part {
+    /// The normal form of URLs
+    Url {
+        /// URLs; - for standard input, one a line
+        #[arg(value_name = "URL", required = true)]
+        urls: Vec<String>,
+    },
+    /// What a robots.txt says of URLs
+    Robots {
+        /// The robots.txt
+        #[arg(long, value_name = "F")]
+        file: PathBuf,
+        /// The robot's name
+        #[arg(long, value_name = "NAME", default_value = "Teia")]
+        agent: String,
+        /// URLs or paths; - for standard input, one a line
+        #[arg(value_name = "URL", required = true)]
+        urls: Vec<String>,
+    },
+    /// What is found in a document
+    Extract {
+        /// Where the document is from
+        #[arg(long, value_name = "BASE")]
+        url: String,
+        /// Its media type, as a server would declare it
+        #[arg(long = "type", value_name = "T")]
+        media_type: Option<String>,
+        /// The document; - for standard input
+        #[arg(value_name = "FILE")]
+        file: String,
+    },
+    /// What the rules say of URLs, before anything is fetched
+    Scope {
+        #[command(flatten)]
+        options: Box<CrawlOptions>,
+        /// A seed around which the scope lies (repeatable; --seeds FILE for many)
+        #[arg(long = "seed", value_name = "SEED")]
+        seed: Vec<String>,
+        /// URLs; - for standard input, one a line
+        #[arg(value_name = "URL", required = true)]
+        urls: Vec<String>,
+    },
+}
+
+/// Tries a part.
+pub(crate) fn check(part: Part) -> Result<ExitCode> {
+    match part {
+        Part::Url { urls } => check_urls(&urls),
+        Part::Robots { file, agent, urls } => check_robots(&file, &agent, &urls),
+        Part::Extract { url, media_type, file } => check_extract(&url, media_type.as_deref(), &file),
+        Part::Scope { options, seed, urls } => check_scope(&options, &seed, &urls),
+    }
+}
+
+/// Calls `each` with every URL given, or with every line of standard input.
+fn for_each(urls: &[String], mut each: impl FnMut(&str) -> serde_json::Value) -> Result<ExitCode> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    for url in urls {
+        if url == "-" {
+            let mut input = std::io::stdin().lock();
+            let mut line = Vec::new();
+            while input.read_until(b'\n', &mut line)? > 0 {
+                let text = String::from_utf8_lossy(&line);
+                writeln!(out, "{}", each(text.trim_end_matches(['\n', '\r'])))?;
+                line.clear();
+            }
+        } else {
+            writeln!(out, "{}", each(url))?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check_urls(urls: &[String]) -> Result<ExitCode> {
+    for_each(urls, |text| match read_url(text) {
+        Ok(url) => json!({
+            "url": text, "normal": url.as_str(), "host": url.host_str(), "site": url.site(), "depth": url.path_depth(),
+        }),
+        Err(error) => json!({ "url": text, "error": error }),
+    })
+}
+
+/// A URL, or a seed without scheme.
+fn read_url(text: &str) -> Result<CanonicalUrl, String> {
+    match CanonicalUrl::parse(text) {
+        Ok(url) if !url.host_str().is_empty() || url.scheme() == "file" => return Ok(url),
+        _ => {}
+    }
+    match Seed::parse(text) {
+        Ok(Some(seed)) => CanonicalUrl::parse(seed.url.as_str()).map_err(|error| error.to_string()),
+        Ok(None) => Err("an empty line is not a URL".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn check_robots(file: &std::path::Path, agent: &str, urls: &[String]) -> Result<ExitCode> {
+    let bytes = std::fs::read(file).map_err(|error| Usage(format!("cannot read {}: {error}", file.display())))?;
+    let rules = robots::Rules::parse(&bytes, &robot_token(agent));
+    for_each(urls, |text| {
+        let verdict = if text.starts_with('/') { rules.verdict(text) } else { rules.verdict_for_url(text) };
+        json!({
+            "url": text,
+            "allowed": verdict.allowed,
+            "rule": verdict.rule.as_ref().map(|rule| rule.text.as_str()),
+            "line": verdict.rule.as_ref().map(|rule| rule.number),
+        })
+    })
+}
+
+fn check_extract(base: &str, media_type: Option<&str>, file: &str) -> Result<ExitCode> {
+    let url = Url::parse(base).map_err(|error| Usage(format!("`{base}` is not a URL ({error}); write https://example.org/page")))?;
+    let media_type = match media_type {
+        Some(text) => Some(MediaType::parse(text).ok_or_else(|| Usage(format!("`{text}` is not a media type; write text/html")))?),
+        None => None,
+    };
+    let body = if file == "-" {
+        let mut body = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut body)?;
+        body
+    } else {
+        std::fs::read(file).map_err(|error| Usage(format!("cannot read {file}: {error}")))?
+    };
+    let source = Source { media_type: media_type.as_ref(), ..Source::new(&url, &body) };
+    let extracted = Extractors::new(Limits::default()).extract(&source);
+    let value = json!({
+        "title": extracted.title,
+        "text": extracted.text,
+        "language": extracted.language,
+        "charset": extracted.charset,
+        "type": extracted.media_type.as_ref().map(MediaType::essence),
+        "description": extracted.description,
+        "headings": extracted.headings,
+        "canonical": extracted.canonical,
+        "robots": {
+            "noindex": extracted.robots.noindex,
+            "nofollow": extracted.robots.nofollow,
+            "noarchive": extracted.robots.noarchive,
+        },
+        "flags": extracted.flags.names(),
+        "links": extracted.links.iter().map(|link| json!({
+            "url": link.url,
+            "anchor": link.anchor,
+            "rel": rel_words(link),
+            "kind": link.kind.name(),
+            "requisite": link.kind.is_requisite(),
+            "last_modified": link.last_modified.map(|moment| moment.to_string()),
+        })).collect::<Vec<_>>(),
+    });
+    println!("{value}");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rel_words(link: &teia_base::Link) -> String {
+    let words = [(link.rel.nofollow, "nofollow"), (link.rel.foreign, "foreign")];
+    words.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect::<Vec<_>>().join(" ")
+}
+
+fn check_scope(options: &CrawlOptions, seeds: &[String], urls: &[String]) -> Result<ExitCode> {
+    let mut config = options.base(CollectionConfig::default())?;
+    options.apply(&mut config)?;
+    let mut lines = options.seed_lines()?;
+    lines.extend(config.seeds.iter().cloned());
+    lines.extend(seeds.iter().cloned());
+    let mut normal = Vec::new();
+    for line in &lines {
+        if let Some(seed) = Seed::parse(line).map_err(|error| Usage(error.to_string()))? {
+            normal.push(config.normal_form.normalise(&seed.url).context("a seed")?.into_normal());
+        }
+    }
+    let rules = Rules::compile(&config.filter, &normal).map_err(EngineError::from)?;
+    for_each(urls, |text| match read_url(text) {
+        Ok(url) => {
+            let kind = if normal.contains(&url) { LinkKind::Seed } else { LinkKind::Anchor };
+            let depth = u16::from(kind != LinkKind::Seed);
+            let verdict = rules.before(&Candidate { url: &url, depth, kind, from_kept_in_scope: false, from: None });
+            json!({ "url": text, "in_scope": verdict.is_admitted(), "rule": verdict.rule, "keep": verdict.keep, "follow": verdict.follow })
+        }
+        Err(error) => json!({ "url": text, "in_scope": false, "rule": error }),
+    })
+}

@@ -1,0 +1,195 @@
+//! `teia crawl`, `teia resume`, `teia demo`.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use teia_base::Seed;
+use teia_engine::{
+    CollectionConfig, Control, Crawl, Directory, DirectoryLock, EndReason, EngineError, Executor, Layout, Parts, Report, ThisMachine,
+};
+
+use super::options::CrawlOptions;
+use super::socket::ControlSocket;
+use super::{Usage, status};
+use crate::demo::DemoWeb;
+use crate::show::{ProgressBar, print_summary};
+
+/// Collects, beginning at the seeds.
+pub(crate) fn crawl(data: &Path, name: &str, seeds: &[String], options: &CrawlOptions) -> Result<ExitCode> {
+    let layout = Layout::new(name)?;
+    let mut given: Vec<String> = seeds.to_vec();
+    let lines = options.seed_lines()?;
+    let parsed = parse_seeds(&given, &lines)?;
+    given.extend(lines.into_iter().filter(|line| matches!(Seed::parse(line), Ok(Some(_)))));
+    let directory = Directory::create(data)?;
+    let lock = directory.lock()?;
+    let files = directory.files();
+    let stored = CollectionConfig::load(&*files, directory.root(), &layout)?;
+    let mut config = options.base(stored.unwrap_or_default())?;
+    options.apply(&mut config)?;
+    let mut all = parsed;
+    if options.config.is_some() || all.is_empty() {
+        all.extend(parse_seeds(&config.seeds, &[])?);
+    }
+    if all.is_empty() {
+        return Err(EngineError::NoSeeds.into());
+    }
+    for seed in given {
+        if !config.seeds.contains(&seed) {
+            config.seeds.push(seed);
+        }
+    }
+    teia_base::filter::Rules::compile(&config.filter, &[]).map_err(EngineError::from)?;
+    config.save(&*files, directory.root(), &layout)?;
+    let report = run(&directory, lock, layout, config, all, options.report.as_deref())?;
+    Ok(exit_code(&report))
+}
+
+/// Goes on with a collection.
+pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<ExitCode> {
+    let directory = Directory::open(data)?;
+    let layout = Layout::new(name)?;
+    let files = directory.files();
+    let Some(stored) = CollectionConfig::load(&*files, directory.root(), &layout)? else {
+        let names = directory.collections();
+        return Err(EngineError::NoCollection {
+            name: name.to_owned(),
+            path: data.to_owned(),
+            existing: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+        }
+        .into());
+    };
+    let lock = match directory.lock() {
+        Ok(lock) => lock,
+        // A process that runs and is paused goes on.
+        Err(EngineError::InUse { .. }) if directory.control_socket().exists() => {
+            return status::tell(data, name, "resume");
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut config = options.base(stored)?;
+    options.apply(&mut config)?;
+    let lines = options.seed_lines()?;
+    let mut seeds = parse_seeds(&config.seeds, &[])?;
+    seeds.extend(parse_seeds(&[], &lines)?);
+    let report = run(&directory, lock, layout, config, seeds, options.report.as_deref())?;
+    Ok(exit_code(&report))
+}
+
+/// Crawls the program's own little web.
+pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
+    let web = DemoWeb::start()?;
+    let temporary = std::env::temp_dir().join(format!("teia-demo-{}", std::process::id()));
+    let data = data.unwrap_or(temporary);
+    let directory = Directory::create(&data)?;
+    let lock = directory.lock()?;
+    let layout = Layout::new("demo")?;
+    let mut config = CollectionConfig::default();
+    config.politeness.delay = Duration::from_millis(20);
+    config.politeness.retry_wait = Duration::from_millis(100);
+    config.robots.first_retry = Duration::from_millis(100);
+    config.run.retries = 1;
+    config.fetch.resolve = web.resolve();
+    config.seeds = web.seeds();
+    config.save(&*directory.files(), directory.root(), &layout)?;
+    println!("A small web of {} hosts runs on {}; collecting it.", web.hosts().len(), web.addr());
+    let seeds = parse_seeds(&config.seeds, &[])?;
+    let report = run(&directory, lock, layout, config, seeds, None)?;
+    let first = web.seeds().first().cloned().unwrap_or_default();
+    let shown = data.display();
+    println!();
+    println!("What to try next:");
+    println!("  teia page {first} --data {shown} --collection demo     the life of one URL");
+    println!("  teia get {first} --data {shown} --collection demo      the page as it was fetched");
+    println!("  teia stats --data {shown} --collection demo            the collection in numbers");
+    println!("  teia crawl YOUR-SITE.example --max-pages 100           a site of your own");
+    Ok(exit_code(&report))
+}
+
+fn exit_code(report: &Report) -> ExitCode {
+    match report.reason {
+        EndReason::Interrupted => ExitCode::from(130),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn parse_seeds(given: &[String], lines: &[String]) -> Result<Vec<Seed>> {
+    let mut seeds = Vec::new();
+    for text in given {
+        match Seed::parse(text) {
+            Ok(seed) => seeds.extend(seed),
+            Err(error) => return Err(Usage(error.to_string()).into()),
+        }
+    }
+    for (at, line) in lines.iter().enumerate() {
+        match Seed::parse(line) {
+            Ok(seed) => seeds.extend(seed),
+            Err(error) => return Err(Usage(format!("line {} of the seeds: {error}", at + 1)).into()),
+        }
+    }
+    Ok(seeds)
+}
+
+/// Runs a crawl with progress, signals and the control socket, and prints its summary.
+fn run(
+    directory: &Directory,
+    lock: DirectoryLock,
+    layout: Layout,
+    config: CollectionConfig,
+    seeds: Vec<Seed>,
+    report_form: Option<&str>,
+) -> Result<Report> {
+    let control = Control::default();
+    let json = report_form == Some("json");
+    let progress = Arc::new(ProgressBar::new(layout.name(), std::io::stderr().is_terminal()));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let parts = Parts { feedback: Arc::clone(&progress) as Arc<dyn teia_engine::Feedback>, ..Parts::default() };
+    let name = layout.name().to_owned();
+    let crawl = Crawl {
+        files: directory.files(),
+        root: directory.root().to_owned(),
+        key: directory.key(),
+        layout,
+        config,
+        seeds,
+        parts,
+        control: control.clone(),
+    };
+    let report = runtime.block_on(async {
+        tokio::spawn(listen_for_signals(control.clone()));
+        let _socket = ControlSocket::open(&directory.control_socket(), &name, control, Arc::clone(&progress))?;
+        Ok::<_, anyhow::Error>(ThisMachine.run(crawl).await?)
+    });
+    progress.finish();
+    drop(lock);
+    let report = report?;
+    if json {
+        println!("{}", report.to_json());
+    } else {
+        print_summary(&report, std::io::stdout().is_terminal())?;
+    }
+    Ok(report)
+}
+
+/// The first signal commits and stops; the second stops at once, without loss of what was committed.
+async fn listen_for_signals(control: Control) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return;
+    };
+    for count in 0.. {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        if count > 0 {
+            std::process::exit(130);
+        }
+        eprintln!("stopping: what is under way is finished and committed (once more to stop at once)");
+        control.interrupt();
+    }
+}

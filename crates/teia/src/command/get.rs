@@ -1,0 +1,50 @@
+//! `teia get URL`: the archived body.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use teia_archive::{Captures, StoredCapture};
+use teia_base::Timestamp;
+use teia_engine::{CollectionConfig, Directory, Reading};
+use teia_fetch::DecodeLimits;
+
+use super::Usage;
+use super::page::spellings;
+
+/// Writes the archived body of a URL to standard output.
+pub(crate) fn get(data: &Path, collection: &str, url: &str, at: Option<&str>, with_head: bool) -> Result<ExitCode> {
+    let at = match at {
+        Some(text) => Some(Timestamp::parse(text).ok_or_else(|| {
+            Usage(format!("`{text}` is not a time; write 2026-11-15, 2026-11-15T20:00:00Z or 20261115200000"))
+        })?),
+        None => None,
+    };
+    let directory = Directory::open(data)?;
+    let reading = Reading::open(&directory, collection)?;
+    let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?.unwrap_or_default();
+    let captures = Captures::open(reading.files(), &reading.layout().archive())?;
+    for candidate in spellings(&config, url)? {
+        if let Some(entry) = captures.find(candidate.request(), at)? {
+            write_out(&captures.read(&entry)?, with_head)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+    eprintln!("teia: there is no archived copy of {url} in the collection `{collection}`; `teia page {url}` tells what is known of it");
+    Ok(ExitCode::from(1))
+}
+
+fn write_out(capture: &StoredCapture, with_head: bool) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    if with_head {
+        out.write_all(capture.response.head.as_bytes())?;
+    }
+    let decoded = teia_fetch::decode(&capture.response, &DecodeLimits::default());
+    if let Some((outcome, detail)) = decoded.fault {
+        eprintln!("teia: {} ({detail}); what could be read follows", outcome.sentence());
+    }
+    out.write_all(&decoded.bytes)?;
+    out.flush()?;
+    Ok(())
+}

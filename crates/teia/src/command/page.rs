@@ -1,0 +1,173 @@
+//! `teia page URL`: the life of one URL.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::json;
+use teia_base::journal::Attempt;
+use teia_base::{FoundUrl, Seed};
+use teia_engine::{CollectionConfig, Directory, Explanation, Reading};
+
+use super::Usage;
+
+/// Tells everything that is known of a URL.
+pub(crate) fn page(data: &Path, collection: &str, url: &str, as_json: bool) -> Result<ExitCode> {
+    let directory = Directory::open(data)?;
+    let reading = Reading::open(&directory, collection)?;
+    let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?.unwrap_or_default();
+    let mut known = None;
+    for candidate in spellings(&config, url)? {
+        known = reading.explain(candidate.normal())?;
+        if known.is_some() {
+            break;
+        }
+    }
+    let Some(known) = known else {
+        if as_json {
+            println!("{}", json!({ "url": url, "known": false }));
+        } else {
+            println!("{url} was never met in the collection `{collection}`.");
+        }
+        return Ok(ExitCode::from(1));
+    };
+    if as_json {
+        println!("{}", to_json(&known));
+    } else {
+        print(&known);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The URLs that a person may have meant: with a scheme one, without https or http.
+pub(crate) fn spellings(config: &CollectionConfig, text: &str) -> Result<Vec<FoundUrl>> {
+    let seed = Seed::parse(text).map_err(|error| Usage(error.to_string()))?;
+    let Some(seed) = seed else { return Err(Usage("name a URL, for example https://example.org/".to_owned()).into()) };
+    let mut urls = vec![seed.url.clone()];
+    urls.extend(seed.http());
+    Ok(urls.iter().filter_map(|url| config.normal_form.normalise(url).ok()).collect())
+}
+
+fn print(known: &Explanation) {
+    let state = &known.state;
+    println!("{}", state.url.normal());
+    if let Some(spelling) = state.url.spelling() {
+        println!("  requested as {spelling}");
+    }
+    let title = known.attempts.iter().rev().map(|attempt| attempt.title.as_str()).find(|title| !title.is_empty());
+    if let Some(title) = title {
+        println!("  title      {title}");
+    }
+    println!("  state      {}", state_in_words(known));
+    println!("  depth      {} from a seed, path depth {}", state.depth, state.url.normal().path_depth());
+    println!("  host       {} (site {})", state.url.normal().host_str(), state.url.normal().site());
+    println!("  first seen {}", state.first_seen);
+    match (&state.referrer, state.seed) {
+        (_, true) => println!("  found      given as a seed"),
+        (Some(referrer), _) => println!("  found      on {referrer}"),
+        (None, false) => {}
+    }
+    if let Some(original) = known.attempts.iter().rev().find_map(|attempt| attempt.revisit.as_ref()) {
+        println!("  duplicate  of {} ({})", original.url, original.date);
+    }
+    println!("\nHistory");
+    for happening in &known.life {
+        println!("  {}  {}", happening.at, happening.what);
+    }
+    let versions: Vec<&Attempt> = known.attempts.iter().filter(|attempt| attempt.capture.is_some()).collect();
+    if !versions.is_empty() {
+        println!("\nVersions");
+        for version in versions {
+            println!("  {}  {}", version.started, version_in_words(version));
+        }
+    }
+    if known.in_link_count > 0 {
+        println!("\nLinks in ({})", known.in_link_count);
+        for link in known.in_links.iter().take(20) {
+            println!("  {}  {}", link.url, link.anchor);
+        }
+    }
+    if let Some(last) = known.attempts.iter().rev().find(|attempt| !attempt.links.is_empty()) {
+        println!("\nLinks out ({})", last.links.len());
+        for link in last.links.iter().take(20) {
+            println!("  {}  {}", link.url.normal(), link.anchor);
+        }
+    }
+}
+
+fn state_in_words(known: &Explanation) -> String {
+    let state = &known.state;
+    match (&state.exclusion, &state.fetched) {
+        (Some(exclusion), _) => format!("{}: {} ({})", state.state.name(), exclusion.outcome.sentence(), exclusion.rule),
+        (None, Some(fetched)) => format!("{}: last outcome {}, {}", state.state.name(), fetched.outcome, fetched.outcome.sentence()),
+        (None, None) => state.state.name().to_owned(),
+    }
+}
+
+fn version_in_words(version: &Attempt) -> String {
+    let media_type = version.media_type.as_deref().unwrap_or("unknown type");
+    let digest = version.payload_sha1.map(|digest| digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    format!("{media_type}, {} bytes, sha1 {}", version.body_bytes, digest.as_deref().unwrap_or("-"))
+}
+
+fn to_json(known: &Explanation) -> serde_json::Value {
+    let state = &known.state;
+    let last = known.attempts.iter().rev().find(|attempt| !attempt.links.is_empty());
+    json!({
+        "url": state.url.normal().as_str(),
+        "known": true,
+        "requested": state.url.request(),
+        "host": state.url.normal().host_str(),
+        "site": state.url.normal().site(),
+        "state": state.state.name(),
+        "depth": state.depth,
+        "seed": state.seed,
+        "requisite": state.requisite,
+        "first_seen": state.first_seen.to_string(),
+        "found_on": state.referrer,
+        "due": state.due.map(|due| due.to_string()),
+        "excluded_by": state.exclusion.as_ref().map(|exclusion| json!({
+            "outcome": exclusion.outcome.number(), "name": exclusion.outcome.name(), "rule": exclusion.rule,
+        })),
+        "outcome": state.fetched.as_ref().map(|fetched| fetched.outcome.number()),
+        "title": known.attempts.iter().rev().map(|attempt| attempt.title.as_str()).find(|title| !title.is_empty()),
+        "duplicate_of": known.attempts.iter().rev().find_map(|attempt| attempt.revisit.as_ref()).map(|original| json!({
+            "url": original.url, "date": original.date.to_string(),
+        })),
+        "history": known.life,
+        "attempts": known.attempts.iter().map(attempt_json).collect::<Vec<_>>(),
+        "in_links": { "count": known.in_link_count, "links": known.in_links },
+        "out_links": last.map(|last| last.links.iter().map(|link| json!({
+            "url": link.url.normal().as_str(), "kind": link.kind.name(), "anchor": link.anchor, "depth": link.depth,
+            "nofollow": link.rel.nofollow, "verdict": format!("{:?}", link.verdict).to_lowercase().split(['(', ' ']).next(),
+        })).collect::<Vec<_>>()),
+    })
+}
+
+fn attempt_json(attempt: &Attempt) -> serde_json::Value {
+    json!({
+        "started": attempt.started.to_string(),
+        "try": attempt.try_number,
+        "visit": attempt.visit,
+        "outcome": attempt.outcome.number(),
+        "name": attempt.outcome.name(),
+        "meaning": attempt.outcome.sentence(),
+        "detail": attempt.detail,
+        "flags": attempt.flags.names(),
+        "remote": attempt.remote.map(|remote| remote.to_string()),
+        "protocol": format!("{:?}", attempt.protocol).to_lowercase(),
+        "type": attempt.media_type,
+        "wire_bytes": attempt.wire_bytes,
+        "body_bytes": attempt.body_bytes,
+        "seconds": {
+            "dns": attempt.times.dns.as_secs_f64(),
+            "connect": attempt.times.connect.as_secs_f64(),
+            "tls": attempt.times.tls.as_secs_f64(),
+            "first_byte": attempt.times.first_byte.as_secs_f64(),
+            "body": attempt.times.body.as_secs_f64(),
+        },
+        "text_digest": attempt.text_digest.map(|digest| format!("{digest:032x}")),
+        "similarity": format!("{:016x}", attempt.similarity),
+        "capture": attempt.capture.map(|capture| capture.0),
+    })
+}

@@ -1,0 +1,96 @@
+//! The control socket: one line in (`status`, `pause`, `resume`, `stop`), one JSON line out.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use teia_engine::Control;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixListener;
+
+use crate::show::ProgressBar;
+
+/// No command is longer.
+const MAX_LINE: u64 = 256;
+
+/// The socket of this process; its file goes with it.
+#[derive(Debug)]
+pub(crate) struct ControlSocket {
+    path: PathBuf,
+}
+
+impl ControlSocket {
+    /// Listens; the directory's lock makes sure that a file already there is a leftover.
+    pub(crate) fn open(path: &Path, collection: &str, control: Control, progress: Arc<ProgressBar>) -> Result<Self> {
+        let _ = std::fs::remove_file(path);
+        let listener = UnixListener::bind(path).with_context(|| format!("cannot open the control socket {}", path.display()))?;
+        let collection = collection.to_owned();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (control, progress, collection) = (control.clone(), Arc::clone(&progress), collection.clone());
+                tokio::spawn(async move {
+                    let _ = tokio::time::timeout(Duration::from_secs(5), answer(stream, &collection, &control, &progress)).await;
+                });
+            }
+        });
+        Ok(Self { path: path.to_owned() })
+    }
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+async fn answer(stream: tokio::net::UnixStream, collection: &str, control: &Control, progress: &ProgressBar) -> std::io::Result<()> {
+    let (read, mut write) = stream.into_split();
+    let mut line = String::new();
+    tokio::io::BufReader::new(read.take(MAX_LINE)).read_line(&mut line).await?;
+    let mut words = line.split_whitespace();
+    let (command, name) = (words.next().unwrap_or(""), words.next());
+    if name.is_some_and(|name| name != collection) {
+        let reply = json!({"error": format!("the process in this directory collects `{collection}`")});
+        return write.write_all(format!("{reply}\n").as_bytes()).await;
+    }
+    let error = match command {
+        "status" => None,
+        "pause" => {
+            control.pause();
+            None
+        }
+        "resume" => {
+            control.resume();
+            None
+        }
+        "stop" => {
+            control.stop();
+            None
+        }
+        _ => Some("unknown command; use status, pause, resume or stop"),
+    };
+    let reply = match error {
+        Some(error) => json!({"error": error}),
+        None => json!({
+            "collection": collection,
+            "process": std::process::id(),
+            "state": if control.is_paused() { "paused" } else { "running" },
+            "progress": progress.latest(),
+        }),
+    };
+    write.write_all(format!("{reply}\n").as_bytes()).await
+}
+
+/// Says one line to the process that collects in a directory; `None` if there is none.
+pub(crate) fn ask(path: &Path, line: &str) -> Result<Option<Value>> {
+    let Ok(mut stream) = UnixStream::connect(path) else { return Ok(None) };
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    writeln!(stream, "{line}")?;
+    let mut reply = String::new();
+    BufReader::new(stream.take(1 << 20)).read_line(&mut reply).context("the collecting process does not answer")?;
+    Ok(Some(serde_json::from_str(&reply).context("the collecting process answers something else")?))
+}
