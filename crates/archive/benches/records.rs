@@ -17,11 +17,19 @@ fn page_text(seed: u64, len: usize) -> String {
     let mut at = 0;
     while text.len() < len {
         let kind = words[at % words.len()] % 4;
-        let word: String = words[at % 900..at % 900 + 24].iter().map(|byte| char::from(*byte)).collect();
+        let word: String = words[at % 900..at % 900 + 24]
+            .iter()
+            .map(|byte| char::from(*byte))
+            .collect();
         let start = at % 1300 % (words.len() - 40);
-        let fresh: String = words[start..start + 12].iter().map(|byte| char::from(*byte)).collect();
+        let fresh: String = words[start..start + 12]
+            .iter()
+            .map(|byte| char::from(*byte))
+            .collect();
         match kind {
-            0 => text.push_str(&format!("<li class=\"item\"><a href=\"/section/page-{at}.html\">{fresh}</a></li>\n")),
+            0 => text.push_str(&format!(
+                "<li class=\"item\"><a href=\"/section/page-{at}.html\">{fresh}</a></li>\n"
+            )),
             1 => text.push_str(&format!("<p class=\"text\">{word} {fresh} {word}</p>\n")),
             2 => text.push_str(&format!("<div id=\"d{at}\">{fresh}</div>\n")),
             _ => text.push_str(&word),
@@ -35,13 +43,23 @@ fn page_text(seed: u64, len: usize) -> String {
 /// Processor time of this thread, in microseconds: other programs on the machine do not count.
 fn cpu_micros() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split_ascii_whitespace().next().and_then(|word| word.parse::<f64>().ok()).unwrap_or(0.0) / 1e3
+    text.split_ascii_whitespace()
+        .next()
+        .and_then(|word| word.parse::<f64>().ok())
+        .unwrap_or(0.0)
+        / 1e3
 }
 
 fn main() {
     let config = ArchiveConfig::default();
     let pages: Vec<Page> = (0..200)
-        .map(|id| Page::html(id, &format!("http://h{id}.example/path/page"), &page_text(id + 1, 24 << 10)))
+        .map(|id| {
+            Page::html(
+                id,
+                &format!("http://h{id}.example/path/page"),
+                &page_text(id + 1, 24 << 10),
+            )
+        })
         .collect();
     let mut packed = 0;
     // Payload digest, digest and records, and the floor: nothing but libdeflate on the same bodies.
@@ -58,7 +76,9 @@ fn main() {
             measure(&pages, |page| packed = page.records(&config).len()),
             measure(&pages, |page| {
                 let body = page.response().body.as_memory().expect("in memory");
-                compressor.gzip_compress(body, &mut out).expect("room enough");
+                compressor
+                    .gzip_compress(body, &mut out)
+                    .expect("room enough");
             }),
         ];
         for (sum, time) in sums.iter_mut().zip(times) {

@@ -13,7 +13,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("say which file: warc_list FILE.warc.gz".into());
     };
     let path = Path::new(&argument);
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let name = path.file_name().ok_or("a file, not a directory")?;
     let (mut entries, damages) = index_warc(&DiskFiles::existing(directory), Path::new(name))?;
     entries.sort_by_key(teia_archive::CdxEntry::to_line);

@@ -18,7 +18,9 @@
 
 use std::io;
 
-use teia_base::{Body, CaptureId, Certificate, Exchange, Flags, Link, LinkKind, Protocol, Response, Timestamp};
+use teia_base::{
+    Body, CaptureId, Certificate, Exchange, Flags, Link, LinkKind, Protocol, Response, Timestamp,
+};
 
 use crate::cdx::CdxEntry;
 use crate::digest::{base32, block_digest, labelled, sha1};
@@ -75,7 +77,9 @@ impl RevisitProfile {
     /// The URI of the profile, as WARC 1.1 names it.
     pub fn uri(self) -> &'static str {
         match self {
-            Self::IdenticalPayload => "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
+            Self::IdenticalPayload => {
+                "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+            }
             Self::NotModified => "http://netpreserve.org/warc/1.1/revisit/server-not-modified",
         }
     }
@@ -182,37 +186,67 @@ impl RecordKind {
 
 /// Builds and compresses the records of one capture. No file is touched, except that a body above
 /// 1 MiB is compressed to an unnamed temporary file.
-pub fn capture_records(capture: &Capture<'_>, config: &ArchiveConfig) -> Result<Records, ArchiveError> {
+pub fn capture_records(
+    capture: &Capture<'_>,
+    config: &ArchiveConfig,
+) -> Result<Records, ArchiveError> {
     let Some(response) = &capture.exchange.response else {
-        return Err(ArchiveError::NoResponse { url: capture.url.to_owned() });
+        return Err(ArchiveError::NoResponse {
+            url: capture.url.to_owned(),
+        });
     };
     let kind = main_kind(capture);
     let date = capture.exchange.started.to_rfc3339_micros();
     let (bytes, (members, entry)) = Packer::with(config.level(), |packer| {
         let mut members = Vec::with_capacity(3);
         push_main(packer, capture, response, kind, &date, config)?;
-        members.push(Member { kind, offset: 0, len: packer.len() });
+        members.push(Member {
+            kind,
+            offset: 0,
+            len: packer.len(),
+        });
         let entry = entry_of(capture, response, kind, &date, packer.len());
-        if config.request_records && kind != RecordKind::Resource && !capture.exchange.request_head.is_empty() {
+        if config.request_records
+            && kind != RecordKind::Resource
+            && !capture.exchange.request_head.is_empty()
+        {
             let offset = packer.len();
             push_request(packer, capture, &date)?;
-            members.push(Member { kind: RecordKind::Request, offset, len: packer.len() - offset });
+            members.push(Member {
+                kind: RecordKind::Request,
+                offset,
+                len: packer.len() - offset,
+            });
         }
         if config.metadata_records && !capture.outlinks.is_empty() {
             let offset = packer.len();
             push_metadata(packer, capture, &date)?;
-            members.push(Member { kind: RecordKind::Metadata, offset, len: packer.len() - offset });
+            members.push(Member {
+                kind: RecordKind::Metadata,
+                offset,
+                len: packer.len() - offset,
+            });
         }
         Ok((members, entry))
     })
-    .map_err(|source| ArchiveError::Build { url: capture.url.to_owned(), source })?;
-    Ok(Records { bytes, members, entry })
+    .map_err(|source| ArchiveError::Build {
+        url: capture.url.to_owned(),
+        source,
+    })?;
+    Ok(Records {
+        bytes,
+        members,
+        entry,
+    })
 }
 
 fn main_kind(capture: &Capture<'_>) -> RecordKind {
-    let is_http = ["http://", "https://"]
-        .iter()
-        .any(|scheme| capture.url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+    let is_http = ["http://", "https://"].iter().any(|scheme| {
+        capture
+            .url
+            .get(..scheme.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    });
     match capture.revisit_of {
         Some(_) => RecordKind::Revisit,
         None if is_http => RecordKind::Response,
@@ -244,7 +278,10 @@ fn push_main(
     let write_header = |buffer: &mut Vec<u8>| {
         let mut header = HeaderBlock::begin(buffer);
         header.field("WARC-Type", kind.name());
-        header.field("WARC-Record-ID", &capture.names.capture(capture.id).to_string());
+        header.field(
+            "WARC-Record-ID",
+            &capture.names.capture(capture.id).to_string(),
+        );
         header.field("WARC-Date", date);
         header.url("WARC-Target-URI", capture.url);
         if let Some(remote) = capture.exchange.remote {
@@ -285,7 +322,10 @@ fn push_main(
         match kind {
             RecordKind::Resource => {
                 let declared = response.head.text("content-type");
-                header.field("Content-Type", declared.as_deref().unwrap_or("application/octet-stream"));
+                header.field(
+                    "Content-Type",
+                    declared.as_deref().unwrap_or("application/octet-stream"),
+                );
             }
             _ => header.field("Content-Type", "application/http; msgtype=response"),
         }
@@ -311,10 +351,16 @@ fn push_request(packer: &mut Packer<'_>, capture: &Capture<'_>, date: &str) -> i
     packer.small(|buffer| {
         let mut header = HeaderBlock::begin(buffer);
         header.field("WARC-Type", RecordKind::Request.name());
-        header.field("WARC-Record-ID", &capture.names.request(capture.id).to_string());
+        header.field(
+            "WARC-Record-ID",
+            &capture.names.request(capture.id).to_string(),
+        );
         header.field("WARC-Date", date);
         header.url("WARC-Target-URI", capture.url);
-        header.field("WARC-Concurrent-To", &capture.names.capture(capture.id).to_string());
+        header.field(
+            "WARC-Concurrent-To",
+            &capture.names.capture(capture.id).to_string(),
+        );
         header.field("WARC-Block-Digest", &labelled(&sha1(&head)));
         header.field("Content-Type", "application/http; msgtype=request");
         header.end(head.len() as u64);
@@ -344,10 +390,16 @@ fn push_metadata(packer: &mut Packer<'_>, capture: &Capture<'_>, date: &str) -> 
     let write_header = |buffer: &mut Vec<u8>| {
         let mut header = HeaderBlock::begin(buffer);
         header.field("WARC-Type", RecordKind::Metadata.name());
-        header.field("WARC-Record-ID", &capture.names.metadata(capture.id).to_string());
+        header.field(
+            "WARC-Record-ID",
+            &capture.names.metadata(capture.id).to_string(),
+        );
         header.field("WARC-Date", date);
         header.url("WARC-Target-URI", capture.url);
-        header.field("WARC-Concurrent-To", &capture.names.capture(capture.id).to_string());
+        header.field(
+            "WARC-Concurrent-To",
+            &capture.names.capture(capture.id).to_string(),
+        );
         header.field("WARC-Block-Digest", &labelled(&sha1(block.as_bytes())));
         header.field("Content-Type", "application/warc-fields");
         header.end(block.len() as u64);
@@ -366,7 +418,13 @@ fn push_metadata(packer: &mut Packer<'_>, capture: &Capture<'_>, date: &str) -> 
     }
 }
 
-fn entry_of(capture: &Capture<'_>, response: &Response, kind: RecordKind, date: &str, len: u64) -> CdxEntry {
+fn entry_of(
+    capture: &Capture<'_>,
+    response: &Response,
+    kind: RecordKind,
+    date: &str,
+    len: u64,
+) -> CdxEntry {
     let url = header_url(capture.url);
     let mime = match kind {
         RecordKind::Revisit => "warc/revisit".to_owned(),
@@ -401,8 +459,16 @@ fn truncation(capture: &Capture<'_>) -> Option<Truncated> {
         if flags.has(Flags::BODY_SHORT) {
             Some(Truncated::Disconnect)
         } else if flags.has(Flags::TRUNCATED) {
-            let by_time = capture.exchange.detail.as_deref().is_some_and(|detail| detail.contains("time"));
-            Some(if by_time { Truncated::Time } else { Truncated::Length })
+            let by_time = capture
+                .exchange
+                .detail
+                .as_deref()
+                .is_some_and(|detail| detail.contains("time"));
+            Some(if by_time {
+                Truncated::Time
+            } else {
+                Truncated::Length
+            })
         } else {
             None
         }

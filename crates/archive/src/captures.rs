@@ -26,7 +26,12 @@ pub struct Captures {
 impl Captures {
     /// Opens the archive in `dir`, which may be empty or missing.
     pub fn open(files: Arc<dyn Files>, dir: &Path) -> Result<Self, ArchiveError> {
-        let mut captures = Self { files, dir: dir.to_owned(), sorted: Vec::new(), open: Vec::new() };
+        let mut captures = Self {
+            files,
+            dir: dir.to_owned(),
+            sorted: Vec::new(),
+            open: Vec::new(),
+        };
         captures.refresh()?;
         Ok(captures)
     }
@@ -36,7 +41,8 @@ impl Captures {
         // An index may be merged away between listing and opening; then the list is old.
         for _ in 0..8 {
             match self.load() {
-                Err(ArchiveError::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+                Err(ArchiveError::File { source, .. })
+                    if source.kind() == std::io::ErrorKind::NotFound => {}
                 result => return result,
             }
         }
@@ -52,7 +58,8 @@ impl Captures {
         let mut candidates = self.with_key(&key)?;
         let normal = |url: &str| CanonicalUrl::parse(url).ok();
         let wanted = normal(url);
-        let is_same = |entry: &CdxEntry| entry.url == url || wanted.is_some() && normal(&entry.url) == wanted;
+        let is_same =
+            |entry: &CdxEntry| entry.url == url || wanted.is_some() && normal(&entry.url) == wanted;
         if candidates.iter().any(is_same) {
             candidates.retain(is_same);
         }
@@ -63,7 +70,9 @@ impl Captures {
     /// The newest capture of a URL at or before a moment (or at all); else the first one after it.
     pub fn find(&self, url: &str, at: Option<Timestamp>) -> Result<Option<CdxEntry>, ArchiveError> {
         let mut versions = self.versions(url)?;
-        let Some(at) = at else { return Ok(versions.pop()) };
+        let Some(at) = at else {
+            return Ok(versions.pop());
+        };
         let limit = at.to_digits();
         let before = versions.iter().rposition(|entry| entry.timestamp <= limit);
         Ok(versions.into_iter().nth(before.unwrap_or(0)))
@@ -86,8 +95,14 @@ impl Captures {
 
     /// Every capture, in order of key and time.
     pub fn all(&self) -> Result<All, ArchiveError> {
-        let sources = self.sorted.iter().map(|index| index.lines_from(b"")).collect::<Result<_, _>>()?;
-        Ok(All { merge: Merge::with_memory(sources, &self.open)? })
+        let sources = self
+            .sorted
+            .iter()
+            .map(|index| index.lines_from(b""))
+            .collect::<Result<_, _>>()?;
+        Ok(All {
+            merge: Merge::with_memory(sources, &self.open)?,
+        })
     }
 
     /// The capture itself: head and body as received. A revisit comes with the body of its original.
@@ -104,20 +119,36 @@ impl Captures {
     /// The record that an entry names, revisit or not.
     pub fn record(&self, entry: &CdxEntry) -> Result<Record, ArchiveError> {
         let path = self.archive_path(&entry.file)?;
-        let damaged = |what: String| ArchiveError::Damaged { file: path.clone(), offset: entry.offset, what };
-        let file: Arc<dyn teia_base::ReadFile> =
-            Arc::from(self.files.open(&path).map_err(ArchiveError::file("open", &path))?);
-        let end = file.len().map_err(ArchiveError::read(&path, 0))?.min(entry.end());
+        let damaged = |what: String| ArchiveError::Damaged {
+            file: path.clone(),
+            offset: entry.offset,
+            what,
+        };
+        let file: Arc<dyn teia_base::ReadFile> = Arc::from(
+            self.files
+                .open(&path)
+                .map_err(ArchiveError::file("open", &path))?,
+        );
+        let end = file
+            .len()
+            .map_err(ArchiveError::read(&path, 0))?
+            .min(entry.end());
         let mut reader = WarcReader::within(file, &path, entry.offset, end);
         match reader.next_found()? {
             // A record that does not fill its member was not read to the check sum.
-            Some(Found::Record(record)) if record.length == 0 => Err(damaged("shares its gzip member".to_owned())),
-            Some(Found::Record(record)) if record.offset == entry.offset && record.header.url() == Some(&entry.url) => {
+            Some(Found::Record(record)) if record.length == 0 => {
+                Err(damaged("shares its gzip member".to_owned()))
+            }
+            Some(Found::Record(record))
+                if record.offset == entry.offset && record.header.url() == Some(&entry.url) =>
+            {
                 Ok(*record)
             }
-            Some(Found::Record(record)) => {
-                Err(damaged(format!("holds {} instead of {}", record.header.url().unwrap_or("no URL"), entry.url)))
-            }
+            Some(Found::Record(record)) => Err(damaged(format!(
+                "holds {} instead of {}",
+                record.header.url().unwrap_or("no URL"),
+                entry.url
+            ))),
             Some(Found::Damage(damage)) => Err(damaged(damage.what)),
             None => Err(damaged("the file ends before it".to_owned())),
         }
@@ -132,22 +163,39 @@ impl Captures {
     }
 
     /// The capture that holds the payload of a revisit.
-    pub(crate) fn original_of(&self, entry: &CdxEntry, revisit: &Record) -> Result<CdxEntry, ArchiveError> {
-        let url = revisit.header.get("WARC-Refers-To-Target-URI").unwrap_or(&entry.url);
+    pub(crate) fn original_of(
+        &self,
+        entry: &CdxEntry,
+        revisit: &Record,
+    ) -> Result<CdxEntry, ArchiveError> {
+        let url = revisit
+            .header
+            .get("WARC-Refers-To-Target-URI")
+            .unwrap_or(&entry.url);
         let url = url.trim_matches(['<', '>']);
         let date: Option<String> = revisit
             .header
             .get("WARC-Refers-To-Date")
             .map(|date| date.chars().filter(char::is_ascii_digit).take(14).collect());
-        let candidates: Vec<CdxEntry> = self.versions(url)?.into_iter().filter(|version| !version.is_revisit()).collect();
-        let same_digest = |version: &&CdxEntry| entry.digest.is_none() || version.digest == entry.digest;
+        let candidates: Vec<CdxEntry> = self
+            .versions(url)?
+            .into_iter()
+            .filter(|version| !version.is_revisit())
+            .collect();
+        let same_digest =
+            |version: &&CdxEntry| entry.digest.is_none() || version.digest == entry.digest;
         let by_date = |version: &&CdxEntry| date.as_ref() == Some(&version.timestamp);
         // Date and digest together; else the digest, newest first; else the date, which is all that
         // a revisit by `304` promises.
         candidates
             .iter()
             .find(|version| by_date(version) && same_digest(version))
-            .or_else(|| candidates.iter().rev().find(|version| entry.digest.is_some() && same_digest(version)))
+            .or_else(|| {
+                candidates
+                    .iter()
+                    .rev()
+                    .find(|version| entry.digest.is_some() && same_digest(version))
+            })
             .or_else(|| candidates.iter().find(by_date))
             .cloned()
             .ok_or_else(|| ArchiveError::NoOriginal {
@@ -167,17 +215,30 @@ impl Captures {
         let (original, payload) = original.unzip();
         // A `304` has the head of the answer that it stands for.
         let (status, head) = match &payload {
-            Some(payload) if record.head.is_empty() || status == Some(304) => parse_head(payload.head.clone()),
+            Some(payload) if record.head.is_empty() || status == Some(304) => {
+                parse_head(payload.head.clone())
+            }
             _ => (status, head),
         };
         let payload = payload.as_ref().unwrap_or(&record);
         let chunks = if payload.is_chunked() {
-            chunk_ranges(&payload.body).map_err(ArchiveError::read(self.dir.join(&entry.file), entry.offset))?
+            chunk_ranges(&payload.body)
+                .map_err(ArchiveError::read(self.dir.join(&entry.file), entry.offset))?
         } else {
             None
         };
-        let response = teia_base::Response { status: status.unwrap_or(200), head, body: payload.body.clone(), chunks };
-        Ok(StoredCapture { entry: entry.clone(), header: record.header, response, original })
+        let response = teia_base::Response {
+            status: status.unwrap_or(200),
+            head,
+            body: payload.body.clone(),
+            chunks,
+        };
+        Ok(StoredCapture {
+            entry: entry.clone(),
+            header: record.header,
+            response,
+            original,
+        })
     }
 
     fn with_key(&self, key: &str) -> Result<Vec<CdxEntry>, ArchiveError> {
@@ -197,20 +258,35 @@ impl Captures {
                 found.push(parse_line(&line).ok_or_else(damaged)?);
             }
         }
-        let start = self.open.partition_point(|line| line.as_slice() < prefix.as_slice());
-        let open = self.open[start..].iter().take_while(|line| line.starts_with(&prefix));
+        let start = self
+            .open
+            .partition_point(|line| line.as_slice() < prefix.as_slice());
+        let open = self.open[start..]
+            .iter()
+            .take_while(|line| line.starts_with(&prefix));
         found.extend(open.filter_map(|line| parse_line(line)));
         Ok(found)
     }
 
     fn load(&mut self) -> Result<(), ArchiveError> {
-        let list = self.files.list(&self.dir).map_err(ArchiveError::file("list", &self.dir))?;
-        let indexes: Vec<IndexName> = list.iter().filter_map(|name| IndexName::parse(name)).collect();
+        let list = self
+            .files
+            .list(&self.dir)
+            .map_err(ArchiveError::file("list", &self.dir))?;
+        let indexes: Vec<IndexName> = list
+            .iter()
+            .filter_map(|name| IndexName::parse(name))
+            .collect();
         let mut sorted = Vec::new();
         for index in &indexes {
-            let is_covered = indexes.iter().any(|other| other.level > index.level && other.covers(index));
+            let is_covered = indexes
+                .iter()
+                .any(|other| other.level > index.level && other.covers(index));
             if !is_covered {
-                sorted.push((index.last, SortedIndex::open(&*self.files, &self.dir.join(index.file()))?));
+                sorted.push((
+                    index.last,
+                    SortedIndex::open(&*self.files, &self.dir.join(index.file()))?,
+                ));
             }
         }
         sorted.sort_by_key(|(last, _)| *last);
@@ -233,8 +309,15 @@ impl Captures {
         if ArchiveName::parse(file).is_some() && !file.contains('/') {
             return Ok(self.dir.join(file));
         }
-        let what = format!("the index names `{}`, which is no archive file", file.escape_debug());
-        Err(ArchiveError::Damaged { file: self.dir.clone(), offset: 0, what })
+        let what = format!(
+            "the index names `{}`, which is no archive file",
+            file.escape_debug()
+        );
+        Err(ArchiveError::Damaged {
+            file: self.dir.clone(),
+            offset: 0,
+            what,
+        })
     }
 }
 

@@ -51,7 +51,9 @@ impl CdxEntry {
             key: key.to_owned(),
             timestamp: timestamp.to_owned(),
             url: fields.url.into_owned(),
-            mime: fields.mime.map_or_else(|| "-".to_owned(), std::borrow::Cow::into_owned),
+            mime: fields
+                .mime
+                .map_or_else(|| "-".to_owned(), std::borrow::Cow::into_owned),
             status: fields.status.and_then(|status| status.parse().ok()),
             digest: fields.digest.map(std::borrow::Cow::into_owned),
             length: fields.length.as_deref().and_then(number).unwrap_or(0),
@@ -63,7 +65,8 @@ impl CdxEntry {
 
     /// Writes the line, with its line end.
     pub fn to_line(&self) -> String {
-        let mut line = String::with_capacity(self.key.len() + self.url.len() + self.file.len() + 192);
+        let mut line =
+            String::with_capacity(self.key.len() + self.url.len() + self.file.len() + 192);
         line.push_str(&self.key);
         line.push(' ');
         line.push_str(&self.timestamp);
@@ -109,8 +112,16 @@ impl CdxEntry {
 
 /// The media type as an index has it: parameters cut off, `unk` where there is none.
 pub(crate) fn mime_of(content_type: Option<&str>) -> String {
-    let mime = content_type.unwrap_or("").split([';', ' ']).next().unwrap_or("");
-    if mime.is_empty() { "unk".to_owned() } else { mime.to_owned() }
+    let mime = content_type
+        .unwrap_or("")
+        .split([';', ' '])
+        .next()
+        .unwrap_or("");
+    if mime.is_empty() {
+        "unk".to_owned()
+    } else {
+        mime.to_owned()
+    }
 }
 
 #[derive(Deserialize)]

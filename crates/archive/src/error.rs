@@ -64,7 +64,9 @@ pub enum ArchiveError {
         found: u64,
     },
     /// The archive holds sealed files and the journal names none: it is not the journal of this archive.
-    #[error("{file} is sealed, but the journal names no archive file; move the archive away or restore its journal")]
+    #[error(
+        "{file} is sealed, but the journal names no archive file; move the archive away or restore its journal"
+    )]
     ForeignJournal {
         /// One sealed file.
         file: PathBuf,
@@ -107,19 +109,35 @@ pub enum ArchiveError {
 impl ArchiveError {
     /// Whether the disk is full: a reason to wait, not to fail.
     pub fn is_full_disk(&self) -> bool {
-        let (Self::Append { source, .. } | Self::Build { source, .. } | Self::File { source, .. }) = self else {
+        let (Self::Append { source, .. } | Self::Build { source, .. } | Self::File { source, .. }) =
+            self
+        else {
             return false;
         };
-        matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+        matches!(
+            source.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        )
     }
 
-    pub(crate) fn file(attempt: &'static str, file: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn file(
+        attempt: &'static str,
+        file: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
         let file = file.into();
-        move |source| Self::File { attempt, file, source }
+        move |source| Self::File {
+            attempt,
+            file,
+            source,
+        }
     }
 
     pub(crate) fn read(file: impl Into<PathBuf>, offset: u64) -> impl FnOnce(io::Error) -> Self {
         let file = file.into();
-        move |source| Self::Read { file, offset, source }
+        move |source| Self::Read {
+            file,
+            offset,
+            source,
+        }
     }
 }

@@ -17,7 +17,11 @@ impl<'a> HeaderBlock<'a> {
     pub(crate) fn field(&mut self, name: &str, value: &str) {
         self.buffer.extend_from_slice(name.as_bytes());
         self.buffer.extend_from_slice(b": ");
-        self.buffer.extend(value.bytes().map(|byte| if byte.is_ascii_control() { b' ' } else { byte }));
+        self.buffer.extend(
+            value
+                .bytes()
+                .map(|byte| if byte.is_ascii_control() { b' ' } else { byte }),
+        );
         self.buffer.extend_from_slice(b"\r\n");
     }
 
@@ -49,7 +53,11 @@ fn push_header_url(buffer: &mut Vec<u8>, url: &str) {
         if byte.is_ascii_graphic() {
             buffer.push(byte);
         } else {
-            buffer.extend_from_slice(&[b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+            buffer.extend_from_slice(&[
+                b'%',
+                HEX[usize::from(byte >> 4)],
+                HEX[usize::from(byte & 15)],
+            ]);
         }
     }
 }

@@ -46,7 +46,9 @@ mod surt;
 mod upkeep;
 mod writer;
 
-pub use capture::{Capture, Member, RecordKind, Records, RevisitOf, RevisitProfile, Truncated, capture_records};
+pub use capture::{
+    Capture, Member, RecordKind, Records, RevisitOf, RevisitProfile, Truncated, capture_records,
+};
 pub use captures::{All, Captures};
 pub use cdx::CdxEntry;
 pub use config::ArchiveConfig;

@@ -30,10 +30,18 @@ pub(crate) struct Packer<'a> {
 
 impl Packer<'_> {
     /// Runs `work` with this thread's packer and gives what it packed.
-    pub(crate) fn with<T>(level: u8, work: impl FnOnce(&mut Packer<'_>) -> io::Result<T>) -> io::Result<(Body, T)> {
+    pub(crate) fn with<T>(
+        level: u8,
+        work: impl FnOnce(&mut Packer<'_>) -> io::Result<T>,
+    ) -> io::Result<(Body, T)> {
         SCRATCH.with_borrow_mut(|scratch| {
             scratch.packed.clear();
-            let mut packer = Packer { scratch, level, spool: None, len: 0 };
+            let mut packer = Packer {
+                scratch,
+                level,
+                spool: None,
+                len: 0,
+            };
             let result = work(&mut packer)?;
             Ok((packer.finish(), result))
         })
@@ -45,7 +53,10 @@ impl Packer<'_> {
     }
 
     /// Packs one record that `fill` writes: header block, content and the two final line ends.
-    pub(crate) fn small(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn small(
+        &mut self,
+        fill: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
+    ) -> io::Result<()> {
         let scratch = &mut *self.scratch;
         scratch.plain.clear();
         fill(&mut scratch.plain)?;
@@ -58,7 +69,10 @@ impl Packer<'_> {
             }
         };
         let start = scratch.packed.len();
-        scratch.packed.resize(start + compressor.gzip_compress_bound(scratch.plain.len()), 0);
+        scratch.packed.resize(
+            start + compressor.gzip_compress_bound(scratch.plain.len()),
+            0,
+        );
         let packed = compressor
             .gzip_compress(&scratch.plain, &mut scratch.packed[start..])
             .map_err(io::Error::other)?;
@@ -76,14 +90,25 @@ impl Packer<'_> {
             self.spool = Some(tempfile::tempfile()?);
         }
         self.spill()?;
-        let Some(spool) = &self.spool else { unreachable!("made just above") };
-        let mut counting = Counting { inner: io::BufWriter::with_capacity(64 << 10, spool), written: 0 };
-        let mut encoder = GzEncoder::new(&mut counting, Compression::new(u32::from(self.level.min(9))));
+        let Some(spool) = &self.spool else {
+            unreachable!("made just above")
+        };
+        let mut counting = Counting {
+            inner: io::BufWriter::with_capacity(64 << 10, spool),
+            written: 0,
+        };
+        let mut encoder = GzEncoder::new(
+            &mut counting,
+            Compression::new(u32::from(self.level.min(9))),
+        );
         encoder.write_all(header)?;
         encoder.write_all(head)?;
         let copied = io::copy(&mut body.reader(0, body.len()), &mut encoder)?;
         if copied != body.len() {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "a spooled body is shorter than it was"));
+            return Err(io::Error::new(
+                io::ErrorKind::UnexpectedEof,
+                "a spooled body is shorter than it was",
+            ));
         }
         encoder.write_all(b"\r\n\r\n")?;
         encoder.finish()?;
@@ -102,7 +127,10 @@ impl Packer<'_> {
 
     fn finish(self) -> Body {
         match self.spool {
-            Some(file) => Body::File { file: Arc::new(file), len: self.len },
+            Some(file) => Body::File {
+                file: Arc::new(file),
+                len: self.len,
+            },
             None => Body::from(self.scratch.packed.as_slice().to_vec()),
         }
     }
@@ -149,7 +177,10 @@ pub(crate) fn push_body(buffer: &mut Vec<u8>, body: &Body) -> io::Result<()> {
         None => {
             let read = body.reader(0, body.len()).read_to_end(buffer)?;
             if read as u64 != body.len() {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "a spooled body is shorter than it was"));
+                return Err(io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    "a spooled body is shorter than it was",
+                ));
             }
         }
     }

@@ -21,7 +21,10 @@ pub(crate) fn redacted(head: &[u8]) -> Cow<'_, [u8]> {
         }
         in_secret = is_secret(line);
         if in_secret {
-            let name = line.iter().position(|&byte| byte == b':').map_or(0, |colon| colon + 1);
+            let name = line
+                .iter()
+                .position(|&byte| byte == b':')
+                .map_or(0, |colon| colon + 1);
             clean.extend_from_slice(&line[..name]);
             clean.extend_from_slice(MARK);
         } else {
@@ -32,9 +35,13 @@ pub(crate) fn redacted(head: &[u8]) -> Cow<'_, [u8]> {
 }
 
 fn is_secret(line: &[u8]) -> bool {
-    let Some(colon) = line.iter().position(|&byte| byte == b':') else { return false };
+    let Some(colon) = line.iter().position(|&byte| byte == b':') else {
+        return false;
+    };
     let name = line[..colon].trim_ascii();
-    SECRET_FIELDS.iter().any(|secret| name.eq_ignore_ascii_case(secret.as_bytes()))
+    SECRET_FIELDS
+        .iter()
+        .any(|secret| name.eq_ignore_ascii_case(secret.as_bytes()))
 }
 
 #[cfg(test)]
@@ -49,6 +56,9 @@ mod tests {
             clean.as_ref(),
             b"GET / HTTP/1.1\r\nHost: a\r\nAUTHORIZATION: [not archived]\r\nCookie: [not archived]\r\nX: y\r\n\r\n"
         );
-        assert!(matches!(redacted(b"GET / HTTP/1.1\r\n\r\n"), Cow::Borrowed(_)));
+        assert!(matches!(
+            redacted(b"GET / HTTP/1.1\r\n\r\n"),
+            Cow::Borrowed(_)
+        ));
     }
 }

@@ -41,18 +41,31 @@ impl Captures {
             indexed.insert((entry.file, entry.offset), entry.url);
         }
         let mut scrubbed = Scrubbed::default();
-        let list = self.files().list(self.dir()).map_err(ArchiveError::file("list", self.dir()))?;
+        let list = self
+            .files()
+            .list(self.dir())
+            .map_err(ArchiveError::file("list", self.dir()))?;
         for name in list.iter().filter_map(|name| ArchiveName::parse(name)) {
             self.scrub_file(&name.file(), &mut indexed, &mut scrubbed)?;
         }
         for ((file, offset), url) in indexed {
-            let is_known = scrubbed.wounds.iter().any(|wound| wound.file.ends_with(&file) && wound.offset == offset);
+            let is_known = scrubbed
+                .wounds
+                .iter()
+                .any(|wound| wound.file.ends_with(&file) && wound.offset == offset);
             if !is_known {
                 let what = "the index names a record that is not there".to_owned();
-                scrubbed.wounds.push(Wound { file: self.dir().join(file), offset, url: Some(url), what });
+                scrubbed.wounds.push(Wound {
+                    file: self.dir().join(file),
+                    offset,
+                    url: Some(url),
+                    what,
+                });
             }
         }
-        scrubbed.wounds.sort_by(|a, b| (&a.file, a.offset).cmp(&(&b.file, b.offset)));
+        scrubbed
+            .wounds
+            .sort_by(|a, b| (&a.file, a.offset).cmp(&(&b.file, b.offset)));
         Ok(scrubbed)
     }
 
@@ -63,29 +76,50 @@ impl Captures {
         scrubbed: &mut Scrubbed,
     ) -> Result<(), ArchiveError> {
         let path = self.dir().join(name);
-        let file = self.files().open(&path).map_err(ArchiveError::file("open", &path))?;
+        let file = self
+            .files()
+            .open(&path)
+            .map_err(ArchiveError::file("open", &path))?;
         scrubbed.bytes += file.len().map_err(ArchiveError::read(&path, 0))?;
         let mut reader = WarcReader::new(file, &path, 0)?;
         while let Some(found) = reader.next_found()? {
             let (offset, url, what) = match found {
-                Found::Damage(damage) => (damage.offset, indexed.remove(&(name.to_owned(), damage.offset)), Some(damage.what)),
+                Found::Damage(damage) => (
+                    damage.offset,
+                    indexed.remove(&(name.to_owned(), damage.offset)),
+                    Some(damage.what),
+                ),
                 Found::Record(record) => {
-                    let proof = record.verify().map_err(ArchiveError::read(&path, record.offset))?;
-                    let entry = entry_of_record(&record, name).map_err(ArchiveError::read(&path, record.offset))?;
+                    let proof = record
+                        .verify()
+                        .map_err(ArchiveError::read(&path, record.offset))?;
+                    let entry = entry_of_record(&record, name)
+                        .map_err(ArchiveError::read(&path, record.offset))?;
                     let url = indexed.remove(&(name.to_owned(), record.offset));
                     let what = match entry {
                         _ if proof == Proof::Wrong => Some("a digest does not fit".to_owned()),
                         Some(_) if url.is_none() => Some("not in the index".to_owned()),
-                        Some(entry) if entry.is_revisit() && self.original_of(&entry, &record).is_err() => {
+                        Some(entry)
+                            if entry.is_revisit() && self.original_of(&entry, &record).is_err() =>
+                        {
                             Some("the original of this revisit is not in the archive".to_owned())
                         }
                         _ => None,
                     };
-                    (record.offset, url.or(record.header.url().map(str::to_owned)), what)
+                    (
+                        record.offset,
+                        url.or(record.header.url().map(str::to_owned)),
+                        what,
+                    )
                 }
             };
             match what {
-                Some(what) => scrubbed.wounds.push(Wound { file: path.clone(), offset, url, what }),
+                Some(what) => scrubbed.wounds.push(Wound {
+                    file: path.clone(),
+                    offset,
+                    url,
+                    what,
+                }),
                 None => scrubbed.records += 1,
             }
         }

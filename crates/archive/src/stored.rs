@@ -25,18 +25,25 @@ pub struct StoredCapture {
 impl StoredCapture {
     /// When it was fetched, to the microsecond where the record has it.
     pub fn fetched(&self) -> Option<Timestamp> {
-        self.header.get("WARC-Date").and_then(Timestamp::parse).or_else(|| self.entry.fetched())
+        self.header
+            .get("WARC-Date")
+            .and_then(Timestamp::parse)
+            .or_else(|| self.entry.fetched())
     }
 
     /// The address that answered.
     pub fn remote(&self) -> Option<IpAddr> {
-        self.header.get("WARC-IP-Address").and_then(|text| text.parse().ok())
+        self.header
+            .get("WARC-IP-Address")
+            .and_then(|text| text.parse().ok())
     }
 
     /// Why the body is not whole, if it is not: `length`, `time`, `disconnect`, `unspecified`.
     /// (A revisit says `length` of its own record, whose body it leaves out.)
     pub fn truncated(&self) -> Option<&str> {
-        self.header.get("WARC-Truncated").filter(|_| self.original.is_none())
+        self.header
+            .get("WARC-Truncated")
+            .filter(|_| self.original.is_none())
     }
 
     /// The body as received, chunk framing included.
@@ -46,7 +53,12 @@ impl StoredCapture {
 
     /// The payload: chunk framing removed, content coding kept.
     pub fn payload(&self) -> Payload<'_> {
-        Payload { body: &self.response.body, ranges: self.response.payload(), current: 0, position: 0 }
+        Payload {
+            body: &self.response.body,
+            ranges: self.response.payload(),
+            current: 0,
+            position: 0,
+        }
     }
 }
 
@@ -63,7 +75,10 @@ pub struct Payload<'a> {
 impl Read for Payload<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while let Some(range) = self.ranges.get(self.current) {
-            let read = self.body.reader(range.start + self.position, range.end).read(buffer)?;
+            let read = self
+                .body
+                .reader(range.start + self.position, range.end)
+                .read(buffer)?;
             if read > 0 || buffer.is_empty() {
                 self.position += read as u64;
                 return Ok(read);

@@ -24,7 +24,9 @@ struct Parts {
 }
 
 fn parse(url: &str) -> Option<Parts> {
-    let mut text: String = url.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}').to_owned();
+    let mut text: String = url
+        .trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}')
+        .to_owned();
     text.retain(|c| !matches!(c, '\n' | '\r' | '\t'));
     if scheme_len(&text).is_none() {
         text.insert_str(0, "http://");
@@ -113,12 +115,15 @@ fn scheme_len(text: &str) -> Option<usize> {
 }
 
 fn strip_http(text: &str) -> Option<&str> {
-    text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"))
+    text.strip_prefix("http://")
+        .or_else(|| text.strip_prefix("https://"))
 }
 
 /// Host in small letters without brackets, and port; `None` where the port is no number.
 fn host_and_port(authority: &str) -> Option<(String, Option<u32>)> {
-    let after_user = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let after_user = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
     let (host, port) = match after_user.split_once('[') {
         Some((_, bracketed)) => {
             let (host, after) = bracketed.split_once(']').unwrap_or((bracketed, ""));
@@ -128,7 +133,9 @@ fn host_and_port(authority: &str) -> Option<(String, Option<u32>)> {
     };
     let port = match port {
         "" => None,
-        digits => Some(digits.parse::<u16>().ok()?).filter(|port| *port != 0).map(u32::from),
+        digits => Some(digits.parse::<u16>().ok()?)
+            .filter(|port| *port != 0)
+            .map(u32::from),
     };
     Some((host.to_lowercase(), port))
 }
@@ -139,7 +146,9 @@ fn normal_host(host: Vec<u8>) -> String {
         host
     } else {
         let text = String::from_utf8_lossy(&host);
-        url::Host::parse(&text).map(|host| host.to_string().into_bytes()).unwrap_or(host)
+        url::Host::parse(&text)
+            .map(|host| host.to_string().into_bytes())
+            .unwrap_or(host)
     };
     host.make_ascii_lowercase();
     let text = escape(&host).replace("..", ".");
@@ -157,7 +166,11 @@ fn ip_address(host: &str) -> Option<String> {
         return Some(std::net::Ipv4Addr::from(low).to_string());
     }
     let parts: Vec<&str> = host.split('.').collect();
-    if parts.len() > 4 || !parts.iter().all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit())) {
+    if parts.len() > 4
+        || !parts
+            .iter()
+            .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+    {
         return None;
     }
     let mut address = 0_u32;
@@ -182,8 +195,12 @@ fn ip_address(host: &str) -> Option<String> {
 }
 
 fn without_www(host: &str) -> &str {
-    let Some(rest) = host.strip_prefix("www") else { return host };
-    rest.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix('.').unwrap_or(host)
+    let Some(rest) = host.strip_prefix("www") else {
+        return host;
+    };
+    rest.trim_start_matches(|c: char| c.is_ascii_digit())
+        .strip_prefix('.')
+        .unwrap_or(host)
 }
 
 /// Dot segments resolved and empty segments dropped; a trailing slash stays.
@@ -241,7 +258,11 @@ fn unescape_repeatedly(mut bytes: Vec<u8>) -> Vec<u8> {
     while let Some(first) = bytes.iter().position(|&byte| byte == b'%') {
         let mut plain = bytes[..first].to_vec();
         let mut at = first;
-        let hex = |at: usize| bytes.get(at).and_then(|&byte| char::from(byte).to_digit(16));
+        let hex = |at: usize| {
+            bytes
+                .get(at)
+                .and_then(|&byte| char::from(byte).to_digit(16))
+        };
         while at < bytes.len() {
             match (bytes[at], hex(at + 1), hex(at + 2)) {
                 (b'%', Some(high), Some(low)) => {
@@ -278,13 +299,19 @@ fn escape(bytes: &[u8]) -> String {
 /// Drops `(S(…24…))/` and `(…24…)/` before an `.aspx` page.
 fn without_path_session(path: String) -> String {
     let mut path = path;
-    for measure in [nested_session_len as fn(&[u8]) -> Option<usize>, plain_session_len] {
-        let found = path.rmatch_indices('/').map(|(at, _)| at + 1).find_map(|start| {
-            let len = measure(&path.as_bytes()[start..])?;
-            let rest = &path[start + len..];
-            let page = rest.find(".aspx")?;
-            (page > 0 && !rest[..page].contains('?')).then_some(start..start + len)
-        });
+    for measure in [
+        nested_session_len as fn(&[u8]) -> Option<usize>,
+        plain_session_len,
+    ] {
+        let found = path
+            .rmatch_indices('/')
+            .map(|(at, _)| at + 1)
+            .find_map(|start| {
+                let len = measure(&path.as_bytes()[start..])?;
+                let rest = &path[start + len..];
+                let page = rest.find(".aspx")?;
+                (page > 0 && !rest[..page].contains('?')).then_some(start..start + len)
+            });
         if let Some(session) = found {
             path.replace_range(session, "");
         }
@@ -340,12 +367,17 @@ fn without_query_sessions(mut query: String) -> String {
 }
 
 fn starts_with(text: &str, prefix: &str) -> bool {
-    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    text.get(..prefix.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 fn named_session_len(text: &str, name: &str) -> Option<usize> {
-    let value = starts_with(text, name).then(|| text.as_bytes().get(name.len()..name.len() + 32))??;
-    value.iter().all(u8::is_ascii_alphanumeric).then_some(name.len() + 32)
+    let value =
+        starts_with(text, name).then(|| text.as_bytes().get(name.len()..name.len() + 32))??;
+    value
+        .iter()
+        .all(u8::is_ascii_alphanumeric)
+        .then_some(name.len() + 32)
 }
 
 fn asp_session_len(text: &str) -> Option<usize> {
@@ -377,15 +409,27 @@ mod tests {
     /// Each pair is what the Python package `surt` 0.3.1 says.
     #[test]
     fn keys_are_those_of_the_usual_tools() {
-        check("http://www.Example.org:80/A/?b=2&a=1#x", "org,example)/a?a=1&b=2");
+        check(
+            "http://www.Example.org:80/A/?b=2&a=1#x",
+            "org,example)/a?a=1&b=2",
+        );
         check("http://example.com?example=1", "com,example)/?example=1");
-        check("https://user:pass@example.com:8443/a//b/../c/", "com,example:8443)/a/c");
+        check(
+            "https://user:pass@example.com:8443/a//b/../c/",
+            "com,example:8443)/a/c",
+        );
         check("urn:some:id", "urn:some:id");
         check("http://127.0.0.1:8080/", "1,0,0,127:8080)/");
         check("example.com", "com,example)/");
-        check("http://www2.example.com/%7Euser/%2520x", "com,example)/~user/%20x");
+        check(
+            "http://www2.example.com/%7Euser/%2520x",
+            "com,example)/~user/%20x",
+        );
         check("http://a.example/?", "example,a)/");
-        check("metadata://gnu.org/software/wget/warc/MANIFEST.txt", "org,gnu)/software/wget/warc/manifest.txt");
+        check(
+            "metadata://gnu.org/software/wget/warc/MANIFEST.txt",
+            "org,gnu)/software/wget/warc/manifest.txt",
+        );
         check("filedesc://x.arc", "filedesc://x.arc");
         check("", "-");
     }

@@ -7,7 +7,8 @@ use teia_base::Files;
 
 use crate::ArchiveError;
 use crate::index::{
-    ArchiveName, IndexName, MERGE_WIDTH, OpenLines, merge_indexes, open_lines_path, sorted_lines, write_sorted,
+    ArchiveName, IndexName, MERGE_WIDTH, OpenLines, merge_indexes, open_lines_path, sorted_lines,
+    write_sorted,
 };
 
 /// Sealing and merging that is due. What it does follows from the directory alone, so that it may
@@ -22,17 +23,34 @@ pub struct Upkeep {
 }
 
 impl Upkeep {
-    pub(crate) fn new(files: Arc<dyn Files>, dir: PathBuf, before: u64, lock: Arc<Mutex<()>>) -> Self {
-        Self { files, dir, before, lock }
+    pub(crate) fn new(
+        files: Arc<dyn Files>,
+        dir: PathBuf,
+        before: u64,
+        lock: Arc<Mutex<()>>,
+    ) -> Self {
+        Self {
+            files,
+            dir,
+            before,
+            lock,
+        }
     }
 
     /// Does it all; quickly done where nothing is due. Two at once wait for each other.
     pub fn run(self) -> Result<(), ArchiveError> {
         let _one_at_a_time = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = self.files.list(&self.dir).map_err(ArchiveError::file("list", &self.dir))?;
-        let indexes: Vec<IndexName> = list.iter().filter_map(|name| IndexName::parse(name)).collect();
+        let list = self
+            .files
+            .list(&self.dir)
+            .map_err(ArchiveError::file("list", &self.dir))?;
+        let indexes: Vec<IndexName> = list
+            .iter()
+            .filter_map(|name| IndexName::parse(name))
+            .collect();
         for name in list.iter().filter_map(|name| ArchiveName::parse(name)) {
-            if name.number < self.before && !indexes.iter().any(|index| index.covers(&name.index())) {
+            if name.number < self.before && !indexes.iter().any(|index| index.covers(&name.index()))
+            {
                 self.seal(&name)?;
             }
         }
@@ -43,42 +61,71 @@ impl Upkeep {
 
     fn seal(&self, name: &ArchiveName) -> Result<(), ArchiveError> {
         let path = self.dir.join(name.file());
-        let len = self.files.open(&path).and_then(|file| file.len()).map_err(ArchiveError::file("open", &path))?;
+        let len = self
+            .files
+            .open(&path)
+            .and_then(|file| file.len())
+            .map_err(ArchiveError::file("open", &path))?;
         let lines = OpenLines::load(&*self.files, &self.dir, name, len)?;
         let mut sorted = sorted_lines(&lines.entries).into_iter();
         drop(lines);
-        write_sorted(&*self.files, &self.dir.join(name.index().file()), &mut || Ok(sorted.next()))
+        write_sorted(
+            &*self.files,
+            &self.dir.join(name.index().file()),
+            &mut || Ok(sorted.next()),
+        )
     }
 
     /// Removes side files of sealed archives, and indexes that a merged one covers.
     fn drop_leftovers(&self) -> Result<(), ArchiveError> {
-        let list = self.files.list(&self.dir).map_err(ArchiveError::file("list", &self.dir))?;
-        let indexes: Vec<IndexName> = list.iter().filter_map(|name| IndexName::parse(name)).collect();
+        let list = self
+            .files
+            .list(&self.dir)
+            .map_err(ArchiveError::file("list", &self.dir))?;
+        let indexes: Vec<IndexName> = list
+            .iter()
+            .filter_map(|name| IndexName::parse(name))
+            .collect();
         let mut leftovers = Vec::new();
         for index in &indexes {
-            if indexes.iter().any(|other| other.level > index.level && other.covers(index)) {
+            if indexes
+                .iter()
+                .any(|other| other.level > index.level && other.covers(index))
+            {
                 leftovers.push(self.dir.join(index.file()));
             }
         }
         for name in list.iter().filter_map(|name| ArchiveName::parse(name)) {
             let side = open_lines_path(&self.dir, &name);
-            let is_there = side.file_name().is_some_and(|side| list.iter().any(|name| **name == *side));
+            let is_there = side
+                .file_name()
+                .is_some_and(|side| list.iter().any(|name| **name == *side));
             if is_there && indexes.iter().any(|index| index.covers(&name.index())) {
                 leftovers.push(side);
             }
         }
         for path in leftovers {
-            self.files.remove(&path).map_err(ArchiveError::file("remove", &path))?;
+            self.files
+                .remove(&path)
+                .map_err(ArchiveError::file("remove", &path))?;
         }
         Ok(())
     }
 
     /// Merges the lowest level that has enough; whether there was one.
     fn merge_one(&self) -> Result<bool, ArchiveError> {
-        let list = self.files.list(&self.dir).map_err(ArchiveError::file("list", &self.dir))?;
-        let mut indexes: Vec<IndexName> = list.iter().filter_map(|name| IndexName::parse(name)).collect();
+        let list = self
+            .files
+            .list(&self.dir)
+            .map_err(ArchiveError::file("list", &self.dir))?;
+        let mut indexes: Vec<IndexName> = list
+            .iter()
+            .filter_map(|name| IndexName::parse(name))
+            .collect();
         indexes.sort_unstable_by_key(|index| (index.level, index.first));
-        let due = indexes.chunk_by(|a, b| a.level == b.level).find(|level| level.len() >= MERGE_WIDTH);
+        let due = indexes
+            .chunk_by(|a, b| a.level == b.level)
+            .find(|level| level.len() >= MERGE_WIDTH);
         let Some(level) = due else { return Ok(false) };
         merge_indexes(&*self.files, &self.dir, &level[..MERGE_WIDTH])?;
         Ok(true)

@@ -89,7 +89,10 @@ impl Writer {
             is_stopped: false,
             upkeep: Arc::default(),
         };
-        writer.files.create_dir(dir).map_err(ArchiveError::file("make", dir))?;
+        writer
+            .files
+            .create_dir(dir)
+            .map_err(ArchiveError::file("make", dir))?;
         writer.recover()?;
         Ok(writer)
     }
@@ -99,17 +102,24 @@ impl Writer {
         if self.is_stopped {
             return Err(ArchiveError::Stopped);
         }
-        let is_full = |open: &OpenFile| open.len.saturating_add(records.len()) > self.config.max_file_bytes;
+        let is_full =
+            |open: &OpenFile| open.len.saturating_add(records.len()) > self.config.max_file_bytes;
         if self.current.as_ref().is_none_or(is_full) {
             self.begin_file(wall)?;
         }
-        let Some(open) = &mut self.current else { unreachable!("begun just above") };
+        let Some(open) = &mut self.current else {
+            unreachable!("begun just above")
+        };
         let path = self.dir.join(open.name.file());
         open.ensure_whole(&*self.files, &path)?;
         let offset = open.len;
         if let Err(source) = append_body(&mut *open.file, &records.bytes) {
             open.needs_cut = true;
-            return Err(ArchiveError::Append { file: path, offset, source });
+            return Err(ArchiveError::Append {
+                file: path,
+                offset,
+                source,
+            });
         }
         open.len += records.len();
         let mut entry = records.entry.clone();
@@ -137,17 +147,32 @@ impl Writer {
     /// writer goes on; not running it costs only slower look-ups.
     pub fn upkeep(&self, journalled: &Committed) -> Upkeep {
         let before = ArchiveName::parse(&journalled.file).map_or(0, |name| name.number);
-        Upkeep::new(self.files.clone(), self.dir.clone(), before, self.upkeep.clone())
+        Upkeep::new(
+            self.files.clone(),
+            self.dir.clone(),
+            before,
+            self.upkeep.clone(),
+        )
     }
 
     /// Seals the newest file as well, if all of it is in the journal, and ends.
     pub fn close(mut self, journalled: Option<&Committed>) -> Result<(), ArchiveError> {
-        let Some(journalled) = journalled else { return Ok(()) };
+        let Some(journalled) = journalled else {
+            return Ok(());
+        };
         let is_whole = self.sync()?.as_ref() == Some(journalled);
-        let Some(name) = ArchiveName::parse(&journalled.file) else { return Ok(()) };
+        let Some(name) = ArchiveName::parse(&journalled.file) else {
+            return Ok(());
+        };
         let before = name.number + u64::from(is_whole);
         self.current = None;
-        Upkeep::new(self.files.clone(), self.dir.clone(), before, self.upkeep.clone()).run()
+        Upkeep::new(
+            self.files.clone(),
+            self.dir.clone(),
+            before,
+            self.upkeep.clone(),
+        )
+        .run()
     }
 
     fn begin_file(&mut self, wall: Timestamp) -> Result<(), ArchiveError> {
@@ -158,18 +183,35 @@ impl Writer {
         if let Some(open) = &mut self.current {
             open.ensure_whole(&*self.files, &self.dir.join(open.name.file()))?;
         }
-        let mut file = self.files.create(&path).map_err(ArchiveError::file("make", &path))?;
+        let mut file = self
+            .files
+            .create(&path)
+            .map_err(ArchiveError::file("make", &path))?;
         self.newest = Some(name.clone());
         self.has_new_names = true;
         let side_path = open_lines_path(&self.dir, &name);
-        let side = self.files.create(&side_path).map_err(ArchiveError::file("make", &side_path))?;
+        let side = self
+            .files
+            .create(&side_path)
+            .map_err(ArchiveError::file("make", &side_path))?;
         if let Err(source) = append_body(&mut *file, &info) {
             // What is left behind here would lie between whole files; its number is not used again.
             drop((file, side));
             let _as_far_as_possible = (self.files.remove(&path), self.files.remove(&side_path));
-            return Err(ArchiveError::Append { file: path, offset: 0, source });
+            return Err(ArchiveError::Append {
+                file: path,
+                offset: 0,
+                source,
+            });
         }
-        let open = OpenFile { name, file, len: info.len(), needs_cut: false, lines: String::new(), side };
+        let open = OpenFile {
+            name,
+            file,
+            len: info.len(),
+            needs_cut: false,
+            lines: String::new(),
+            side,
+        };
         self.closed.extend(self.current.replace(open));
         Ok(())
     }
@@ -178,13 +220,19 @@ impl Writer {
         let mut block = String::new();
         let mut line = |name: &str, value: &str| {
             if !value.is_empty() {
-                let value: String = value.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+                let value: String = value
+                    .chars()
+                    .map(|c| if c.is_control() { ' ' } else { c })
+                    .collect();
                 block.push_str(&format!("{name}: {value}\r\n"));
             }
         };
         line("software", concat!("Teia/", env!("CARGO_PKG_VERSION")));
         line("format", "WARC File Format 1.1");
-        line("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/");
+        line(
+            "conformsTo",
+            "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
+        );
         line("operator", &self.config.operator);
         line("description", &self.config.description);
         let packed = Packer::with(self.config.level(), |packer| {
@@ -202,41 +250,69 @@ impl Writer {
                 Ok(())
             })
         });
-        packed.map(|(bytes, ())| bytes).map_err(ArchiveError::file("begin", self.dir.join(file)))
+        packed
+            .map(|(bytes, ())| bytes)
+            .map_err(ArchiveError::file("begin", self.dir.join(file)))
     }
 
     fn sync_all(&mut self) -> Result<Option<Committed>, ArchiveError> {
         for open in self.closed.iter_mut().chain(&mut self.current) {
             let path = self.dir.join(open.name.file());
             open.ensure_whole(&*self.files, &path)?;
-            open.file.sync().map_err(|source| ArchiveError::Sync { file: path, source })?;
+            open.file
+                .sync()
+                .map_err(|source| ArchiveError::Sync { file: path, source })?;
         }
         if self.has_new_names {
             let sync_dir = self.files.sync_dir(&self.dir);
-            sync_dir.map_err(|source| ArchiveError::Sync { file: self.dir.clone(), source })?;
+            sync_dir.map_err(|source| ArchiveError::Sync {
+                file: self.dir.clone(),
+                source,
+            })?;
             self.has_new_names = false;
         }
         for open in self.closed.iter_mut().chain(&mut self.current) {
             // Readers find these sooner than by scanning; nothing depends on them.
             if open.side.append(open.lines.as_bytes()).is_err() {
-                tracing::warn!(file = open.name.file(), "open index not written; readers scan instead");
+                tracing::warn!(
+                    file = open.name.file(),
+                    "open index not written; readers scan instead"
+                );
             }
             open.lines.clear();
         }
         self.closed.clear();
         if let Some(open) = &self.current {
-            self.committed = Some(Committed { file: open.name.file(), len: open.len });
+            self.committed = Some(Committed {
+                file: open.name.file(),
+                len: open.len,
+            });
         }
         Ok(self.committed.clone())
     }
 
     fn recover(&mut self) -> Result<(), ArchiveError> {
-        let list = self.files.list(&self.dir).map_err(ArchiveError::file("list", &self.dir))?;
-        let mut archives: Vec<ArchiveName> = list.iter().filter_map(|name| ArchiveName::parse(name)).collect();
+        let list = self
+            .files
+            .list(&self.dir)
+            .map_err(ArchiveError::file("list", &self.dir))?;
+        let mut archives: Vec<ArchiveName> = list
+            .iter()
+            .filter_map(|name| ArchiveName::parse(name))
+            .collect();
         archives.sort_unstable_by_key(|name| name.number);
-        let aside = list.iter().filter_map(|name| ArchiveName::parse(name.strip_suffix(".uncommitted")?));
-        self.newest = archives.iter().cloned().chain(aside).max_by_key(|name| name.number);
-        let indexes: Vec<IndexName> = list.iter().filter_map(|name| IndexName::parse(name)).collect();
+        let aside = list
+            .iter()
+            .filter_map(|name| ArchiveName::parse(name.strip_suffix(".uncommitted")?));
+        self.newest = archives
+            .iter()
+            .cloned()
+            .chain(aside)
+            .max_by_key(|name| name.number);
+        let indexes: Vec<IndexName> = list
+            .iter()
+            .filter_map(|name| IndexName::parse(name))
+            .collect();
         let mut has_changed = false;
         for name in list.iter().filter(|name| name.ends_with(".new")) {
             self.remove(&self.dir.join(name))?;
@@ -244,12 +320,18 @@ impl Writer {
         }
         let committed = self.committed.as_ref().map(|committed| {
             let found = archives.iter().find(|name| name.file() == committed.file);
-            let missing = || ArchiveError::Missing { file: self.dir.join(&committed.file), committed: committed.len, found: 0 };
+            let missing = || ArchiveError::Missing {
+                file: self.dir.join(&committed.file),
+                committed: committed.len,
+                found: 0,
+            };
             Ok((found.cloned().ok_or_else(missing)?, committed.len))
         });
         let committed = committed.transpose()?;
         if let (None, Some(index)) = (&committed, indexes.first()) {
-            return Err(ArchiveError::ForeignJournal { file: self.dir.join(index.file()) });
+            return Err(ArchiveError::ForeignJournal {
+                file: self.dir.join(index.file()),
+            });
         }
         for name in &archives {
             let path = self.dir.join(name.file());
@@ -257,7 +339,9 @@ impl Writer {
             match &committed {
                 None => {
                     let aside = self.dir.join(format!("{}.uncommitted", name.file()));
-                    self.files.rename(&path, &aside).map_err(ArchiveError::file("rename", &path))?;
+                    self.files
+                        .rename(&path, &aside)
+                        .map_err(ArchiveError::file("rename", &path))?;
                 }
                 Some((newest, _)) if name.number > newest.number => self.remove(&path)?,
                 Some(_) => continue,
@@ -269,7 +353,9 @@ impl Writer {
         }
         if has_changed {
             // Until this is durable, an old side file could come back beside a new archive file.
-            self.files.sync_dir(&self.dir).map_err(ArchiveError::file("sync", &self.dir))?;
+            self.files
+                .sync_dir(&self.dir)
+                .map_err(ArchiveError::file("sync", &self.dir))?;
         }
         if let Some((name, len)) = committed {
             self.resume(name, len, &indexes)?;
@@ -278,15 +364,34 @@ impl Writer {
     }
 
     /// Cuts the newest committed file, and goes on with it if it is neither full nor sealed.
-    fn resume(&mut self, name: ArchiveName, len: u64, indexes: &[IndexName]) -> Result<(), ArchiveError> {
+    fn resume(
+        &mut self,
+        name: ArchiveName,
+        len: u64,
+        indexes: &[IndexName],
+    ) -> Result<(), ArchiveError> {
         let path = self.dir.join(name.file());
-        let found = self.files.open(&path).and_then(|file| file.len()).map_err(ArchiveError::file("open", &path))?;
+        let found = self
+            .files
+            .open(&path)
+            .and_then(|file| file.len())
+            .map_err(ArchiveError::file("open", &path))?;
         if found < len {
-            return Err(ArchiveError::Missing { file: path, committed: len, found });
+            return Err(ArchiveError::Missing {
+                file: path,
+                committed: len,
+                found,
+            });
         }
         if found > len {
-            tracing::info!(file = name.file(), bytes = found - len, "cut what was not committed");
-            self.files.truncate(&path, len).map_err(ArchiveError::file("cut", &path))?;
+            tracing::info!(
+                file = name.file(),
+                bytes = found - len,
+                "cut what was not committed"
+            );
+            self.files
+                .truncate(&path, len)
+                .map_err(ArchiveError::file("cut", &path))?;
         }
         let is_sealed = indexes.iter().any(|index| index.covers(&name.index()));
         if is_sealed || len >= self.config.max_file_bytes {
@@ -295,18 +400,37 @@ impl Writer {
         let side_path = open_lines_path(&self.dir, &name);
         let lines = OpenLines::load(&*self.files, &self.dir, &name, len)?;
         if !lines.is_exact || !self.files.exists(&side_path) {
-            let framed: String = lines.entries.iter().map(|entry| framed_line(&entry.to_line())).collect();
+            let framed: String = lines
+                .entries
+                .iter()
+                .map(|entry| framed_line(&entry.to_line()))
+                .collect();
             let replaced = self.files.replace(&side_path, framed.as_bytes());
             replaced.map_err(ArchiveError::file("replace", &side_path))?;
         }
-        let file = self.files.append(&path).map_err(ArchiveError::file("open", &path))?;
-        let side = self.files.append(&side_path).map_err(ArchiveError::file("open", &side_path))?;
-        self.current = Some(OpenFile { name, file, len, needs_cut: false, lines: String::new(), side });
+        let file = self
+            .files
+            .append(&path)
+            .map_err(ArchiveError::file("open", &path))?;
+        let side = self
+            .files
+            .append(&side_path)
+            .map_err(ArchiveError::file("open", &side_path))?;
+        self.current = Some(OpenFile {
+            name,
+            file,
+            len,
+            needs_cut: false,
+            lines: String::new(),
+            side,
+        });
         Ok(())
     }
 
     fn remove(&self, path: &Path) -> Result<(), ArchiveError> {
-        self.files.remove(path).map_err(ArchiveError::file("remove", path))
+        self.files
+            .remove(path)
+            .map_err(ArchiveError::file("remove", path))
     }
 }
 
@@ -314,8 +438,12 @@ impl OpenFile {
     /// After a failed append: cuts off the part of a record that reached the file.
     fn ensure_whole(&mut self, files: &dyn Files, path: &Path) -> Result<(), ArchiveError> {
         if self.needs_cut {
-            files.truncate(path, self.len).map_err(ArchiveError::file("cut", path))?;
-            self.file = files.append(path).map_err(ArchiveError::file("open", path))?;
+            files
+                .truncate(path, self.len)
+                .map_err(ArchiveError::file("cut", path))?;
+            self.file = files
+                .append(path)
+                .map_err(ArchiveError::file("open", path))?;
             self.needs_cut = false;
         }
         Ok(())

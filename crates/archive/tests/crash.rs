@@ -17,19 +17,31 @@ fn page(id: u64) -> Page {
     let size = usize::try_from(id * 131 % 1700).unwrap();
     let body = String::from_utf8(noise(id, size)).unwrap();
     let url = format!("http://h{}.example/{}", id % 5, id % 13);
-    if id.is_multiple_of(3) { Page::chunked(id, &url, &[&body, "end"]) } else { Page::html(id, &url, &body) }
+    if id.is_multiple_of(3) {
+        Page::chunked(id, &url, &[&body, "end"])
+    } else {
+        Page::html(id, &url, &body)
+    }
 }
 
 /// Everything committed is there, whole; nothing else is.
 fn check(disk: &Arc<SimulatedDisk>, committed: &[u64], seed: u64) {
     let captures = Captures::open(disk.clone(), Path::new(DIR)).unwrap();
-    let mut found: Vec<u64> = captures.all().unwrap().map(|entry| entry.unwrap().id.unwrap().0).collect();
+    let mut found: Vec<u64> = captures
+        .all()
+        .unwrap()
+        .map(|entry| entry.unwrap().id.unwrap().0)
+        .collect();
     found.sort_unstable();
     assert_eq!(found, committed, "seed {seed}");
     for id in committed {
         let entry = captures.by_id(CaptureId(*id)).unwrap().unwrap();
         let stored = captures.read(&entry).unwrap();
-        assert_eq!(all(stored.raw()), all(page(*id).response().body.reader(0, u64::MAX)), "seed {seed} capture {id}");
+        assert_eq!(
+            all(stored.raw()),
+            all(page(*id).response().body.reader(0, u64::MAX)),
+            "seed {seed} capture {id}"
+        );
     }
     assert_eq!(captures.scrub().unwrap().wounds, [], "seed {seed}");
 }
@@ -43,7 +55,13 @@ fn live(
     next_id: &mut u64,
     windows: u64,
 ) -> Result<(), ArchiveError> {
-    let mut writer = Writer::open(disk.clone(), Path::new(DIR), config.clone(), NAMES, journal.clone())?;
+    let mut writer = Writer::open(
+        disk.clone(),
+        Path::new(DIR),
+        config.clone(),
+        NAMES,
+        journal.clone(),
+    )?;
     for window in 0..windows {
         let mut pending = Vec::new();
         for _ in 0..3 {
@@ -65,25 +83,59 @@ fn live(
 fn what_is_committed_survives_every_power_cut_and_nothing_else_does() {
     for seed in 0..300_u64 {
         let disk = Arc::new(SimulatedDisk::new());
-        let config = ArchiveConfig { max_file_bytes: 2000 + seed % 3 * 2000, ..ArchiveConfig::default() };
+        let config = ArchiveConfig {
+            max_file_bytes: 2000 + seed % 3 * 2000,
+            ..ArchiveConfig::default()
+        };
         let (mut journal, mut committed, mut next_id) = (None, Vec::new(), 1);
         for life in 0..5_u64 {
-            disk.plan(PowerCut { after_calls: (seed * 7 + life * 31) % 120 });
-            let result = live(&disk, &config, &mut journal, &mut committed, &mut next_id, 4 + life);
+            disk.plan(PowerCut {
+                after_calls: (seed * 7 + life * 31) % 120,
+            });
+            let result = live(
+                &disk,
+                &config,
+                &mut journal,
+                &mut committed,
+                &mut next_id,
+                4 + life,
+            );
             disk.cut_power(seed * 10 + life);
             if result.is_ok() {
                 continue;
             }
             // The next start cuts what was not committed; it may itself be cut short.
-            disk.plan(PowerCut { after_calls: seed % 5 });
-            let _cut_short = Writer::open(disk.clone(), Path::new(DIR), config.clone(), NAMES, journal.clone());
+            disk.plan(PowerCut {
+                after_calls: seed % 5,
+            });
+            let _cut_short = Writer::open(
+                disk.clone(),
+                Path::new(DIR),
+                config.clone(),
+                NAMES,
+                journal.clone(),
+            );
             disk.cut_power(seed * 10 + life + 5);
-            let opened = Writer::open(disk.clone(), Path::new(DIR), config.clone(), NAMES, journal.clone());
+            let opened = Writer::open(
+                disk.clone(),
+                Path::new(DIR),
+                config.clone(),
+                NAMES,
+                journal.clone(),
+            );
             drop(opened.unwrap_or_else(|error| panic!("seed {seed} life {life}: {error}")));
             check(&disk, &committed, seed);
         }
         // And it goes on as if nothing had happened.
-        live(&disk, &config, &mut journal, &mut committed, &mut next_id, 3).unwrap();
+        live(
+            &disk,
+            &config,
+            &mut journal,
+            &mut committed,
+            &mut next_id,
+            3,
+        )
+        .unwrap();
         check(&disk, &committed, seed);
     }
 }
@@ -92,7 +144,8 @@ fn what_is_committed_survives_every_power_cut_and_nothing_else_does() {
 fn a_file_clipped_at_any_byte_of_its_last_record_is_cut_cleanly() {
     let config = ArchiveConfig::default();
     let disk = Arc::new(SimulatedDisk::new());
-    let mut writer = Writer::open(disk.clone(), Path::new(DIR), config.clone(), NAMES, None).unwrap();
+    let mut writer =
+        Writer::open(disk.clone(), Path::new(DIR), config.clone(), NAMES, None).unwrap();
     writer.append(&page(1).records(&config), at(0)).unwrap();
     let committed = writer.sync().unwrap().unwrap();
     writer.append(&page(2).records(&config), at(0)).unwrap();
@@ -104,17 +157,36 @@ fn a_file_clipped_at_any_byte_of_its_last_record_is_cut_cleanly() {
         let disk = Arc::new(SimulatedDisk::new());
         disk.create_dir(Path::new(DIR)).unwrap();
         let mut file = disk.create(&path).unwrap();
-        file.append(&bytes[..usize::try_from(len).unwrap()]).unwrap();
+        file.append(&bytes[..usize::try_from(len).unwrap()])
+            .unwrap();
         // A reader beside a dead writer sees the whole records.
         let captures = Captures::open(disk.clone(), Path::new(DIR)).unwrap();
         assert!(captures.by_id(CaptureId(1)).unwrap().is_some(), "{len}");
-        Writer::open(disk.clone(), Path::new(DIR), config.clone(), NAMES, Some(committed.clone())).unwrap();
+        Writer::open(
+            disk.clone(),
+            Path::new(DIR),
+            config.clone(),
+            NAMES,
+            Some(committed.clone()),
+        )
+        .unwrap();
         check(&disk, &[1], len);
         if len < whole.len {
             let mut file = disk.create(&path).unwrap();
-            file.append(&bytes[..usize::try_from(len).unwrap()]).unwrap();
-            let error = Writer::open(disk.clone(), Path::new(DIR), config.clone(), NAMES, Some(whole.clone())).unwrap_err();
-            assert!(matches!(error, ArchiveError::Missing { found, .. } if found == len), "{error}");
+            file.append(&bytes[..usize::try_from(len).unwrap()])
+                .unwrap();
+            let error = Writer::open(
+                disk.clone(),
+                Path::new(DIR),
+                config.clone(),
+                NAMES,
+                Some(whole.clone()),
+            )
+            .unwrap_err();
+            assert!(
+                matches!(error, ArchiveError::Missing { found, .. } if found == len),
+                "{error}"
+            );
         }
     }
 }
@@ -123,7 +195,8 @@ fn a_file_clipped_at_any_byte_of_its_last_record_is_cut_cleanly() {
 fn any_flipped_bit_is_found_and_costs_one_record() {
     let config = ArchiveConfig::default();
     let disk = Arc::new(SimulatedDisk::new());
-    let mut writer = Writer::open(disk.clone(), Path::new(DIR), config.clone(), NAMES, None).unwrap();
+    let mut writer =
+        Writer::open(disk.clone(), Path::new(DIR), config.clone(), NAMES, None).unwrap();
     for id in 1..=4 {
         writer.append(&page(id).records(&config), at(0)).unwrap();
     }
@@ -144,7 +217,10 @@ fn any_flipped_bit_is_found_and_costs_one_record() {
                 let entry = captures.by_id(CaptureId(*id)).unwrap().unwrap();
                 match captures.read(&entry) {
                     Ok(stored) => {
-                        assert_eq!(all(stored.raw()), all(page(*id).response().body.reader(0, u64::MAX)));
+                        assert_eq!(
+                            all(stored.raw()),
+                            all(page(*id).response().body.reader(0, u64::MAX))
+                        );
                         false
                     }
                     Err(ArchiveError::Damaged { file, offset, .. }) => {
@@ -157,9 +233,15 @@ fn any_flipped_bit_is_found_and_costs_one_record() {
             .count();
         assert!(unreadable <= 1, "byte {at}");
         let wounds = captures.scrub().unwrap().wounds;
-        assert!(unreadable <= wounds.len() && wounds.len() <= 2, "byte {at}: {wounds:?}");
+        assert!(
+            unreadable <= wounds.len() && wounds.len() <= 2,
+            "byte {at}: {wounds:?}"
+        );
         if unreadable == 1 {
-            assert!(wounds.iter().any(|wound| wound.url.is_some()), "byte {at}: {wounds:?}");
+            assert!(
+                wounds.iter().any(|wound| wound.url.is_some()),
+                "byte {at}: {wounds:?}"
+            );
         }
     }
 }
@@ -168,7 +250,8 @@ fn any_flipped_bit_is_found_and_costs_one_record() {
 fn a_damaged_index_line_is_named() {
     let config = ArchiveConfig::default();
     let disk = Arc::new(SimulatedDisk::new());
-    let mut writer = Writer::open(disk.clone(), Path::new(DIR), config.clone(), NAMES, None).unwrap();
+    let mut writer =
+        Writer::open(disk.clone(), Path::new(DIR), config.clone(), NAMES, None).unwrap();
     for id in 1..=9 {
         writer.append(&page(id).records(&config), at(0)).unwrap();
     }
@@ -188,7 +271,10 @@ fn a_damaged_index_line_is_named() {
                 && let Ok(stored) = captures.read(&entry)
                 && stored.header.get("Teia-Capture") == Some(&id.to_string())
             {
-                assert_eq!(all(stored.raw()), all(page(id).response().body.reader(0, u64::MAX)));
+                assert_eq!(
+                    all(stored.raw()),
+                    all(page(id).response().body.reader(0, u64::MAX))
+                );
             }
             let _any_answer = captures.versions(&page(id).url);
         }

@@ -14,13 +14,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use support::{NAMES, Page, all, at, noise, spooled};
-use teia_archive::{ArchiveConfig, Captures, CdxEntry, RevisitOf, RevisitProfile, Writer, export, surt};
+use teia_archive::{
+    ArchiveConfig, Captures, CdxEntry, RevisitOf, RevisitProfile, Writer, export, surt,
+};
 use teia_base::{Body, CaptureId, Certificate, DiskFiles, Flags, Link, LinkKind, Protocol, Rel};
 
 fn python() -> Option<PathBuf> {
     let python = std::env::var_os("TEIA_PYTHON").map(PathBuf::from);
     if python.is_none() {
-        eprintln!("SKIPPED 1: TEIA_PYTHON is not set; tools/python-tools.sh DIR makes a Python for it");
+        eprintln!(
+            "SKIPPED 1: TEIA_PYTHON is not set; tools/python-tools.sh DIR makes a Python for it"
+        );
     }
     python
 }
@@ -28,7 +32,11 @@ fn python() -> Option<PathBuf> {
 fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{command:?}\n{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command:?}\n{text}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     text
 }
 
@@ -43,12 +51,20 @@ fn pages() -> Vec<Page> {
     let html = "<html><body><p>Olá, mundo</body></html>";
     let of = |id: u64, url: &str, profile| {
         let date = at(i64::try_from(id).unwrap());
-        Some(RevisitOf { id: Some(CaptureId(id)), url: url.to_owned(), date, profile })
+        Some(RevisitOf {
+            id: Some(CaptureId(id)),
+            url: url.to_owned(),
+            date,
+            profile,
+        })
     };
     let plain = Page::html(1, "http://plain.example/Path/?b=2&a=1", html);
     let chunked = Page::chunked(2, "http://chunked.example/", &["<p>hel", "lo</p>", "!"]);
     let packed = gzipped(html.as_bytes());
-    let fields = format!("Content-Type: text/html\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n", packed.len());
+    let fields = format!(
+        "Content-Type: text/html\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n",
+        packed.len()
+    );
     let coded = Page::new(3, "http://gzip.example/", &fields, packed);
     let mut revisit = Page::html(4, "http://plain.example/Path/?b=2&a=1", html);
     revisit.revisit_of = of(1, &plain.url, RevisitProfile::IdenticalPayload);
@@ -57,17 +73,30 @@ fn pages() -> Vec<Page> {
     let mut chunked_again = Page::chunked(6, "http://chunked.example/", &["<p>", "hello</p>!"]);
     chunked_again.revisit_of = of(2, &chunked.url, RevisitProfile::IdenticalPayload);
     let not_modified = "HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n";
-    let mut unchanged = Page::with_head(7, "http://gzip.example/", not_modified, Body::empty(), None);
+    let mut unchanged =
+        Page::with_head(7, "http://gzip.example/", not_modified, Body::empty(), None);
     unchanged.revisit_of = of(3, &coded.url, RevisitProfile::NotModified);
     let mut h2 = Page::html(8, "https://h2.example/", html);
     h2.exchange.protocol = Protocol::H2;
     h2.exchange.certificate = Certificate::Accepted;
-    let cut = Page::new(9, "http://cut.example/", "Content-Type: text/html\r\nContent-Length: 9999\r\n", "half a page")
-        .with_flags(Flags::BODY_SHORT, None);
+    let cut = Page::new(
+        9,
+        "http://cut.example/",
+        "Content-Type: text/html\r\nContent-Length: 9999\r\n",
+        "half a page",
+    )
+    .with_flags(Flags::BODY_SHORT, None);
     let empty = Page::html(10, "http://empty.example/", "");
     let pdf = "HTTP/1.1 200 OK\r\nContent-Type: application/pdf\r\n\r\n";
-    let large = Page::with_head(11, "http://large.example/x.pdf", pdf, spooled(&noise(1, (2 << 20) + 77)), None);
-    let found = "HTTP/1.1 302 Found\r\nLocation: http://plain.example/\r\nContent-Length: 0\r\n\r\n";
+    let large = Page::with_head(
+        11,
+        "http://large.example/x.pdf",
+        pdf,
+        spooled(&noise(1, (2 << 20) + 77)),
+        None,
+    );
+    let found =
+        "HTTP/1.1 302 Found\r\nLocation: http://plain.example/\r\nContent-Length: 0\r\n\r\n";
     let redirect = Page::with_head(12, "http://moved.example/", found, Body::empty(), None);
     let mut linked = Page::html(13, "http://linked.example/a%20b/\u{e9}", html);
     linked.outlinks = vec![Link {
@@ -78,9 +107,28 @@ fn pages() -> Vec<Page> {
         last_modified: None,
     }];
     let missing = "HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n";
-    let gone = Page::with_head(14, "http://gone.example/", missing, Body::from(b"gone".to_vec()), None);
+    let gone = Page::with_head(
+        14,
+        "http://gone.example/",
+        missing,
+        Body::from(b"gone".to_vec()),
+        None,
+    );
     vec![
-        plain, chunked, coded, revisit, copy, chunked_again, unchanged, h2, cut, empty, large, redirect, linked, gone,
+        plain,
+        chunked,
+        coded,
+        revisit,
+        copy,
+        chunked_again,
+        unchanged,
+        h2,
+        cut,
+        empty,
+        large,
+        redirect,
+        linked,
+        gone,
     ]
 }
 
@@ -93,7 +141,14 @@ fn written(directory: &Path) -> (Vec<Page>, String, Vec<CdxEntry>) {
         ..ArchiveConfig::default()
     };
     let pages = pages();
-    let mut writer = Writer::open(files.clone(), Path::new("archive"), config.clone(), NAMES, None).unwrap();
+    let mut writer = Writer::open(
+        files.clone(),
+        Path::new("archive"),
+        config.clone(),
+        NAMES,
+        None,
+    )
+    .unwrap();
     for page in &pages {
         writer.append(&page.records(&config), at(0)).unwrap();
     }
@@ -116,11 +171,20 @@ fn warcio_finds_every_digest_right() {
     let tool = python.with_file_name("warcio");
     let report = run(Command::new(&tool).args(["check", "-v"]).arg(&warc));
     let passed = report.matches("digest pass").count();
-    let revisits = pages.iter().filter(|page| page.revisit_of.is_some()).count();
+    let revisits = pages
+        .iter()
+        .filter(|page| page.revisit_of.is_some())
+        .count();
     // warcinfo, one main record and one request for each page, one metadata record.
     assert_eq!(passed, 1 + 2 * pages.len() + 1 - revisits, "{report}");
-    assert_eq!(report.matches("not checked (revisit)").count(), revisits, "{report}");
-    let index = run(Command::new(&tool).args(["index", "-f", "warc-type,warc-target-uri,http:status"]).arg(&warc));
+    assert_eq!(
+        report.matches("not checked (revisit)").count(),
+        revisits,
+        "{report}"
+    );
+    let index = run(Command::new(&tool)
+        .args(["index", "-f", "warc-type,warc-target-uri,http:status"])
+        .arg(&warc));
     assert_eq!(index.lines().count(), 2 + 2 * pages.len(), "{index}");
 }
 
@@ -130,12 +194,18 @@ fn other_indexers_write_the_same_lines() {
     let directory = tempfile::tempdir().unwrap();
     let (_, file, entries) = written(directory.path());
     let warc = directory.path().join("archive").join(file);
-    let tools: [(&str, &[&str]); 2] = [("cdxj-indexer", &["--sort"]), ("cdx-indexer", &["--sort", "--cdxj"])];
+    let tools: [(&str, &[&str]); 2] = [
+        ("cdxj-indexer", &["--sort"]),
+        ("cdx-indexer", &["--sort", "--cdxj"]),
+    ];
     for (tool, arguments) in tools {
         let mut command = Command::new(python.with_file_name(tool));
         let theirs = run(command.args(arguments).arg(&warc));
-        let theirs: BTreeMap<u64, CdxEntry> =
-            theirs.lines().filter_map(CdxEntry::parse).map(|entry| (entry.offset, entry)).collect();
+        let theirs: BTreeMap<u64, CdxEntry> = theirs
+            .lines()
+            .filter_map(CdxEntry::parse)
+            .map(|entry| (entry.offset, entry))
+            .collect();
         assert_eq!(theirs.len(), entries.len(), "{tool}");
         for ours in &entries {
             let mut ours = ours.clone();
@@ -190,12 +260,43 @@ fn sort_keys_are_those_of_the_python_package() {
     ];
     // And a few thousand that nobody would write.
     let pieces = [
-        "www.", "example", ".org", ":8080", "/", "//", "/../", "/./", "?", "&", "=", "a", "B", "%41", "%2f", "%", "#",
-        "index.html", ";jsessionid=", "+", "~", "'", "\"", "^", "sid=", "0123456789abcdef0123456789abcdef", "%zz", "\u{e7}",
+        "www.",
+        "example",
+        ".org",
+        ":8080",
+        "/",
+        "//",
+        "/../",
+        "/./",
+        "?",
+        "&",
+        "=",
+        "a",
+        "B",
+        "%41",
+        "%2f",
+        "%",
+        "#",
+        "index.html",
+        ";jsessionid=",
+        "+",
+        "~",
+        "'",
+        "\"",
+        "^",
+        "sid=",
+        "0123456789abcdef0123456789abcdef",
+        "%zz",
+        "\u{e7}",
     ];
     for seed in 0..4000_u64 {
         let at = usize::try_from(seed).unwrap();
-        let mut url = ["http://a.example", "https://www.b.example", "http://c.example:80"][at % 3].to_owned();
+        let mut url = [
+            "http://a.example",
+            "https://www.b.example",
+            "http://c.example:80",
+        ][at % 3]
+            .to_owned();
         if at % 4 > 0 {
             url.push('/');
         }
@@ -204,7 +305,13 @@ fn sort_keys_are_those_of_the_python_package() {
         }
         // Letters outside ASCII beside signs that no host may have: the package makes Punycode of
         // them all the same, we escape them. Such a URL cannot be fetched.
-        let host = url.split("://").nth(1).unwrap().split(['/', '?', '#']).next().unwrap();
+        let host = url
+            .split("://")
+            .nth(1)
+            .unwrap()
+            .split(['/', '?', '#'])
+            .next()
+            .unwrap();
         if host.is_ascii() && !host.contains('%') {
             urls.push(url);
         }
@@ -213,8 +320,12 @@ fn sort_keys_are_those_of_the_python_package() {
         for u in json.load(sys.stdin):\n\
         \x20   try: print(json.dumps(surt.surt(u)))\n\
         \x20   except Exception as e: print(json.dumps(None))\n";
-    let mut child =
-        Command::new(python).args(["-W", "ignore", "-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Command::new(python)
+        .args(["-W", "ignore", "-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut input = child.stdin.take().unwrap();
     let list = serde_json::to_vec(&urls).unwrap();
     let feeder = std::thread::spawn(move || input.write_all(&list).unwrap());
@@ -234,7 +345,12 @@ fn sort_keys_are_those_of_the_python_package() {
         }
     }
     assert!(compared > 2000, "{compared}");
-    assert!(wrong.is_empty(), "{} of {compared}: {:#?}", wrong.len(), &wrong[..wrong.len().min(8)]);
+    assert!(
+        wrong.is_empty(),
+        "{} of {compared}: {:#?}",
+        wrong.len(),
+        &wrong[..wrong.len().min(8)]
+    );
 }
 
 /// A pywb server, ended when dropped.
@@ -245,7 +361,11 @@ struct Pywb {
 
 impl Pywb {
     fn serve(python: &Path, directory: &Path) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let child = Command::new(python.with_file_name("wayback"))
             .args(["-p", &port.to_string(), "-b", "127.0.0.1"])
             .current_dir(directory)
@@ -265,12 +385,26 @@ impl Pywb {
     /// Status and body.
     fn get(&self, path: &str) -> (u16, Vec<u8>) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\nAccept-Encoding: gzip\r\n\r\n", self.port).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        write!(
+            stream,
+            "GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\nAccept-Encoding: gzip\r\n\r\n",
+            self.port
+        )
+        .unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
-        let end = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
-        let status = std::str::from_utf8(&answer[9..12]).unwrap().parse().unwrap();
+        let end = answer
+            .windows(4)
+            .position(|window| window == b"\r\n\r\n")
+            .unwrap()
+            + 4;
+        let status = std::str::from_utf8(&answer[9..12])
+            .unwrap()
+            .parse()
+            .unwrap();
         (status, answer.split_off(end))
     }
 }
@@ -291,19 +425,34 @@ fn pywb_replays_what_was_received() {
     let manager = python.with_file_name("wb-manager");
     // One collection with pywb's own index, one with ours.
     for name in ["theirs", "ours"] {
-        run(Command::new(&manager).args(["init", name]).current_dir(directory.path()));
-        run(Command::new(&manager).args(["add", name]).arg(&warc).current_dir(directory.path()));
+        run(Command::new(&manager)
+            .args(["init", name])
+            .current_dir(directory.path()));
+        run(Command::new(&manager)
+            .args(["add", name])
+            .arg(&warc)
+            .current_dir(directory.path()));
     }
     let ours = directory.path().join("collections/ours/indexes/index.cdxj");
     std::fs::copy(directory.path().join("ours.cdxj"), ours).unwrap();
     let server = Pywb::serve(&python, directory.path());
     for collection in ["theirs", "ours"] {
         for page in &pages {
-            let entry = entries.iter().find(|entry| entry.id == Some(CaptureId(page.id))).unwrap();
-            let (status, body) = server.get(&format!("/{collection}/{}id_/{}", entry.timestamp, entry.url));
+            let entry = entries
+                .iter()
+                .find(|entry| entry.id == Some(CaptureId(page.id)))
+                .unwrap();
+            let (status, body) = server.get(&format!(
+                "/{collection}/{}id_/{}",
+                entry.timestamp, entry.url
+            ));
             if page.response().status == 304 {
                 // pywb shows a status of 3xx without looking for a body.
-                assert!(status < 400 && body.is_empty(), "{collection} {}: {status}", page.url);
+                assert!(
+                    status < 400 && body.is_empty(),
+                    "{collection} {}: {status}",
+                    page.url
+                );
                 continue;
             }
             let payload: Vec<u8> = page
@@ -313,7 +462,13 @@ fn pywb_replays_what_was_received() {
                 .flat_map(|range| all(page.response().body.reader(range.start, range.end)))
                 .collect();
             assert_eq!(status, page.response().status, "{collection} {}", page.url);
-            assert!(body == payload, "{collection} {}: {} bytes for {}", page.url, body.len(), payload.len());
+            assert!(
+                body == payload,
+                "{collection} {}: {} bytes for {}",
+                page.url,
+                body.len(),
+                payload.len()
+            );
         }
     }
 }

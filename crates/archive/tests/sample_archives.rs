@@ -30,10 +30,22 @@ fn index(root: &Path, file: &str) -> (Vec<CdxEntry>, Vec<Damage>) {
 /// not read; `example.warc` and `example-trunc.warc` have stray bytes at their end.
 const SAMPLES: &[(&str, usize, usize)] = &[
     ("iipc-specs/20130729-heritrix-original.warc.gz", 1, 0),
-    ("iipc-specs/20130729-heritrix-revisit-with-http-headers.warc.gz", 1, 0),
-    ("iipc-specs/20141124-heritrix-server-not-modified.warc.gz", 1, 0),
+    (
+        "iipc-specs/20130729-heritrix-revisit-with-http-headers.warc.gz",
+        1,
+        0,
+    ),
+    (
+        "iipc-specs/20141124-heritrix-server-not-modified.warc.gz",
+        1,
+        0,
+    ),
     ("iipc-specs/20141129-heritrix-original.warc.gz", 1, 0),
-    ("iipc-specs/20141129-heritrix-revisit-with-http-headers-and-new-warc-headers.warc.gz", 1, 0),
+    (
+        "iipc-specs/20141129-heritrix-revisit-with-http-headers-and-new-warc-headers.warc.gz",
+        1,
+        0,
+    ),
     ("iipc-specs/hello-world.warc", 4, 0),
     ("iipc-specs/hello-world.warc.gz", 4, 0),
     ("jwarc/cc.warc.gz", 1, 0),
@@ -72,12 +84,18 @@ const SAMPLES: &[(&str, usize, usize)] = &[
 
 #[test]
 fn samples_give_their_captures_and_their_damage() {
-    let Some(root) = samples(SAMPLES.len()) else { return };
+    let Some(root) = samples(SAMPLES.len()) else {
+        return;
+    };
     let mut wrong = Vec::new();
     for (file, captures, damages) in SAMPLES {
         let (entries, found) = index(&root, file);
         if (entries.len(), found.len()) != (*captures, *damages) {
-            wrong.push(format!("(\"{file}\", {}, {}), {found:?}", entries.len(), found.len()));
+            wrong.push(format!(
+                "(\"{file}\", {}, {}), {found:?}",
+                entries.len(),
+                found.len()
+            ));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -85,7 +103,9 @@ fn samples_give_their_captures_and_their_damage() {
 
 #[test]
 fn every_sample_clipped_and_flipped_ends_without_a_panic() {
-    let Some(root) = samples(SAMPLES.len()) else { return };
+    let Some(root) = samples(SAMPLES.len()) else {
+        return;
+    };
     let temporary = tempfile::tempdir().unwrap();
     let files = DiskFiles::new(temporary.path()).unwrap();
     for (file, ..) in SAMPLES {
@@ -107,7 +127,10 @@ fn every_sample_clipped_and_flipped_ends_without_a_panic() {
                         }
                         Found::Damage(damage) => damage.offset,
                     };
-                    assert!(last.is_none_or(|last| last <= offset), "{file} {at}: never backwards");
+                    assert!(
+                        last.is_none_or(|last| last <= offset),
+                        "{file} {at}: never backwards"
+                    );
                     last = Some(offset);
                 }
             }
@@ -125,7 +148,10 @@ fn check_cdxj(root: &Path, warc: &str, cdxj: &str, adjust: impl Fn(&mut CdxEntry
     let theirs: BTreeSet<String> = theirs.lines().map(|line| format!("{line}\n")).collect();
     let only_ours: Vec<_> = ours.difference(&theirs).collect();
     let only_theirs: Vec<_> = theirs.difference(&ours).collect();
-    assert!(only_ours.is_empty() && only_theirs.is_empty(), "{warc}\nours {only_ours:#?}\ntheirs {only_theirs:#?}");
+    assert!(
+        only_ours.is_empty() && only_theirs.is_empty(),
+        "{warc}\nours {only_ours:#?}\ntheirs {only_theirs:#?}"
+    );
 }
 
 #[test]
@@ -141,11 +167,19 @@ fn a_revisit_of_another_url_has_the_lines_of_pywb() {
     let Some(root) = samples(1) else { return };
     let mut lines: Vec<String> = ["orig", "revisit"]
         .iter()
-        .flat_map(|part| index(&root, &format!("pywb-sample_archive/warcs/example-url-agnostic-{part}.warc.gz")).0)
+        .flat_map(|part| {
+            index(
+                &root,
+                &format!("pywb-sample_archive/warcs/example-url-agnostic-{part}.warc.gz"),
+            )
+            .0
+        })
         .map(|entry| entry.to_line())
         .collect();
     lines.sort_unstable();
-    let theirs = std::fs::read_to_string(root.join("pywb-sample_archive/cdxj/url-agnost-example.cdxj")).unwrap();
+    let theirs =
+        std::fs::read_to_string(root.join("pywb-sample_archive/cdxj/url-agnost-example.cdxj"))
+            .unwrap();
     assert_eq!(lines.concat(), theirs);
 }
 

@@ -50,7 +50,11 @@ impl Body {
     /// Reads `start..end` of the body from its beginning; each reader has its own place.
     pub fn reader(&self, start: u64, end: u64) -> BodyReader<'_> {
         let end = end.min(self.len());
-        BodyReader { body: self, position: start.min(end), end }
+        BodyReader {
+            body: self,
+            position: start.min(end),
+            end,
+        }
     }
 }
 

@@ -46,19 +46,27 @@ impl CanonicalUrl {
 
     /// Host and port, as in the text, without user name; empty where there is none.
     pub fn authority(&self) -> &str {
-        let Some((_, rest)) = self.0.split_once("://") else { return "" };
+        let Some((_, rest)) = self.0.split_once("://") else {
+            return "";
+        };
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let authority = &rest[..end];
-        authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+        authority
+            .rsplit_once('@')
+            .map_or(authority, |(_, host)| host)
     }
 
     /// The host, without port; empty where there is none.
     pub fn host_str(&self) -> &str {
         let authority = self.authority();
         if authority.starts_with('[') {
-            return authority.find(']').map_or(authority, |end| &authority[..=end]);
+            return authority
+                .find(']')
+                .map_or(authority, |end| &authority[..=end]);
         }
-        authority.split_once(':').map_or(authority, |(host, _)| host)
+        authority
+            .split_once(':')
+            .map_or(authority, |(host, _)| host)
     }
 
     /// The host as a key of its own.
@@ -73,7 +81,9 @@ impl CanonicalUrl {
 
     /// Scheme, host and port: `https://example.org:8443`.
     pub fn origin(&self) -> &str {
-        let Some(start) = self.0.find("://") else { return &self.0 };
+        let Some(start) = self.0.find("://") else {
+            return &self.0;
+        };
         let rest = &self.0[start + 3..];
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         &self.0[..start + 3 + end]
@@ -96,7 +106,10 @@ impl CanonicalUrl {
 
     /// Path segments that are not empty: `/a/b/` and `/a/b` have 2, `/` has 0.
     pub fn path_depth(&self) -> usize {
-        self.path().split('/').filter(|segment| !segment.is_empty()).count()
+        self.path()
+            .split('/')
+            .filter(|segment| !segment.is_empty())
+            .count()
     }
 
     /// The short name of this URL in journal, catalog and API. It never decides uniqueness.
@@ -131,7 +144,9 @@ pub struct FoundUrl {
 impl FoundUrl {
     /// From stored parts; `spelling` only where it differs.
     pub fn from_stored(normal: CanonicalUrl, spelling: Option<&str>) -> Self {
-        let spelling = spelling.filter(|text| *text != normal.as_str()).map(Into::into);
+        let spelling = spelling
+            .filter(|text| *text != normal.as_str())
+            .map(Into::into);
         Self { normal, spelling }
     }
 
@@ -158,7 +173,10 @@ impl FoundUrl {
 
 impl From<CanonicalUrl> for FoundUrl {
     fn from(normal: CanonicalUrl) -> Self {
-        Self { normal, spelling: None }
+        Self {
+            normal,
+            spelling: None,
+        }
     }
 }
 
@@ -205,7 +223,9 @@ impl NormalForm {
         let resolved = match base.join(reference) {
             // Browsers take any number of slashes before a host for two; the parser does so only
             // where there is no base.
-            Err(url::ParseError::EmptyHost) if reference.trim_start_matches(is_junk).starts_with(is_slash) => {
+            Err(url::ParseError::EmptyHost)
+                if reference.trim_start_matches(is_junk).starts_with(is_slash) =>
+            {
                 let host = reference.trim_start_matches(|c| is_junk(c) || is_slash(c));
                 base.join(&format!("//{host}"))
             }
@@ -218,16 +238,27 @@ impl NormalForm {
     pub fn normalise(&self, url: &Url) -> Result<FoundUrl, UrlError> {
         let full = url.as_str();
         // Without its fragment, an opaque path ends where its last space does (URL standard, 4.1).
-        let found = full.split_once('#').map_or(full, |(before, _)| before.trim_end_matches(' '));
+        let found = full
+            .split_once('#')
+            .map_or(full, |(before, _)| before.trim_end_matches(' '));
         if self.is_plain(url, found) {
-            return Ok(FoundUrl { normal: CanonicalUrl(found.into()), spelling: None });
+            return Ok(FoundUrl {
+                normal: CanonicalUrl(found.into()),
+                spelling: None,
+            });
         }
         let normal = self.rewrite(url)?;
         if normal == found {
-            return Ok(FoundUrl { normal: CanonicalUrl(normal.into()), spelling: None });
+            return Ok(FoundUrl {
+                normal: CanonicalUrl(normal.into()),
+                spelling: None,
+            });
         }
         let normal = self.settle(normal)?;
-        Ok(FoundUrl::from_stored(CanonicalUrl(normal.into()), Some(found)))
+        Ok(FoundUrl::from_stored(
+            CanonicalUrl(normal.into()),
+            Some(found),
+        ))
     }
 
     /// Rewrites a text until it stays the same. A rule may make work for an earlier one: dropping
@@ -299,7 +330,11 @@ impl NormalForm {
     fn push_path(&self, normal: &mut String, url: &Url) {
         if url.cannot_be_a_base() {
             let path = url.path();
-            normal.push_str(if url.query().is_none() { path.trim_end_matches(' ') } else { path });
+            normal.push_str(if url.query().is_none() {
+                path.trim_end_matches(' ')
+            } else {
+                path
+            });
             return;
         }
         let mut path = normal_escapes(url.path());
@@ -344,7 +379,8 @@ impl NormalForm {
             .split('&')
             .filter(|parameter| {
                 let name = parameter.split('=').next().unwrap_or(parameter);
-                !(self.session_ids && is_session_name(name) || self.tracking && is_tracking_name(name))
+                !(self.session_ids && is_session_name(name)
+                    || self.tracking && is_tracking_name(name))
             })
             .collect();
         if self.parameter_order {
@@ -442,7 +478,9 @@ fn drop_path_parameter(path: &str) -> String {
 
 fn is_index_file(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    let Some((stem, extension)) = lower.split_once('.') else { return false };
+    let Some((stem, extension)) = lower.split_once('.') else {
+        return false;
+    };
     matches!(stem, "index" | "default" | "home")
         && matches!(
             extension,
@@ -517,7 +555,10 @@ mod tests {
         check("HTTP://Example.ORG:80", "http://example.org/");
         check("http://example.org./a", "http://example.org/a");
         check("http://a.example/b/../c/./d#top", "http://a.example/c/d");
-        check("http://a.example/%7euser/%c3%a9%2f", "http://a.example/~user/%C3%A9%2F");
+        check(
+            "http://a.example/%7euser/%c3%a9%2f",
+            "http://a.example/~user/%C3%A9%2F",
+        );
         check("http://a.example/a^b?c^d", "http://a.example/a%5Eb?c%5Ed");
         check("http://a.example/100%", "http://a.example/100%25");
         check("http://a.example/a\n\tb", "http://a.example/ab");
@@ -528,7 +569,9 @@ mod tests {
 
     #[test]
     fn the_url_requested_is_the_url_found() {
-        let found = NormalForm::default().parse("http://a.example./%7euser#x").unwrap();
+        let found = NormalForm::default()
+            .parse("http://a.example./%7euser#x")
+            .unwrap();
         assert_eq!(found.request(), "http://a.example./%7euser");
         assert_eq!(found.normal().as_str(), "http://a.example/~user");
     }
@@ -536,11 +579,23 @@ mod tests {
     #[test]
     fn many_slashes_before_a_host_are_two() {
         let base = Url::parse("http://example.org/a").unwrap();
-        for (reference, url) in [("///test", "http://test/"), (" \\//test/../b", "http://test/b")] {
-            assert_eq!(NormalForm::default().resolve(&base, reference).unwrap().request(), url);
+        for (reference, url) in [
+            ("///test", "http://test/"),
+            (" \\//test/../b", "http://test/b"),
+        ] {
+            assert_eq!(
+                NormalForm::default()
+                    .resolve(&base, reference)
+                    .unwrap()
+                    .request(),
+                url
+            );
         }
         for reference in ["//", "///", "http://"] {
-            assert!(NormalForm::default().resolve(&base, reference).is_err(), "{reference}");
+            assert!(
+                NormalForm::default().resolve(&base, reference).is_err(),
+                "{reference}"
+            );
         }
     }
 
@@ -555,12 +610,24 @@ mod tests {
             parameter_order: true,
             lower_case_path: true,
         };
-        check_with(&all, "http://www.a.example/X/Index.HTML", "http://a.example/x");
-        check_with(&all, "http://a.example/p;jsessionid=9?b=2&utm_source=x&a=1&PHPSESSID=3", "http://a.example/p?a=1&b=2");
+        check_with(
+            &all,
+            "http://www.a.example/X/Index.HTML",
+            "http://a.example/x",
+        );
+        check_with(
+            &all,
+            "http://a.example/p;jsessionid=9?b=2&utm_source=x&a=1&PHPSESSID=3",
+            "http://a.example/p?a=1&b=2",
+        );
         check_with(&all, "http://www.pt/", "http://www.pt/");
         check_with(&all, "http://a.example/%C3%A9A", "http://a.example/%C3%A9a");
         check_with(&all, "http://www.www.a.example/", "http://a.example/");
-        check_with(&all, "http://a.example/b/..;sid=1/c/index.html/index.html", "http://a.example/c");
+        check_with(
+            &all,
+            "http://a.example/b/..;sid=1/c/index.html/index.html",
+            "http://a.example/c",
+        );
     }
 
     #[test]

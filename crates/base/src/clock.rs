@@ -24,9 +24,14 @@ impl Clock for SystemClock {
         Instant::now()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that may ask the system")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that may ask the system"
+    )]
     fn wall(&self) -> Timestamp {
-        let elapsed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let elapsed = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
         Timestamp::from_micros(i64::try_from(elapsed.as_micros()).unwrap_or(i64::MAX))
     }
 }
@@ -41,7 +46,10 @@ pub struct ManualClock {
 impl ManualClock {
     /// A clock that shows `wall`.
     pub fn new(wall: Timestamp) -> Self {
-        Self { origin: Instant::now(), state: Mutex::new((Duration::ZERO, wall)) }
+        Self {
+            origin: Instant::now(),
+            state: Mutex::new((Duration::ZERO, wall)),
+        }
     }
 
     /// Lets time pass on both clocks.

@@ -32,7 +32,14 @@ pub struct Request {
 impl Request {
     /// A plain request for a URL.
     pub fn get(url: Url) -> Self {
-        Self { url, etag: None, last_modified: None, max_size: None, types: None, timeout: None }
+        Self {
+            url,
+            etag: None,
+            last_modified: None,
+            max_size: None,
+            types: None,
+            timeout: None,
+        }
     }
 }
 
@@ -47,9 +54,10 @@ impl TypeGate {
     /// Whether a body of this type is wanted. An unnamed type is.
     pub fn accepts(&self, media_type: Option<&MediaType>) -> bool {
         match media_type {
-            Some(media_type) if !self.accepted.is_empty() => {
-                self.accepted.iter().any(|pattern| pattern.matches(media_type))
-            }
+            Some(media_type) if !self.accepted.is_empty() => self
+                .accepted
+                .iter()
+                .any(|pattern| pattern.matches(media_type)),
             _ => true,
         }
     }
@@ -86,7 +94,12 @@ pub struct Exchange {
 
 impl Exchange {
     /// An attempt that ended before anything was sent.
-    pub fn failed(outcome: Outcome, detail: Option<Cow<'static, str>>, started: Timestamp, ended: Instant) -> Self {
+    pub fn failed(
+        outcome: Outcome,
+        detail: Option<Cow<'static, str>>,
+        started: Timestamp,
+        ended: Instant,
+    ) -> Self {
         Self {
             outcome,
             detail,
@@ -105,9 +118,11 @@ impl Exchange {
 
     /// Bytes that came over the wire for this answer.
     pub fn wire_bytes(&self) -> u64 {
-        self.response.as_ref().map_or(self.junk.len() as u64, |response| {
-            response.head.as_bytes().len() as u64 + response.body.len()
-        })
+        self.response
+            .as_ref()
+            .map_or(self.junk.len() as u64, |response| {
+                response.head.as_bytes().len() as u64 + response.body.len()
+            })
     }
 }
 
@@ -127,12 +142,16 @@ pub struct Response {
 impl Response {
     /// Ranges of `body` that hold the payload, content coding still on.
     pub fn payload(&self) -> Vec<Range<u64>> {
-        self.chunks.clone().unwrap_or_else(|| std::iter::once(0..self.body.len()).collect())
+        self.chunks
+            .clone()
+            .unwrap_or_else(|| std::iter::once(0..self.body.len()).collect())
     }
 
     /// The declared media type, if there is a readable one.
     pub fn media_type(&self) -> Option<MediaType> {
-        self.head.text("content-type").and_then(|value| MediaType::parse(&value))
+        self.head
+            .text("content-type")
+            .and_then(|value| MediaType::parse(&value))
     }
 }
 
@@ -154,15 +173,24 @@ impl Head {
     ///
     /// # Panics
     /// When a span lies outside `bytes` or beyond 4 GiB, which a parser of these bytes cannot produce.
-    pub fn new(bytes: Bytes, fields: impl IntoIterator<Item = (Range<usize>, Range<usize>)>) -> Self {
+    pub fn new(
+        bytes: Bytes,
+        fields: impl IntoIterator<Item = (Range<usize>, Range<usize>)>,
+    ) -> Self {
         let span = |range: Range<usize>| {
-            assert!(range.start <= range.end && range.end <= bytes.len(), "span within the head");
+            assert!(
+                range.start <= range.end && range.end <= bytes.len(),
+                "span within the head"
+            );
             let number = |n: usize| u32::try_from(n).expect("heads are small");
             (number(range.start), number(range.end))
         };
         let fields = fields
             .into_iter()
-            .map(|(name, value)| Field { name: span(name), value: span(value) })
+            .map(|(name, value)| Field {
+                name: span(name),
+                value: span(value),
+            })
             .collect();
         Self { bytes, fields }
     }
@@ -192,9 +220,12 @@ impl Head {
 
     /// All fields, in order, as text.
     pub fn fields(&self) -> impl Iterator<Item = (String, String)> {
-        self.fields
-            .iter()
-            .map(|field| (header_text(self.slice(field.name)), header_text(self.slice(field.value))))
+        self.fields.iter().map(|field| {
+            (
+                header_text(self.slice(field.name)),
+                header_text(self.slice(field.value)),
+            )
+        })
     }
 
     fn slice(&self, (start, end): (u32, u32)) -> &[u8] {
@@ -203,9 +234,23 @@ impl Head {
 }
 
 fn header_text(bytes: &[u8]) -> String {
-    match std::str::from_utf8(bytes) {
+    let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.trim().to_owned(),
-        Err(_) => bytes.iter().map(|&b| char::from(b)).collect::<String>().trim().to_owned(),
+        Err(_) => bytes
+            .iter()
+            .map(|&b| char::from(b))
+            .collect::<String>()
+            .trim()
+            .to_owned(),
+    };
+    // A value folded over several lines (RFC 9112, section 5.2) reads as one line.
+    if text.contains(['\r', '\n']) {
+        text.split(['\r', '\n'])
+            .map(str::trim)
+            .collect::<Vec<_>>()
+            .join(" ")
+    } else {
+        text
     }
 }
 
@@ -324,6 +369,10 @@ impl Flags {
             (Flags::NOT_KEPT, "not_kept"),
             (Flags::REQUISITE, "requisite"),
         ];
-        NAMES.iter().filter(|(flag, _)| self.has(*flag)).map(|(_, name)| *name).collect()
+        NAMES
+            .iter()
+            .filter(|(flag, _)| self.has(*flag))
+            .map(|(_, name)| *name)
+            .collect()
     }
 }

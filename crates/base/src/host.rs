@@ -52,7 +52,8 @@ pub struct HostId(pub u32);
 
 /// The site of a host name; see [`Host::site`].
 pub fn site_of(host: &str) -> &str {
-    if host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok() || host.parse::<Ipv6Addr>().is_ok() {
+    if host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok() || host.parse::<Ipv6Addr>().is_ok()
+    {
         return host;
     }
     psl::domain_str(host).unwrap_or(host)

@@ -69,7 +69,13 @@ impl LinkKind {
     pub fn is_requisite(self) -> bool {
         matches!(
             self,
-            Self::Image | Self::Style | Self::Script | Self::Icon | Self::Media | Self::Object | Self::Css
+            Self::Image
+                | Self::Style
+                | Self::Script
+                | Self::Icon
+                | Self::Media
+                | Self::Object
+                | Self::Css
         )
     }
 

@@ -6,7 +6,9 @@ use serde::{Deserialize, Deserializer, Serializer};
 
 /// Reads `500ms`, `1s`, `1.5m`, `2h`, `7d`, `0`, or several in a row (`1h30m`).
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let refuse = || format!("`{text}` is not a duration; write for example `500ms`, `1s`, `10m`, `2h` or `7d`");
+    let refuse = || {
+        format!("`{text}` is not a duration; write for example `500ms`, `1s`, `10m`, `2h` or `7d`")
+    };
     let trimmed = text.trim();
     if trimmed == "0" {
         return Ok(Duration::ZERO);
@@ -14,7 +16,9 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let mut rest = trimmed;
     let mut total = 0.0_f64;
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(refuse)?;
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .ok_or_else(refuse)?;
         let number: f64 = rest[..digits].parse().map_err(|_| refuse())?;
         let unit_end = rest[digits..]
             .find(|c: char| !c.is_ascii_alphabetic())
@@ -41,19 +45,34 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 /// Writes a duration so that [`parse_duration`] reads the same one (to the millisecond).
 pub fn format_duration(duration: Duration) -> String {
     let millis = duration.as_millis();
-    for (unit, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)] {
+    for (unit, size) in [
+        ("d", 86_400_000),
+        ("h", 3_600_000),
+        ("m", 60_000),
+        ("s", 1000),
+    ] {
         if millis >= size && millis.is_multiple_of(size) {
             return format!("{}{unit}", millis / size);
         }
     }
-    if millis == 0 { "0s".to_owned() } else { format!("{millis}ms") }
+    if millis == 0 {
+        "0s".to_owned()
+    } else {
+        format!("{millis}ms")
+    }
 }
 
 /// Reads `512`, `200KB`, `16MB`, `1.5GB` (powers of 1,000) or `64KiB`, `16MiB` (powers of 1,024).
 pub fn parse_size(text: &str) -> Result<u64, String> {
-    let refuse = || format!("`{text}` is not a size; write for example `200KB`, `16MB`, `1GiB` or a number of bytes");
+    let refuse = || {
+        format!(
+            "`{text}` is not a size; write for example `200KB`, `16MB`, `1GiB` or a number of bytes"
+        )
+    };
     let trimmed = text.trim();
-    let digits = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+    let digits = trimmed
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(trimmed.len());
     let number: f64 = trimmed[..digits].parse().map_err(|_| refuse())?;
     let unit = match trimmed[digits..].trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,
@@ -71,13 +90,20 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     if !(0.0..=9e18).contains(&bytes) {
         return Err(refuse());
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked just above")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked just above"
+    )]
     Ok(bytes.round() as u64)
 }
 
 /// Writes a size for people, three digits or fewer: `24.1 KB`.
 pub fn format_size(bytes: u64) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "for people, three digits are enough")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "for people, three digits are enough"
+    )]
     let mut value = bytes as f64;
     for unit in ["B", "KB", "MB", "GB", "TB"] {
         if value < 999.5 {

@@ -24,7 +24,10 @@ impl MediaType {
         let charset = first_charset(parameters)
             .filter(|charset| !charset.is_empty() && charset.len() <= 64)
             .map(|charset| charset.to_ascii_lowercase());
-        Some(Self { essence: format!("{kind}/{subtype}").to_ascii_lowercase(), charset })
+        Some(Self {
+            essence: format!("{kind}/{subtype}").to_ascii_lowercase(),
+            charset,
+        })
     }
 
     /// Type and subtype: `text/html`.
@@ -83,11 +86,15 @@ impl FromStr for MediaPattern {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let refuse = || format!("`{text}` is not a media type; write `text/html` or `image/*`");
         let (kind, subtype) = text.trim().split_once('/').ok_or_else(refuse)?;
-        let good = |part: &str| part == "*" || (!part.is_empty() && part.bytes().all(is_token_byte));
+        let good =
+            |part: &str| part == "*" || (!part.is_empty() && part.bytes().all(is_token_byte));
         if !good(kind) || !good(subtype) || (kind == "*" && subtype != "*") {
             return Err(refuse());
         }
-        Ok(Self { kind: kind.to_ascii_lowercase(), subtype: subtype.to_ascii_lowercase() })
+        Ok(Self {
+            kind: kind.to_ascii_lowercase(),
+            subtype: subtype.to_ascii_lowercase(),
+        })
     }
 }
 
@@ -133,7 +140,9 @@ fn first_charset(mut rest: &str) -> Option<String> {
         };
         let was_quoted = after.starts_with('"');
         rest = rest.split_once(';').map_or("", |(_, after)| after);
-        let is_value = value.chars().all(|c| matches!(c, '\t' | ' '..='~' | '\u{80}'..='\u{ff}'));
+        let is_value = value
+            .chars()
+            .all(|c| matches!(c, '\t' | ' '..='~' | '\u{80}'..='\u{ff}'));
         if name.eq_ignore_ascii_case("charset") && is_value && (was_quoted || !value.is_empty()) {
             return Some(value);
         }

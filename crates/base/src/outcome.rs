@@ -138,7 +138,9 @@ impl Outcome {
             400..=499 => "the server refuses the request",
             500..=599 => "the server failed",
             number if number > 0 => "an unusual status",
-            _ => self.row().map_or("an outcome this version does not know", |row| row.sentence),
+            _ => self
+                .row()
+                .map_or("an outcome this version does not know", |row| row.sentence),
         }
     }
 

@@ -130,7 +130,10 @@ mod tests {
         let mut directives = Directives::default();
         directives.add_meta("googlebot", "noindex", "Teia");
         assert_eq!(directives, Directives::default());
-        assert_eq!(header("googlebot: noindex, nofollow"), Directives::default());
+        assert_eq!(
+            header("googlebot: noindex, nofollow"),
+            Directives::default()
+        );
         assert!(header("googlebot: noindex, teia: nofollow").nofollow);
         assert!(!header("googlebot: noindex, teia: nofollow").noindex);
     }
@@ -139,7 +142,15 @@ mod tests {
     fn unavailable_after_is_a_date() {
         let directives = header("unavailable_after: 2020-01-01");
         assert_eq!(directives.unavailable_after, Timestamp::parse("2020-01-01"));
-        assert!(directives.flags(Timestamp::parse("2026").unwrap()).has(Flags::NOINDEX));
-        assert!(!directives.flags(Timestamp::parse("2019").unwrap()).has(Flags::NOINDEX));
+        assert!(
+            directives
+                .flags(Timestamp::parse("2026").unwrap())
+                .has(Flags::NOINDEX)
+        );
+        assert!(
+            !directives
+                .flags(Timestamp::parse("2019").unwrap())
+                .has(Flags::NOINDEX)
+        );
     }
 }

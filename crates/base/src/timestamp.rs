@@ -43,8 +43,9 @@ impl Timestamp {
         if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
             return Some(Self(timestamp.as_microsecond()));
         }
-        let date: jiff::civil::Date = text.parse().ok()?;
-        let zoned = date.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+        // Without a zone: a moment of the day, or the beginning of the day, in UTC.
+        let moment: jiff::civil::DateTime = text.parse().ok()?;
+        let zoned = moment.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
         Some(Self(zoned.timestamp().as_microsecond()))
     }
 
@@ -61,7 +62,9 @@ impl Timestamp {
 
     /// RFC 3339 with microseconds, as WARC 1.1 allows: `2026-11-15T20:00:00.000000Z`.
     pub fn to_rfc3339_micros(self) -> String {
-        self.to_jiff().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+        self.to_jiff()
+            .strftime("%Y-%m-%dT%H:%M:%S.%6fZ")
+            .to_string()
     }
 
     /// This moment and so much later.
@@ -102,7 +105,11 @@ mod tests {
         assert_eq!(moment.to_digits(), "20261115200000");
         assert_eq!(moment.to_string(), "2026-11-15T20:00:00Z");
         assert_eq!(Timestamp::parse("2026-11-15"), Timestamp::parse("20261115"));
-        assert_eq!(Timestamp::parse("202611").unwrap().to_digits(), "20261101000000");
+        assert_eq!(Timestamp::parse("2026-11-15T20:00:00"), Some(moment));
+        assert_eq!(
+            Timestamp::parse("202611").unwrap().to_digits(),
+            "20261101000000"
+        );
         assert_eq!(Timestamp::parse("soon"), None);
     }
 }

@@ -51,16 +51,30 @@ impl Ring {
     /// Looks at a page that repeats another one.
     pub(crate) fn notice_alias(&mut self, attempt: &Attempt) {
         let enough = self.config.run.alias_pages;
-        let Some(revisit) = attempt.revisit.as_ref().filter(|_| enough > 0 && attempt.outcome.is_ok()) else { return };
-        let Ok(original) = CanonicalUrl::parse(&revisit.url) else { return };
+        let Some(revisit) = attempt
+            .revisit
+            .as_ref()
+            .filter(|_| enough > 0 && attempt.outcome.is_ok())
+        else {
+            return;
+        };
+        let Ok(original) = CanonicalUrl::parse(&revisit.url) else {
+            return;
+        };
         let url = attempt.url.normal();
         // Pictures and styles are shared by honest hosts; pages are not.
-        let is_page = attempt.media_type.as_deref().is_some_and(|name| name.contains("html"));
+        let is_page = attempt
+            .media_type
+            .as_deref()
+            .is_some_and(|name| name.contains("html"));
         if !is_page || original.host_str() == url.host_str() {
             return;
         }
         let same_path = original.path_and_query() == url.path_and_query();
-        if !self.aliases.note(url.host_str(), original.host_str(), same_path, enough) {
+        if !self
+            .aliases
+            .note(url.host_str(), original.host_str(), same_path, enough)
+        {
             return;
         }
         self.feedback.hear(&Event::Notice {
@@ -77,14 +91,17 @@ impl Ring {
             back_off_until: None,
             alias_of: Some(original.host_str().to_owned()),
         });
-        self.alias_hosts.insert(url.host_str().to_owned(), original.host_str().to_owned());
+        self.alias_hosts
+            .insert(url.host_str().to_owned(), original.host_str().to_owned());
     }
 
     /// The host that this one repeats, if the URL is not among the samples.
     pub(crate) fn alias_to_skip(&self, host: HostId, url: &UrlState) -> Option<String> {
         let name = self.repository.host_name(host);
         let original = self.alias_hosts.get(name).cloned().or_else(|| {
-            self.repository.host_record(host).and_then(|record| record.alias_of.clone())
+            self.repository
+                .host_record(host)
+                .and_then(|record| record.alias_of.clone())
         })?;
         let sampled = xxh3_64(url.url.normal().as_str().as_bytes()).is_multiple_of(SAMPLE);
         (!sampled && !url.seed).then_some(original)

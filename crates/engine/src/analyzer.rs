@@ -25,7 +25,10 @@ pub struct Insight {
 
 impl std::fmt::Debug for Insight {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Insight").field("url", &self.url).field("priority", &self.priority).finish_non_exhaustive()
+        f.debug_struct("Insight")
+            .field("url", &self.url)
+            .field("priority", &self.priority)
+            .finish_non_exhaustive()
     }
 }
 

@@ -119,7 +119,10 @@ pub struct ArchiveSection {
 
 impl Default for ArchiveSection {
     fn default() -> Self {
-        Self { enabled: true, warc: ArchiveConfig::default() }
+        Self {
+            enabled: true,
+            warc: ArchiveConfig::default(),
+        }
     }
 }
 
@@ -135,15 +138,25 @@ impl CollectionConfig {
     }
 
     /// Reads `collections/NAME.toml`, if it is there.
-    pub fn load(files: &dyn Files, root: &Path, layout: &Layout) -> Result<Option<Self>, EngineError> {
+    pub fn load(
+        files: &dyn Files,
+        root: &Path,
+        layout: &Layout,
+    ) -> Result<Option<Self>, EngineError> {
         let path = layout.config();
         if !files.exists(&path) {
             return Ok(None);
         }
         let full = root.join(&path);
-        let bytes = files.read(&path).map_err(EngineError::disk("read", &full))?;
-        let config = Self::parse(&String::from_utf8_lossy(&bytes))
-            .map_err(|message| EngineError::Config { path: full, message })?;
+        let bytes = files
+            .read(&path)
+            .map_err(EngineError::disk("read", &full))?;
+        let config = Self::parse(&String::from_utf8_lossy(&bytes)).map_err(|message| {
+            EngineError::Config {
+                path: full,
+                message,
+            }
+        })?;
         Ok(Some(config))
     }
 
@@ -160,13 +173,20 @@ impl CollectionConfig {
 
 /// Where the mistake is, what it is, and what was probably meant.
 fn explain(text: &str, error: &toml::de::Error) -> String {
-    let line = error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let line = error.span().map_or(0, |span| {
+        text[..span.start.min(text.len())].matches('\n').count() + 1
+    });
     let message = error.message();
-    let mut explained = if line > 0 { format!("line {line}: {message}") } else { message.to_owned() };
+    let mut explained = if line > 0 {
+        format!("line {line}: {message}")
+    } else {
+        message.to_owned()
+    };
     if let Some(unknown) = between(message, "unknown field `", "`") {
         let known: Vec<&str> = message.split('`').skip(3).step_by(2).collect();
         if let Some(near) = nearest(unknown, &known) {
-            explained = format!("line {line}: there is no setting `{unknown}`; did you mean `{near}`?");
+            explained =
+                format!("line {line}: there is no setting `{unknown}`; did you mean `{near}`?");
         }
     }
     explained
@@ -213,12 +233,17 @@ mod optional_duration {
     #[derive(Deserialize)]
     struct Text(#[serde(with = "measure::duration")] Duration);
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
         Ok(Option::<Text>::deserialize(deserializer)?.map(|text| text.0))
     }
 
     #[expect(clippy::ref_option, reason = "the signature that serde calls")]
-    pub(super) fn serialize<S: Serializer>(duration: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        duration: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         match duration {
             Some(duration) => serializer.serialize_str(&measure::format_duration(*duration)),
             None => serializer.serialize_none(),
@@ -239,7 +264,8 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_named_with_its_line_and_the_right_spelling() {
-        let message = CollectionConfig::parse("mode = \"once\"\n\n[filter]\nmax-dept = 3\n").unwrap_err();
+        let message =
+            CollectionConfig::parse("mode = \"once\"\n\n[filter]\nmax-dept = 3\n").unwrap_err();
         assert!(message.contains("line 4"), "{message}");
         assert!(message.contains("max-depth"), "{message}");
     }

@@ -37,13 +37,19 @@ impl Control {
 
     /// No new fetches until `resume`.
     pub fn pause(&self) {
-        let _ = self.inner.wish.compare_exchange(GO, PAUSE, Ordering::SeqCst, Ordering::SeqCst);
+        let _ = self
+            .inner
+            .wish
+            .compare_exchange(GO, PAUSE, Ordering::SeqCst, Ordering::SeqCst);
         self.inner.notify.notify_one();
     }
 
     /// Fetch again.
     pub fn resume(&self) {
-        let _ = self.inner.wish.compare_exchange(PAUSE, GO, Ordering::SeqCst, Ordering::SeqCst);
+        let _ = self
+            .inner
+            .wish
+            .compare_exchange(PAUSE, GO, Ordering::SeqCst, Ordering::SeqCst);
         self.inner.notify.notify_one();
     }
 

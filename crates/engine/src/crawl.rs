@@ -11,7 +11,9 @@ use std::time::Duration;
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
 use teia_base::journal::{Entry, LinkVerdict, Record};
-use teia_base::{CanonicalUrl, Clock, Document, Files, FoundUrl, HostId, LinkKind, Seed, SystemClock};
+use teia_base::{
+    CanonicalUrl, Clock, Document, Files, FoundUrl, HostId, LinkKind, Seed, SystemClock,
+};
 use teia_extract::Extractors;
 use teia_fetch::{DecodeLimits, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier};
@@ -93,13 +95,18 @@ impl Default for Parts {
 
 impl std::fmt::Debug for Parts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parts").field("analyzers", &self.analyzers.len()).finish_non_exhaustive()
+        f.debug_struct("Parts")
+            .field("analyzers", &self.analyzers.len())
+            .finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for Crawl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Crawl").field("collection", &self.layout.name()).field("root", &self.root).finish_non_exhaustive()
+        f.debug_struct("Crawl")
+            .field("collection", &self.layout.name())
+            .field("root", &self.root)
+            .finish_non_exhaustive()
     }
 }
 
@@ -108,7 +115,10 @@ impl std::fmt::Debug for Crawl {
 /// [`ThisMachine`] is the usual one; [`DryRun`] checks everything and fetches nothing.
 pub trait Executor: Send + Sync + 'static {
     /// Runs a crawl to its end.
-    fn run(&self, crawl: Crawl) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>>;
+    fn run(
+        &self,
+        crawl: Crawl,
+    ) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>>;
 }
 
 /// The ring on this machine.
@@ -116,7 +126,10 @@ pub trait Executor: Send + Sync + 'static {
 pub struct ThisMachine;
 
 impl Executor for ThisMachine {
-    fn run(&self, crawl: Crawl) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
+    fn run(
+        &self,
+        crawl: Crawl,
+    ) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
         Box::pin(async move {
             let (ring, inbox) = crawl.start()?;
             ring.run(inbox).await
@@ -129,7 +142,10 @@ impl Executor for ThisMachine {
 pub struct DryRun;
 
 impl Executor for DryRun {
-    fn run(&self, crawl: Crawl) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
+    fn run(
+        &self,
+        crawl: Crawl,
+    ) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
         Box::pin(async move {
             crawl.control.stop();
             let (ring, inbox) = crawl.start()?;
@@ -181,14 +197,21 @@ impl Past {
                         self.next_capture = self.next_capture.max(capture.0 + 1);
                     }
                     remember(digests, attempt);
-                    for link in attempt.links.iter().filter(|link| link.kind == LinkKind::Seed) {
+                    for link in attempt
+                        .links
+                        .iter()
+                        .filter(|link| link.kind == LinkKind::Seed)
+                    {
                         if !matches!(link.verdict, LinkVerdict::Excluded(_)) {
                             self.add_seed(link.url.normal());
                         }
                     }
                 }
                 if let Some(position) = &commit.archive {
-                    self.archive = Some(Committed { file: position.file.clone(), len: position.len });
+                    self.archive = Some(Committed {
+                        file: position.file.clone(),
+                        len: position.len,
+                    });
                 }
             }
             Record::RunEnded(_) => self.run_ended = true,
@@ -206,7 +229,16 @@ impl Past {
 impl Crawl {
     /// Recovers what was committed, starts the threads, and records the run's beginning.
     fn start(self) -> Result<(Ring, mpsc::Receiver<Message>), EngineError> {
-        let Self { files, root: _, key, layout, mut config, seeds, parts, control } = self;
+        let Self {
+            files,
+            root: _,
+            key,
+            layout,
+            mut config,
+            seeds,
+            parts,
+            control,
+        } = self;
         if !config.archive.enabled {
             config.filter.requisites = false;
         }
@@ -238,7 +270,13 @@ impl Crawl {
         check_fixed(&config, past.last_options.as_deref())?;
         let names = RecordNames::new(key);
         let archive = if config.archive.enabled {
-            Some(Writer::open(Arc::clone(&files), &layout.archive(), config.archive.warc.clone(), names, past.archive.clone())?)
+            Some(Writer::open(
+                Arc::clone(&files),
+                &layout.archive(),
+                config.archive.warc.clone(),
+                names,
+                past.archive.clone(),
+            )?)
         } else {
             None
         };
@@ -266,10 +304,16 @@ impl Crawl {
         let workshop = Arc::new(Workshop {
             extractors: Extractors::new(config.extract.clone()),
             normal_form: config.normal_form.clone(),
-            judge: RwLock::new(Arc::new(Judge { rules, own: parts.filter.clone() })),
+            judge: RwLock::new(Arc::new(Judge {
+                rules,
+                own: parts.filter.clone(),
+            })),
             robot_token: robot_token.clone(),
             decode: DecodeLimits::default(),
-            archive: config.archive.enabled.then(|| (config.archive.warc.clone(), names)),
+            archive: config
+                .archive
+                .enabled
+                .then(|| (config.archive.warc.clone(), names)),
             next_capture: AtomicU64::new(past.next_capture),
             digests,
             documents: !parts.analyzers.is_empty(),
@@ -281,7 +325,13 @@ impl Crawl {
         let documents = spawn_analyzers(parts.analyzers, &messages);
         let (orders, order_queue) = std_mpsc::sync_channel(4);
         let next_sequence = journal.next_sequence();
-        let committer = Committer { archive, journal, journalled: past.archive, clock: Arc::clone(&clock), documents };
+        let committer = Committer {
+            archive,
+            journal,
+            journalled: past.archive,
+            clock: Arc::clone(&clock),
+            documents,
+        };
         let committed = messages.clone();
         std::thread::Builder::new()
             .name("teia-commit".to_owned())
@@ -341,13 +391,25 @@ impl Ring {
         let hosts: Vec<HostId> = self.repository.hosts().map(|(host, _)| host).collect();
         for host in hosts {
             if let Some(record) = self.repository.host_record(host) {
-                let stored: Vec<(String, Vec<u8>)> =
-                    record.robots.iter().map(|(origin, bytes)| (origin.clone(), bytes.clone())).collect();
-                let back_off = record.back_off_until.map(|until| until.since(wall)).unwrap_or_default();
+                let stored: Vec<(String, Vec<u8>)> = record
+                    .robots
+                    .iter()
+                    .map(|(origin, bytes)| (origin.clone(), bytes.clone()))
+                    .collect();
+                let back_off = record
+                    .back_off_until
+                    .map(|until| until.since(wall))
+                    .unwrap_or_default();
                 let mut delay = self.config.politeness.delay;
-                for (origin, bytes) in stored.iter().filter(|(_, bytes)| mentions_crawl_delay(bytes)) {
+                for (origin, bytes) in stored
+                    .iter()
+                    .filter(|(_, bytes)| mentions_crawl_delay(bytes))
+                {
                     self.robots.read(origin, "/", Some(bytes), wall);
-                    let asked = self.robots.rules(origin).and_then(teia_fetch::robots::Rules::crawl_delay);
+                    let asked = self
+                        .robots
+                        .rules(origin)
+                        .and_then(teia_fetch::robots::Rules::crawl_delay);
                     if let Some(asked) = asked {
                         delay = delay.max(asked.min(self.config.politeness.max_crawl_delay));
                         self.frontier.set_crawl_delay(host, Some(asked));
@@ -362,23 +424,40 @@ impl Ring {
 
 fn mentions_crawl_delay(robots: &[u8]) -> bool {
     const WORD: &[u8] = b"crawl-delay";
-    robots.windows(WORD.len()).any(|window| window.eq_ignore_ascii_case(WORD))
+    robots
+        .windows(WORD.len())
+        .any(|window| window.eq_ignore_ascii_case(WORD))
 }
 
 /// Settings that decide what a URL is cannot change under the URLs that are there.
 fn check_fixed(config: &CollectionConfig, last: Option<&str>) -> Result<(), EngineError> {
-    let Some(last) = last.and_then(|text| CollectionConfig::parse(text).ok()) else { return Ok(()) };
-    if last.normal_form == config.normal_form { Ok(()) } else { Err(EngineError::Fixed { setting: "normal-form" }) }
+    let Some(last) = last.and_then(|text| CollectionConfig::parse(text).ok()) else {
+        return Ok(());
+    };
+    if last.normal_form == config.normal_form {
+        Ok(())
+    } else {
+        Err(EngineError::Fixed {
+            setting: "normal-form",
+        })
+    }
 }
 
-fn normal_seeds(config: &CollectionConfig, seeds: &[Seed]) -> Result<Vec<(FoundUrl, bool)>, EngineError> {
+fn normal_seeds(
+    config: &CollectionConfig,
+    seeds: &[Seed],
+) -> Result<Vec<(FoundUrl, bool)>, EngineError> {
     let mut normal = Vec::new();
     let mut seen = HashSet::new();
     for seed in seeds {
-        let found = config.normal_form.normalise(&seed.url).map_err(|error| EngineError::Config {
-            path: PathBuf::from(seed.url.as_str()),
-            message: error.to_string(),
-        })?;
+        let found =
+            config
+                .normal_form
+                .normalise(&seed.url)
+                .map_err(|error| EngineError::Config {
+                    path: PathBuf::from(seed.url.as_str()),
+                    message: error.to_string(),
+                })?;
         if seen.insert(found.normal().clone()) {
             normal.push((found, seed.fallback_http));
         }
@@ -394,7 +473,10 @@ fn fetcher(
     if let Some(fetcher) = &parts.fetcher {
         return Ok((Arc::clone(fetcher), None));
     }
-    let fetcher = Arc::new(HttpFetcher::new(config.fetch.clone(), Arc::clone(&parts.clock))?);
+    let fetcher = Arc::new(HttpFetcher::new(
+        config.fetch.clone(),
+        Arc::clone(&parts.clock),
+    )?);
     for seed in seeds {
         if let Ok(url) = url::Url::parse(seed.as_str()) {
             allow_seed(&fetcher, &url);
@@ -406,7 +488,9 @@ fn fetcher(
 }
 
 fn allow_seed(fetcher: &HttpFetcher, url: &url::Url) {
-    let Some(port) = url.port_or_known_default() else { return };
+    let Some(port) = url.port_or_known_default() else {
+        return;
+    };
     match url.host() {
         Some(url::Host::Ipv4(address)) => fetcher.allow(address.into(), port),
         Some(url::Host::Ipv6(address)) => fetcher.allow(address.into(), port),
@@ -417,27 +501,47 @@ fn allow_seed(fetcher: &HttpFetcher, url: &url::Url) {
 
 /// The word by which robots.txt and metas address us: the product token of the user agent.
 pub fn robot_token(user_agent: &str) -> String {
-    let token: String =
-        user_agent.chars().take_while(|c| c.is_ascii_alphabetic() || *c == '-' || *c == '_').collect();
-    if token.is_empty() { "Teia".to_owned() } else { token }
+    let token: String = user_agent
+        .chars()
+        .take_while(|c| c.is_ascii_alphabetic() || *c == '-' || *c == '_')
+        .collect();
+    if token.is_empty() {
+        "Teia".to_owned()
+    } else {
+        token
+    }
 }
 
-fn spawn_workers(count: usize, jobs: mpsc::Receiver<Job>, workshop: &Arc<Workshop>, messages: &mpsc::Sender<Message>) {
+fn spawn_workers(
+    count: usize,
+    jobs: mpsc::Receiver<Job>,
+    workshop: &Arc<Workshop>,
+    messages: &mpsc::Sender<Message>,
+) {
     let jobs = Arc::new(Mutex::new(jobs));
     for number in 0..count {
-        let (jobs, workshop, messages) = (Arc::clone(&jobs), Arc::clone(workshop), messages.clone());
+        let (jobs, workshop, messages) =
+            (Arc::clone(&jobs), Arc::clone(workshop), messages.clone());
         let work = move || {
             loop {
-                let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
+                let job = jobs
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .blocking_recv();
                 let Some(job) = job else { return };
                 let page = workshop.work(job);
-                if messages.blocking_send(Message::Worked(Box::new(page))).is_err() {
+                if messages
+                    .blocking_send(Message::Worked(Box::new(page)))
+                    .is_err()
+                {
                     return;
                 }
             }
         };
         // Without a thread the queue fills and the ring reports it; nothing is lost.
-        let _ = std::thread::Builder::new().name(format!("teia-worker-{number}")).spawn(work);
+        let _ = std::thread::Builder::new()
+            .name(format!("teia-worker-{number}"))
+            .spawn(work);
     }
 }
 
@@ -453,13 +557,18 @@ fn spawn_analyzers(
     let listen = move || {
         while let Ok(documents) = receiver.recv() {
             for document in &documents {
-                let insights: Vec<_> = analyzers.iter().flat_map(|analyzer| analyzer.analyze(document)).collect();
+                let insights: Vec<_> = analyzers
+                    .iter()
+                    .flat_map(|analyzer| analyzer.analyze(document))
+                    .collect();
                 if !insights.is_empty() {
                     let _ = messages.blocking_send(Message::Insights(insights));
                 }
             }
         }
     };
-    let _ = std::thread::Builder::new().name("teia-analyze".to_owned()).spawn(listen);
+    let _ = std::thread::Builder::new()
+        .name("teia-analyze".to_owned())
+        .spawn(listen);
     Some(sender)
 }

@@ -21,7 +21,10 @@ struct Inner {
 
 impl Digests {
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, inner: Mutex::default() }
+        Self {
+            most,
+            inner: Mutex::default(),
+        }
     }
 
     /// The capture that has this payload.

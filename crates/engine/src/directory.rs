@@ -37,13 +37,21 @@ impl Directory {
             let mut entries = fs::read_dir(root).map_err(EngineError::disk("read", root))?;
             // A crash between the first two files of a new directory leaves the one aside.
             let is_ours = |name: &str| matches!(name, "lock" | "format.new" | "lost+found");
-            if entries.any(|entry| entry.map_or(true, |entry| !is_ours(&entry.file_name().to_string_lossy()))) {
-                return Err(EngineError::Foreign { path: root.to_owned() });
+            if entries.any(|entry| {
+                entry.map_or(true, |entry| !is_ours(&entry.file_name().to_string_lossy()))
+            }) {
+                return Err(EngineError::Foreign {
+                    path: root.to_owned(),
+                });
             }
             let key = random_key().map_err(EngineError::disk("draw a key for", root))?;
-            let text = format!("teia-data {LAYOUT_VERSION}\nnormal-form {NORMAL_FORM_VERSION}\nkey {key:016x}\n");
+            let text = format!(
+                "teia-data {LAYOUT_VERSION}\nnormal-form {NORMAL_FORM_VERSION}\nkey {key:016x}\n"
+            );
             let files = DiskFiles::new(root).map_err(EngineError::disk("open", root))?;
-            files.replace(Path::new("format"), text.as_bytes()).map_err(EngineError::disk("write", format))?;
+            files
+                .replace(Path::new("format"), text.as_bytes())
+                .map_err(EngineError::disk("write", format))?;
         }
         Self::open(root)
     }
@@ -54,15 +62,23 @@ impl Directory {
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(EngineError::Foreign { path: root.to_owned() });
+                return Err(EngineError::Foreign {
+                    path: root.to_owned(),
+                });
             }
             Err(error) => return Err(EngineError::disk("read", path)(error)),
         };
         let field = |name: &str| {
-            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).map(str::trim)
+            text.lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
+                .map(str::trim)
         };
-        let (Some(layout), Some(normal), Some(key)) = (field("teia-data"), field("normal-form"), field("key")) else {
-            return Err(EngineError::Foreign { path: root.to_owned() });
+        let (Some(layout), Some(normal), Some(key)) =
+            (field("teia-data"), field("normal-form"), field("key"))
+        else {
+            return Err(EngineError::Foreign {
+                path: root.to_owned(),
+            });
         };
         if layout.parse() != Ok(LAYOUT_VERSION) || normal.parse() != Ok(NORMAL_FORM_VERSION) {
             return Err(EngineError::Newer {
@@ -72,9 +88,14 @@ impl Directory {
             });
         }
         let Ok(key) = u64::from_str_radix(key, 16) else {
-            return Err(EngineError::Foreign { path: root.to_owned() });
+            return Err(EngineError::Foreign {
+                path: root.to_owned(),
+            });
         };
-        Ok(Self { root: root.to_owned(), key })
+        Ok(Self {
+            root: root.to_owned(),
+            key,
+        })
     }
 
     /// Takes the directory for this process, or says who has it.
@@ -90,7 +111,10 @@ impl Directory {
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             let mut holder = String::new();
             let _ = file.read_to_string(&mut holder);
-            return Err(EngineError::InUse { path: self.root.clone(), holder: holder.trim().to_owned() });
+            return Err(EngineError::InUse {
+                path: self.root.clone(),
+                holder: holder.trim().to_owned(),
+            });
         }
         file.set_len(0).map_err(EngineError::disk("write", &path))?;
         writeln!(file, "{}", std::process::id()).map_err(EngineError::disk("write", &path))?;
@@ -141,10 +165,17 @@ impl Layout {
     pub fn new(name: &str) -> Result<Self, EngineError> {
         let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let reserved = ["collections", "lock", "format"];
-        if name.is_empty() || name.len() > 64 || !name.chars().all(good) || name.starts_with('-') || reserved.contains(&name) {
+        if name.is_empty()
+            || name.len() > 64
+            || !name.chars().all(good)
+            || name.starts_with('-')
+            || reserved.contains(&name)
+        {
             return Err(EngineError::CollectionName(name.to_owned()));
         }
-        Ok(Self { name: name.to_owned() })
+        Ok(Self {
+            name: name.to_owned(),
+        })
     }
 
     /// The collection's name.

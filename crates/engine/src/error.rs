@@ -18,7 +18,9 @@ pub enum EngineError {
         source: io::Error,
     },
     /// Another process collects there.
-    #[error("{path} is in use by process {holder}; stop it first (`teia stop`), or name another directory with --data")]
+    #[error(
+        "{path} is in use by process {holder}; stop it first (`teia stop`), or name another directory with --data"
+    )]
     InUse {
         /// The directory.
         path: PathBuf,
@@ -26,13 +28,17 @@ pub enum EngineError {
         holder: String,
     },
     /// The directory holds something else.
-    #[error("{path} is not empty and is not a Teia data directory; name an empty or new directory with --data")]
+    #[error(
+        "{path} is not empty and is not a Teia data directory; name an empty or new directory with --data"
+    )]
     Foreign {
         /// The directory.
         path: PathBuf,
     },
     /// The directory was written by a newer program.
-    #[error("{path} was written by a newer Teia ({found}); this one knows {known}: use the newer program")]
+    #[error(
+        "{path} was written by a newer Teia ({found}); this one knows {known}: use the newer program"
+    )]
     Newer {
         /// The directory.
         path: PathBuf,
@@ -63,7 +69,9 @@ pub enum EngineError {
         message: String,
     },
     /// A run without anything to do.
-    #[error("there is nothing to collect: name a seed, for example `teia crawl example.org`, or a file of seeds with --seeds")]
+    #[error(
+        "there is nothing to collect: name a seed, for example `teia crawl example.org`, or a file of seeds with --seeds"
+    )]
     NoSeeds,
     /// A seed that the rules refuse.
     #[error(transparent)]
@@ -81,13 +89,17 @@ pub enum EngineError {
     #[error(transparent)]
     Fetch(#[from] teia_fetch::FetchError),
     /// A setting that cannot be changed once the collection exists.
-    #[error("`{setting}` was fixed when the collection was created; start another collection with --collection NAME")]
+    #[error(
+        "`{setting}` was fixed when the collection was created; start another collection with --collection NAME"
+    )]
     Fixed {
         /// Which.
         setting: &'static str,
     },
     /// A thread of ours died.
-    #[error("a worker thread ended unexpectedly; what was committed is safe, start again with `teia resume`")]
+    #[error(
+        "a worker thread ended unexpectedly; what was committed is safe, start again with `teia resume`"
+    )]
     WorkerLost,
 }
 
@@ -95,7 +107,11 @@ impl EngineError {
     /// Names what was being done to a file of the data directory.
     pub fn disk(attempt: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| Self::Disk { attempt, path, source }
+        move |source| Self::Disk {
+            attempt,
+            path,
+            source,
+        }
     }
 
     /// Whether the person who typed the command must change it, rather than the machine's state.

@@ -29,7 +29,9 @@ impl JournalWriter {
         segment_bytes: u64,
         mut replay: impl FnMut(Entry),
     ) -> Result<Self, EngineError> {
-        files.create_dir(&directory).map_err(EngineError::disk("create", &directory))?;
+        files
+            .create_dir(&directory)
+            .map_err(EngineError::disk("create", &directory))?;
         let found = segments(&*files, &directory).map_err(EngineError::disk("list", &directory))?;
         let mut next_sequence = 1;
         let mut file = None;
@@ -37,24 +39,47 @@ impl JournalWriter {
             let is_last = at + 1 == found.len();
             let path = directory.join(segment_name(first));
             if first != next_sequence {
-                return Err(JournalError::Gap { path, offset: 0, expected: next_sequence, found: first }.into());
+                return Err(JournalError::Gap {
+                    path,
+                    offset: 0,
+                    expected: next_sequence,
+                    found: first,
+                }
+                .into());
             }
             let segment = read_segment(&*files, &directory, first, is_last)?;
             next_sequence += segment.entries.len() as u64;
             segment.entries.into_iter().for_each(&mut replay);
             if segment.whole_bytes == 0 {
-                files.remove(&path).map_err(EngineError::disk("remove", &path))?;
-                files.sync_dir(&directory).map_err(EngineError::disk("sync", &directory))?;
+                files
+                    .remove(&path)
+                    .map_err(EngineError::disk("remove", &path))?;
+                files
+                    .sync_dir(&directory)
+                    .map_err(EngineError::disk("sync", &directory))?;
                 continue;
             }
             if segment.whole_bytes < segment.file_bytes {
-                files.truncate(&path, segment.whole_bytes).map_err(EngineError::disk("cut", &path))?;
+                files
+                    .truncate(&path, segment.whole_bytes)
+                    .map_err(EngineError::disk("cut", &path))?;
             }
             if is_last && segment.whole_bytes < segment_bytes {
-                file = Some(files.append(&path).map_err(EngineError::disk("open", &path))?);
+                file = Some(
+                    files
+                        .append(&path)
+                        .map_err(EngineError::disk("open", &path))?,
+                );
             }
         }
-        Ok(Self { files, directory, file, next_sequence, segment_bytes, frame: Vec::new() })
+        Ok(Self {
+            files,
+            directory,
+            file,
+            next_sequence,
+            segment_bytes,
+            frame: Vec::new(),
+        })
     }
 
     /// The number that the next entry will have.
@@ -70,8 +95,9 @@ impl JournalWriter {
             _ => self.begin_segment()?,
         };
         self.frame.clear();
-        encode_frame(entry, file.len(), &mut self.frame)
-            .map_err(|error| EngineError::disk("encode an entry of", &self.directory)(std::io::Error::other(error)))?;
+        encode_frame(entry, file.len(), &mut self.frame).map_err(|error| {
+            EngineError::disk("encode an entry of", &self.directory)(std::io::Error::other(error))
+        })?;
         let written = file.append(&self.frame).and_then(|()| file.sync());
         written.map_err(EngineError::disk("write the journal in", &self.directory))?;
         self.file = Some(file);

@@ -29,12 +29,18 @@ impl Judge {
 
     /// The same, with one seed more.
     pub(crate) fn with_seed(&self, seed: &CanonicalUrl) -> Self {
-        Self { rules: self.rules.clone().with_seed(seed), own: self.own.clone() }
+        Self {
+            rules: self.rules.clone().with_seed(seed),
+            own: self.own.clone(),
+        }
     }
 }
 
 impl std::fmt::Debug for Judge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Judge").field("rules", &self.rules).field("own", &self.own.is_some()).finish()
+        f.debug_struct("Judge")
+            .field("rules", &self.rules)
+            .field("own", &self.own.is_some())
+            .finish()
     }
 }

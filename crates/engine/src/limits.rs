@@ -21,7 +21,13 @@ fn raise_descriptors() -> usize {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(1 << 20).min(1 << 20);
     if limit.current.is_some_and(|current| current < most) {
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: limit.maximum });
+        let _ = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(most),
+                maximum: limit.maximum,
+            },
+        );
     }
     let current = getrlimit(Resource::Nofile).current.unwrap_or(most);
     usize::try_from(current).unwrap_or(1 << 20)

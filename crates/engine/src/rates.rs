@@ -15,7 +15,11 @@ pub(crate) struct Rates {
 
 impl Rates {
     pub(crate) fn new(now: Instant) -> Self {
-        Self { pages: 0, bytes: 0, marks: VecDeque::from([(now, 0, 0)]) }
+        Self {
+            pages: 0,
+            bytes: 0,
+            marks: VecDeque::from([(now, 0, 0)]),
+        }
     }
 
     pub(crate) fn add(&mut self, is_page: bool, bytes: u64) {
@@ -33,7 +37,9 @@ impl Rates {
 
     /// Pages and bytes a second.
     pub(crate) fn get(&self) -> (f64, f64) {
-        let (Some(first), Some(last)) = (self.marks.front(), self.marks.back()) else { return (0.0, 0.0) };
+        let (Some(first), Some(last)) = (self.marks.front(), self.marks.back()) else {
+            return (0.0, 0.0);
+        };
         let seconds = last.0.duration_since(first.0).as_secs_f64();
         if seconds <= 0.0 {
             return (0.0, 0.0);

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
-use teia_base::journal::{Attempt, Entry, LinkRecord, LinkVerdict, Next, Record, read_segment, segments};
+use teia_base::journal::{
+    Attempt, Entry, LinkRecord, LinkVerdict, Next, Record, read_segment, segments,
+};
 use teia_base::{CanonicalUrl, Files, Outcome, Timestamp};
 use teia_frontier::Breadth;
 use teia_repository::{Repository, RepositoryConfig, State, UrlState};
@@ -76,7 +78,10 @@ pub struct RunSummary {
     pub stats: Stats,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde calls"
+)]
 fn as_text<S: serde::Serializer>(moment: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&moment.to_string())
 }
@@ -92,10 +97,19 @@ impl Reading {
             return Err(EngineError::NoCollection {
                 name: name.to_owned(),
                 path: directory.root().to_owned(),
-                existing: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+                existing: if names.is_empty() {
+                    "none".to_owned()
+                } else {
+                    names.join(", ")
+                },
             });
         }
-        Ok(Self { files, root: directory.root().to_owned(), key: directory.key(), layout })
+        Ok(Self {
+            files,
+            root: directory.root().to_owned(),
+            key: directory.key(),
+            layout,
+        })
     }
 
     /// The disk below the data directory.
@@ -116,7 +130,8 @@ impl Reading {
     /// Reads every committed entry, oldest first.
     pub fn entries(&self, mut each: impl FnMut(Entry)) -> Result<(), EngineError> {
         let directory = self.layout.journal();
-        let found = segments(&*self.files, &directory).map_err(EngineError::disk("list", &directory))?;
+        let found =
+            segments(&*self.files, &directory).map_err(EngineError::disk("list", &directory))?;
         for (at, first) in found.iter().enumerate() {
             let segment = read_segment(&*self.files, &directory, *first, at + 1 == found.len())?;
             segment.entries.into_iter().for_each(&mut each);
@@ -126,7 +141,11 @@ impl Reading {
 
     /// The Repository, as committed.
     pub fn repository(&self) -> Result<Repository, EngineError> {
-        let mut repository = Repository::new(RepositoryConfig { key: self.key, order: Arc::new(Breadth), keep_links: false });
+        let mut repository = Repository::new(RepositoryConfig {
+            key: self.key,
+            order: Arc::new(Breadth),
+            keep_links: false,
+        });
         let mut run = 0;
         self.entries(|entry| {
             if entry.run != run && matches!(entry.record, Record::RunStarted(_)) {
@@ -151,7 +170,10 @@ impl Reading {
             });
             run.last_commit = entry.wall;
             match &entry.record {
-                Record::Commit(commit) => commit.attempts.iter().for_each(|attempt| run.stats.add(attempt)),
+                Record::Commit(commit) => commit
+                    .attempts
+                    .iter()
+                    .for_each(|attempt| run.stats.add(attempt)),
                 Record::RunEnded(end) => run.ended = Some(end.reason.clone()),
                 _ => run.ended = None,
             }
@@ -162,7 +184,11 @@ impl Reading {
     /// Everything that is known of a URL; `None` if it was never met.
     pub fn explain(&self, url: &CanonicalUrl) -> Result<Option<Explanation>, EngineError> {
         const MOST_IN_LINKS: usize = 1000;
-        let mut repository = Repository::new(RepositoryConfig { key: self.key, order: Arc::new(Breadth), keep_links: false });
+        let mut repository = Repository::new(RepositoryConfig {
+            key: self.key,
+            order: Arc::new(Breadth),
+            keep_links: false,
+        });
         let mut life = Vec::new();
         let mut attempts = Vec::new();
         let mut in_links = Vec::new();
@@ -176,21 +202,36 @@ impl Reading {
             match &entry.record {
                 Record::RunStarted(run) => {
                     if let Some(seed) = run.seeds.iter().find(|seed| seed.url.normal() == url) {
-                        let how = if seed.fallback_http { ", without scheme: https is tried first" } else { "" };
-                        life.push(Happening { at: entry.wall, what: format!("given as a seed (run {}{how})", entry.run) });
+                        let how = if seed.fallback_http {
+                            ", without scheme: https is tried first"
+                        } else {
+                            ""
+                        };
+                        life.push(Happening {
+                            at: entry.wall,
+                            what: format!("given as a seed (run {}{how})", entry.run),
+                        });
                     }
                 }
                 Record::Commit(commit) => {
                     for attempt in &commit.attempts {
                         if attempt.url.normal() == url {
-                            life.push(Happening { at: attempt.started, what: tell_attempt(attempt) });
+                            life.push(Happening {
+                                at: attempt.started,
+                                what: tell_attempt(attempt),
+                            });
                             attempts.push(attempt.clone());
                         }
                         for link in attempt.links.iter().filter(|link| link.url.normal() == url) {
                             if link.verdict != LinkVerdict::Known {
-                                life.push(Happening { at: entry.wall, what: tell_link(link, attempt) });
+                                life.push(Happening {
+                                    at: entry.wall,
+                                    what: tell_link(link, attempt),
+                                });
                             }
-                            if linking.insert(attempt.url.normal().clone()) && in_links.len() < MOST_IN_LINKS {
+                            if linking.insert(attempt.url.normal().clone())
+                                && in_links.len() < MOST_IN_LINKS
+                            {
                                 in_links.push(InLink {
                                     url: attempt.url.normal().to_string(),
                                     kind: link.kind.name(),
@@ -201,40 +242,67 @@ impl Reading {
                     }
                     for change in commit.changes.iter().filter(|change| change.url == *url) {
                         let what = match change.verdict {
-                            LinkVerdict::Readmitted => format!("a shorter way was found: admitted at depth {}", change.depth),
+                            LinkVerdict::Readmitted => format!(
+                                "a shorter way was found: admitted at depth {}",
+                                change.depth
+                            ),
                             _ => format!("a shorter way was found: depth {}", change.depth),
                         };
-                        life.push(Happening { at: entry.wall, what });
+                        life.push(Happening {
+                            at: entry.wall,
+                            what,
+                        });
                     }
                 }
                 _ => {}
             }
             repository.replay(&entry);
         })?;
-        let Some(state) = repository.state(url) else { return Ok(None) };
+        let Some(state) = repository.state(url) else {
+            return Ok(None);
+        };
         if let Some(due) = state.due.filter(|_| state.state == State::Waiting) {
-            life.push(Happening { at: due, what: "due for its next try".to_owned() });
+            life.push(Happening {
+                at: due,
+                what: "due for its next try".to_owned(),
+            });
         }
         let in_link_count = linking.len() as u64;
-        Ok(Some(Explanation { state, life, attempts, in_links, in_link_count }))
+        Ok(Some(Explanation {
+            state,
+            life,
+            attempts,
+            in_links,
+            in_link_count,
+        }))
     }
 }
 
 /// An attempt in a sentence.
 pub fn tell_attempt(attempt: &Attempt) -> String {
     let outcome = attempt.outcome;
-    let detail = attempt.detail.as_deref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+    let detail = attempt
+        .detail
+        .as_deref()
+        .map(|detail| format!(" ({detail})"))
+        .unwrap_or_default();
     let mut text = match outcome {
         Outcome::ROBOTS_DISALLOWED => format!("not fetched: {}{detail}", outcome.sentence()),
         _ if attempt.remote.is_none() && !outcome.is_answered() => {
-            format!("try {}: {outcome}: {}{detail}", attempt.try_number, outcome.sentence())
+            format!(
+                "try {}: {outcome}: {}{detail}",
+                attempt.try_number,
+                outcome.sentence()
+            )
         }
         _ => format!(
             "try {}: {outcome}: {}{detail}; {} bytes from {} (dns {:?}, connect {:?}, tls {:?}, first byte {:?}, body {:?})",
             attempt.try_number,
             outcome.sentence(),
             attempt.wire_bytes,
-            attempt.remote.map_or_else(|| "the proxy".to_owned(), |remote| remote.to_string()),
+            attempt
+                .remote
+                .map_or_else(|| "the proxy".to_owned(), |remote| remote.to_string()),
             attempt.times.dns,
             attempt.times.connect,
             attempt.times.tls,
@@ -247,7 +315,10 @@ pub fn tell_attempt(attempt: &Attempt) -> String {
         text.push_str(&format!("; {}", flags.join(", ")));
     }
     if let Some(revisit) = &attempt.revisit {
-        text.push_str(&format!("; the same content as {} of {}", revisit.url, revisit.date));
+        text.push_str(&format!(
+            "; the same content as {} of {}",
+            revisit.url, revisit.date
+        ));
     }
     match attempt.next {
         Next::RetryAt(due) => text.push_str(&format!("; to be tried again at {due}")),
@@ -259,14 +330,26 @@ pub fn tell_attempt(attempt: &Attempt) -> String {
 
 fn tell_link(link: &LinkRecord, attempt: &Attempt) -> String {
     let from = attempt.url.normal();
-    let anchor = if link.anchor.is_empty() { String::new() } else { format!(" “{}”", link.anchor) };
-    let found = format!("found on {from} ({}{anchor}), depth {}", link.kind.name(), link.depth);
+    let anchor = if link.anchor.is_empty() {
+        String::new()
+    } else {
+        format!(" “{}”", link.anchor)
+    };
+    let found = format!(
+        "found on {from} ({}{anchor}), depth {}",
+        link.kind.name(),
+        link.depth
+    );
     match &link.verdict {
         LinkVerdict::New if link.requisite => format!("{found}: new, needed by that page"),
         LinkVerdict::New => format!("{found}: new"),
         LinkVerdict::Readmitted => format!("{found}: admitted now"),
         LinkVerdict::Excluded(exclusion) => {
-            format!("{found}: left out, {} ({})", exclusion.outcome.sentence(), exclusion.rule)
+            format!(
+                "{found}: left out, {} ({})",
+                exclusion.outcome.sentence(),
+                exclusion.rule
+            )
         }
         LinkVerdict::NotFollowed => format!("{found}: not followed, the page says nofollow"),
         LinkVerdict::Known => format!("{found}: known"),

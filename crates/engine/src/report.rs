@@ -79,7 +79,11 @@ impl Report {
     pub fn to_json(&self) -> serde_json::Value {
         let seconds = self.elapsed.as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-        let rate = if seconds > 0.0 { self.fetched as f64 / seconds } else { 0.0 };
+        let rate = if seconds > 0.0 {
+            self.fetched as f64 / seconds
+        } else {
+            0.0
+        };
         serde_json::json!({
             "collection": self.collection,
             "reason": self.reason.name(),

@@ -114,7 +114,10 @@ impl Ring {
     }
 
     /// Runs until done, stopped, or broken.
-    pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Message>) -> Result<Report, EngineError> {
+    pub(crate) async fn run(
+        mut self,
+        mut inbox: mpsc::Receiver<Message>,
+    ) -> Result<Report, EngineError> {
         let mut tick = self.clock.now() + TICK;
         let mut stop_by = None;
         let reason = loop {
@@ -154,7 +157,11 @@ impl Ring {
     }
 
     /// Commits what is left, records the end, and waits until it is on disk.
-    async fn finish(mut self, reason: EndReason, inbox: &mut mpsc::Receiver<Message>) -> Result<Report, EngineError> {
+    async fn finish(
+        mut self,
+        reason: EndReason,
+        inbox: &mut mpsc::Receiver<Message>,
+    ) -> Result<Report, EngineError> {
         while self.committing > 1 {
             self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
         }
@@ -162,7 +169,13 @@ impl Ring {
         while self.committing > 1 {
             self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
         }
-        self.order(Record::RunEnded(RunEnded { reason: reason.name().to_owned() }), Vec::new(), Vec::new());
+        self.order(
+            Record::RunEnded(RunEnded {
+                reason: reason.name().to_owned(),
+            }),
+            Vec::new(),
+            Vec::new(),
+        );
         while self.committing > 0 {
             self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
         }
@@ -175,11 +188,20 @@ impl Ring {
             known_urls: self.repository.len(),
             waiting: self.repository.count(State::Waiting),
             hosts: self.repository.host_count(),
-            states: State::ALL.iter().map(|state| (state.name(), self.repository.count(*state))).collect(),
+            states: State::ALL
+                .iter()
+                .map(|state| (state.name(), self.repository.count(*state)))
+                .collect(),
             stats: std::mem::take(&mut self.stats),
         };
         // The committer seals the archive when there is nobody left to send it orders.
-        let Self { orders, jobs, messages, tasks, .. } = self;
+        let Self {
+            orders,
+            jobs,
+            messages,
+            tasks,
+            ..
+        } = self;
         drop((orders, jobs, messages, tasks));
         while let Some(message) = inbox.recv().await {
             if let Message::Broken(error) = message {
@@ -189,7 +211,11 @@ impl Ring {
         Ok(report)
     }
 
-    fn hear_all(&mut self, first: Option<Message>, inbox: &mut mpsc::Receiver<Message>) -> Result<(), EngineError> {
+    fn hear_all(
+        &mut self,
+        first: Option<Message>,
+        inbox: &mut mpsc::Receiver<Message>,
+    ) -> Result<(), EngineError> {
         self.hear(first.ok_or(EngineError::WorkerLost)?)?;
         // Some more, but not so many that the next lease waits for them.
         for _ in 0..64 {
@@ -221,7 +247,10 @@ impl Ring {
                 if let Record::Commit(commit) = &entry.record {
                     self.wake_retries(commit);
                 }
-                self.feedback.hear(&Event::Committed { sequence: entry.sequence, attempts });
+                self.feedback.hear(&Event::Committed {
+                    sequence: entry.sequence,
+                    attempts,
+                });
             }
             Message::Broken(error) => return Err(error),
             Message::Insights(insights) => {
@@ -242,8 +271,10 @@ impl Ring {
     /// URLs that wait for another try join their host's queue with the commit.
     fn wake_retries(&mut self, commit: &Commit) {
         for attempt in &commit.attempts {
-            if matches!(attempt.next, teia_base::journal::Next::RetryAt(_) | teia_base::journal::Next::Waiting)
-                && let Some(host) = self.repository.host(attempt.url.normal().host_str())
+            if matches!(
+                attempt.next,
+                teia_base::journal::Next::RetryAt(_) | teia_base::journal::Next::Waiting
+            ) && let Some(host) = self.repository.host(attempt.url.normal().host_str())
             {
                 self.wake(host);
             }
@@ -252,7 +283,11 @@ impl Ring {
 
     /// Tells the Frontier when the host's next URL is due.
     pub(crate) fn wake(&mut self, host: HostId) {
-        if self.errands.get(&host).is_some_and(|errands| !errands.is_empty()) {
+        if self
+            .errands
+            .get(&host)
+            .is_some_and(|errands| !errands.is_empty())
+        {
             self.wake_now(host);
             return;
         }
@@ -296,8 +331,16 @@ impl Ring {
 
     fn host_facts(&self, host: HostId) -> HostFacts {
         let (_, waiting, fetched) = self.repository.host_counts(host);
-        let latency_micros = self.repository.host_record(host).map_or(0, |record| record.latency_micros);
-        HostFacts { waiting, fetched, last_turn: 0, latency_micros }
+        let latency_micros = self
+            .repository
+            .host_record(host)
+            .map_or(0, |record| record.latency_micros);
+        HostFacts {
+            waiting,
+            fetched,
+            last_turn: 0,
+            latency_micros,
+        }
     }
 
     /// Puts an attempt into the window.
@@ -319,7 +362,11 @@ impl Ring {
     /// Where a seed's redirect leads is a seed too.
     pub(crate) fn add_seed_to_rules(&self, seed: &CanonicalUrl) {
         let judge = self.workshop.judge().with_seed(seed);
-        *self.workshop.judge.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(judge);
+        *self
+            .workshop
+            .judge
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(judge);
     }
 
     pub(crate) fn window_is_full(&self) -> bool {
@@ -343,19 +390,44 @@ impl Ring {
         if self.window.is_empty() {
             return;
         }
-        let Window { attempts, hosts, changes, records, documents, .. } =
-            std::mem::replace(&mut self.window, Window::new());
-        let record = Record::Commit(Commit { attempts, hosts, archive: None, changes });
+        let Window {
+            attempts,
+            hosts,
+            changes,
+            records,
+            documents,
+            ..
+        } = std::mem::replace(&mut self.window, Window::new());
+        let record = Record::Commit(Commit {
+            attempts,
+            hosts,
+            archive: None,
+            changes,
+        });
         self.order(record, records, documents);
     }
 
-    fn order(&mut self, record: Record, records: Vec<teia_archive::Records>, documents: Vec<teia_base::Document>) {
-        let entry = Entry { sequence: self.next_sequence, wall: self.clock.wall(), run: self.run, record };
+    fn order(
+        &mut self,
+        record: Record,
+        records: Vec<teia_archive::Records>,
+        documents: Vec<teia_base::Document>,
+    ) {
+        let entry = Entry {
+            sequence: self.next_sequence,
+            wall: self.clock.wall(),
+            run: self.run,
+            record,
+        };
         self.next_sequence += 1;
         self.committing += 1;
         // There is room for every order that can be open; a committer that is gone has sent
         // `Broken` before.
-        let _ = self.orders.send(Order { entry, records, documents });
+        let _ = self.orders.send(Order {
+            entry,
+            records,
+            documents,
+        });
     }
 
     fn end_reason(&self) -> Option<EndReason> {
@@ -368,10 +440,16 @@ impl Ring {
             return Some(EndReason::MaxTime);
         }
         let filter = &self.config.filter;
-        if filter.max_pages.is_some_and(|most| self.stats.fetched >= most) {
+        if filter
+            .max_pages
+            .is_some_and(|most| self.stats.fetched >= most)
+        {
             return Some(EndReason::MaxPages);
         }
-        if filter.max_bytes.is_some_and(|most| self.stats.bytes >= most) {
+        if filter
+            .max_bytes
+            .is_some_and(|most| self.stats.bytes >= most)
+        {
             return Some(EndReason::MaxBytes);
         }
         None
@@ -388,7 +466,9 @@ impl Ring {
     }
 
     pub(crate) fn host_budget_left(&self, host: HostId) -> bool {
-        let Some(most) = self.config.filter.max_pages_per_host else { return true };
+        let Some(most) = self.config.filter.max_pages_per_host else {
+            return true;
+        };
         self.host_pages.get(&host).copied().unwrap_or(0) < most
     }
 
@@ -397,7 +477,9 @@ impl Ring {
             return false;
         }
         let horizon = self.clock.now() + PATIENCE;
-        self.frontier.next_moment().is_none_or(|moment| moment > horizon)
+        self.frontier
+            .next_moment()
+            .is_none_or(|moment| moment > horizon)
     }
 
     fn next_wake(&mut self, tick: Instant, stop_by: Option<Instant>) -> Instant {
@@ -411,7 +493,9 @@ impl Ring {
             wake = wake.min(opened + self.config.run.commit_every);
         }
         let can_lease = !self.stopping && !self.paused && self.frontier.leased() < self.limit.get();
-        if can_lease && !self.window_is_full() && self.outstanding < self.limit.get() + self.slack
+        if can_lease
+            && !self.window_is_full()
+            && self.outstanding < self.limit.get() + self.slack
             && let Some(moment) = self.frontier.next_moment()
             && self.budget_left()
         {
@@ -443,8 +527,16 @@ impl Ring {
                 left = Some(left.map_or(estimate, |left| left.min(estimate)));
             }
         };
-        limit(self.stats.fetched, self.config.filter.max_pages, pages_per_second);
-        limit(self.stats.bytes, self.config.filter.max_bytes, bytes_per_second);
+        limit(
+            self.stats.fetched,
+            self.config.filter.max_pages,
+            pages_per_second,
+        );
+        limit(
+            self.stats.bytes,
+            self.config.filter.max_bytes,
+            bytes_per_second,
+        );
         if let Some(max_time) = self.config.run.max_time {
             let remaining = max_time.saturating_sub(elapsed);
             left = Some(left.map_or(remaining, |left| left.min(remaining)));

@@ -40,20 +40,34 @@ impl RobotsBook {
     const OPEN_PAGES: usize = 8192;
 
     pub(crate) fn new(token: &str, config: Config) -> Self {
-        Self { token: token.to_owned(), config, open: HashMap::new(), pending: HashSet::new() }
+        Self {
+            token: token.to_owned(),
+            config,
+            open: HashMap::new(),
+            pending: HashSet::new(),
+        }
     }
 
     /// What may be done with a path of an origin; `stored` is the durable copy, if there is one.
-    pub(crate) fn read(&mut self, origin: &str, path: &str, stored: Option<&[u8]>, now: Timestamp) -> Reading {
+    pub(crate) fn read(
+        &mut self,
+        origin: &str,
+        path: &str,
+        stored: Option<&[u8]>,
+        now: Timestamp,
+    ) -> Reading {
         if self.pending.contains(origin) {
             return Reading::Pending;
         }
         if !self.open.contains_key(origin)
-            && let Some(standing) = stored.and_then(|bytes| postcard::from_bytes::<Standing>(bytes).ok())
+            && let Some(standing) =
+                stored.and_then(|bytes| postcard::from_bytes::<Standing>(bytes).ok())
         {
             self.put(origin, standing);
         }
-        let Some(page) = self.open.get(origin) else { return Reading::Unknown };
+        let Some(page) = self.open.get(origin) else {
+            return Reading::Unknown;
+        };
         if !page.standing.is_fresh(now) {
             return Reading::Unknown;
         }
@@ -80,8 +94,13 @@ impl RobotsBook {
     /// Whether a copy for this host is being fetched.
     pub(crate) fn has_pending(&self, host: &str) -> bool {
         self.pending.iter().any(|origin| {
-            let authority = origin.split_once("://").map_or(origin.as_str(), |(_, rest)| rest);
-            authority == host || authority.strip_prefix(host).is_some_and(|rest| rest.starts_with(':'))
+            let authority = origin
+                .split_once("://")
+                .map_or(origin.as_str(), |(_, rest)| rest);
+            authority == host
+                || authority
+                    .strip_prefix(host)
+                    .is_some_and(|rest| rest.starts_with(':'))
         })
     }
 
@@ -116,12 +135,18 @@ impl RobotsBook {
     fn put(&mut self, origin: &str, standing: Standing) {
         if self.open.len() >= Self::OPEN_PAGES {
             // Any page will do: the durable copy is a look-up away.
-            let some: Vec<String> = self.open.keys().take(Self::OPEN_PAGES / 4).cloned().collect();
+            let some: Vec<String> = self
+                .open
+                .keys()
+                .take(Self::OPEN_PAGES / 4)
+                .cloned()
+                .collect();
             for origin in some {
                 self.open.remove(&origin);
             }
         }
         let access = standing.access(&self.token);
-        self.open.insert(origin.to_owned(), Page { standing, access });
+        self.open
+            .insert(origin.to_owned(), Page { standing, access });
     }
 }

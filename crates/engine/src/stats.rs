@@ -64,10 +64,16 @@ impl Stats {
             return;
         }
         self.fetched += 1;
-        *self.hosts.entry(attempt.url.normal().host_str().to_owned()).or_default() += 1;
+        *self
+            .hosts
+            .entry(attempt.url.normal().host_str().to_owned())
+            .or_default() += 1;
         self.duplicates += u64::from(attempt.revisit.is_some());
         if attempt.outcome.is_ok() {
-            let name = attempt.media_type.clone().unwrap_or_else(|| "unknown".to_owned());
+            let name = attempt
+                .media_type
+                .clone()
+                .unwrap_or_else(|| "unknown".to_owned());
             *self.types.entry(name).or_default() += 1;
             if let Some(language) = &attempt.language {
                 *self.languages.entry(language.clone()).or_default() += 1;

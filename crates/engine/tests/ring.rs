@@ -10,13 +10,30 @@ use teia_testweb::{Listen, Rules, Scope, Server, WebConfig};
 
 #[test]
 fn every_reachable_page_is_fetched_once_and_none_outside() {
-    let server = Server::start(WebConfig { hosts: 4, pages_per_host: 40, ..WebConfig::default() }, Listen::Names { port: 0 }).unwrap();
+    let server = Server::start(
+        WebConfig {
+            hosts: 4,
+            pages_per_host: 40,
+            ..WebConfig::default()
+        },
+        Listen::Names { port: 0 },
+    )
+    .unwrap();
     let web = server.web();
     let directory = tempfile::tempdir().unwrap();
     let report = crawl(directory.path(), &config(&server), &[web.front(0)]).unwrap();
-    let truth = web.reachable(&[web.front(0)], &Rules { scope: Scope::Web, ..Rules::default() });
+    let truth = web.reachable(
+        &[web.front(0)],
+        &Rules {
+            scope: Scope::Web,
+            ..Rules::default()
+        },
+    );
     let requested = requested(&server);
-    assert_eq!(set(requested.keys().cloned()), set(truth.fetched().into_iter().map(str::to_owned)));
+    assert_eq!(
+        set(requested.keys().cloned()),
+        set(truth.fetched().into_iter().map(str::to_owned))
+    );
     assert!(requested.values().all(|&count| count == 1));
     assert_eq!(report.fetched, requested.len() as u64);
     let log = server.log();
@@ -28,19 +45,40 @@ fn every_reachable_page_is_fetched_once_and_none_outside() {
 
 #[test]
 fn a_web_with_everything_is_crawled_as_the_oracle_says() {
-    let server = Server::start(WebConfig { calendar: false, ..WebConfig::everything(3) }, Listen::Names { port: 0 }).unwrap();
+    let server = Server::start(
+        WebConfig {
+            calendar: false,
+            ..WebConfig::everything(3)
+        },
+        Listen::Names { port: 0 },
+    )
+    .unwrap();
     let web = server.web();
     let directory = tempfile::tempdir().unwrap();
     let report = crawl(directory.path(), &config(&server), &[web.front(0)]).unwrap();
-    let rules = Rules { scope: Scope::Web, requisites: true, sitemaps: Some(1), feeds: true, ..Rules::default() };
+    let rules = Rules {
+        scope: Scope::Web,
+        requisites: true,
+        sitemaps: Some(1),
+        feeds: true,
+        ..Rules::default()
+    };
     let truth = web.reachable(&[web.front(0)], &rules);
     let requested = requested(&server);
     let trap = |url: &str| web.is_trap(url);
     let got = set(requested.keys().filter(|url| !trap(url)).cloned());
-    let want = set(truth.fetched().into_iter().filter(|url| !trap(url)).map(str::to_owned));
+    let want = set(truth
+        .fetched()
+        .into_iter()
+        .filter(|url| !trap(url))
+        .map(str::to_owned));
     let missing: Vec<_> = want.difference(&got).take(20).collect();
     let extra: Vec<_> = got.difference(&want).take(20).collect();
-    assert!(missing.is_empty() && extra.is_empty(), "missing {missing:#?}\nextra {extra:#?}\n{:?}", report.stats.codes);
+    assert!(
+        missing.is_empty() && extra.is_empty(),
+        "missing {missing:#?}\nextra {extra:#?}\n{:?}",
+        report.stats.codes
+    );
     let log = server.log();
     assert!(log.hosts_without_robots_first().is_empty());
     assert!(log.entries.iter().all(|entry| !web.is_honeypot(&entry.url)));
@@ -48,7 +86,15 @@ fn a_web_with_everything_is_crawled_as_the_oracle_says() {
 
 #[test]
 fn the_gap_holds_and_there_is_one_request_at_a_time() {
-    let server = Server::start(WebConfig { hosts: 3, pages_per_host: 6, ..WebConfig::default() }, Listen::Names { port: 0 }).unwrap();
+    let server = Server::start(
+        WebConfig {
+            hosts: 3,
+            pages_per_host: 6,
+            ..WebConfig::default()
+        },
+        Listen::Names { port: 0 },
+    )
+    .unwrap();
     let web = server.web();
     let directory = tempfile::tempdir().unwrap();
     let delay = Duration::from_millis(120);

@@ -49,7 +49,9 @@ pub mod robots;
 mod stream;
 mod tls;
 
-pub use authenticator::{Authenticator, BasicLogin, BearerLogin, LoginField, LoginFieldName, NoLogin};
+pub use authenticator::{
+    Authenticator, BasicLogin, BearerLogin, LoginField, LoginFieldName, NoLogin,
+};
 pub use config::{Certificates, FetchConfig, ProxyUrl};
 pub use decode::{DecodeLimits, Decoded, decode};
 pub use error::FetchError;

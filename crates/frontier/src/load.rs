@@ -17,12 +17,19 @@ impl HostLimit {
 
     /// At most `most` hosts at once, and so many at the start.
     pub fn new(most: usize) -> Self {
-        Self { most: most.max(1), now: most_as_f64(most.max(1)) }
+        Self {
+            most: most.max(1),
+            now: most_as_f64(most.max(1)),
+        }
     }
 
     /// Hosts that may be asked at once now.
     pub fn get(&self) -> usize {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and `most`")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 1 and `most`"
+        )]
         let now = self.now as usize;
         now.clamp(1, self.most)
     }

@@ -95,9 +95,13 @@ impl FromStr for OrderName {
             "random" => Ok(Self::Random),
             "longest-wait" => Ok(Self::LongestWait),
             "backlinks" | "pagerank" | "opic" | "large-hosts" | "fast-hosts" | "focused" => {
-                Err(format!("the order `{text}` is not built yet; use breadth, depth, random or longest-wait"))
+                Err(format!(
+                    "the order `{text}` is not built yet; use breadth, depth, random or longest-wait"
+                ))
             }
-            _ => Err(format!("there is no order `{text}`; use breadth, depth, random or longest-wait")),
+            _ => Err(format!(
+                "there is no order `{text}`; use breadth, depth, random or longest-wait"
+            )),
         }
     }
 }

@@ -82,7 +82,12 @@ impl PoliteFrontier {
                 crawl_delay: None,
                 address: None,
                 last_turn: 0,
-                facts: HostFacts { waiting: 0, fetched: 0, last_turn: 0, latency_micros: 0 },
+                facts: HostFacts {
+                    waiting: 0,
+                    fetched: 0,
+                    last_turn: 0,
+                    latency_micros: 0,
+                },
             });
         }
         &mut self.hosts[at]
@@ -113,7 +118,10 @@ impl PoliteFrontier {
                 continue;
             }
             slot.place = Place::Ready;
-            let facts = HostFacts { last_turn: slot.last_turn, ..slot.facts };
+            let facts = HostFacts {
+                last_turn: slot.last_turn,
+                ..slot.facts
+            };
             let key = order.host_key(&facts);
             self.turns = turns + 1;
             self.ready.push(Reverse((key, turns, host, entry)));
@@ -122,7 +130,9 @@ impl PoliteFrontier {
 
     /// Whether the address that answers for the host is free now; if not, the host waits for it.
     fn address_is_free(&mut self, host: HostId, now: Instant) -> bool {
-        let Some(address) = self.by_address(host) else { return true };
+        let Some(address) = self.by_address(host) else {
+            return true;
+        };
         let slot = self.addresses.entry(address).or_default();
         if slot.leased {
             slot.blocked.push(host);
@@ -142,7 +152,11 @@ impl PoliteFrontier {
 
     fn by_address(&self, host: HostId) -> Option<IpAddr> {
         (self.politeness.key == PolitenessKey::Address)
-            .then(|| self.hosts.get(host.0 as usize).and_then(|slot| slot.address))
+            .then(|| {
+                self.hosts
+                    .get(host.0 as usize)
+                    .and_then(|slot| slot.address)
+            })
             .flatten()
     }
 
@@ -289,5 +303,7 @@ impl Frontier for PoliteFrontier {
 }
 
 fn slot_allowed(frontier: &PoliteFrontier, address: Option<IpAddr>) -> Option<Instant> {
-    address.and_then(|address| frontier.addresses.get(&address)).and_then(|slot| slot.allowed)
+    address
+        .and_then(|address| frontier.addresses.get(&address))
+        .and_then(|slot| slot.allowed)
 }

@@ -55,23 +55,35 @@ impl Default for Politeness {
 /// The rest that a host has earned with its last answer.
 pub fn gap(politeness: &Politeness, crawl_delay: Option<Duration>, latency: Duration) -> Duration {
     let patience = (latency * politeness.latency_factor).min(politeness.delay * 10);
-    let asked = crawl_delay.unwrap_or_default().min(politeness.max_crawl_delay);
+    let asked = crawl_delay
+        .unwrap_or_default()
+        .min(politeness.max_crawl_delay);
     politeness.delay.max(patience).max(asked)
 }
 
 /// How long a host that is in trouble is left alone after its n-th such answer in a row.
-pub(crate) fn back_off(politeness: &Politeness, outcome: Outcome, failures: u32, retry_after: Option<Duration>) -> Duration {
+pub(crate) fn back_off(
+    politeness: &Politeness,
+    outcome: Outcome,
+    failures: u32,
+    retry_after: Option<Duration>,
+) -> Duration {
     if outcome.retry() != Retry::Host {
         return Duration::ZERO;
     }
-    let asked = retry_after.unwrap_or_default().min(politeness.max_retry_after);
+    let asked = retry_after
+        .unwrap_or_default()
+        .min(politeness.max_retry_after);
     retry_wait(politeness, failures).max(asked)
 }
 
 /// 1 s, 5 s, 25 s… after the first, second, third failure; at most a day.
 pub fn retry_wait(politeness: &Politeness, failures: u32) -> Duration {
     let steps = failures.saturating_sub(1).min(12);
-    politeness.retry_wait.saturating_mul(5_u32.pow(steps)).min(Duration::from_secs(86_400))
+    politeness
+        .retry_wait
+        .saturating_mul(5_u32.pow(steps))
+        .min(Duration::from_secs(86_400))
 }
 
 #[cfg(test)]
@@ -87,13 +99,18 @@ mod tests {
         assert_eq!(gap(&politeness, None, 60 * second), 10 * second);
         assert_eq!(gap(&politeness, Some(7 * second), second), 7 * second);
         assert_eq!(gap(&politeness, Some(700 * second), second), 60 * second);
-        let hasty = Politeness { delay: Duration::ZERO, ..politeness };
+        let hasty = Politeness {
+            delay: Duration::ZERO,
+            ..politeness
+        };
         assert_eq!(gap(&hasty, None, 60 * second), Duration::ZERO);
     }
 
     #[test]
     fn retries_wait_1_5_25_seconds() {
-        let waits: Vec<u64> = (1..=4).map(|n| retry_wait(&Politeness::default(), n).as_secs()).collect();
+        let waits: Vec<u64> = (1..=4)
+            .map(|n| retry_wait(&Politeness::default(), n).as_secs())
+            .collect();
         assert_eq!(waits, [1, 5, 25, 125]);
         assert_eq!(retry_wait(&Politeness::default(), 90).as_secs(), 86_400);
     }

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use teia_base::journal::{Attempt, Chain, Commit, Entry, Exclusion, LinkRecord, LinkVerdict, Next, Record, SeedRecord};
+use teia_base::journal::{
+    Attempt, Chain, Commit, Entry, Exclusion, LinkRecord, LinkVerdict, Next, Record, SeedRecord,
+};
 use teia_base::{CanonicalUrl, FoundUrl, HostId, Order, Outcome, Retry, Timestamp, UrlFacts};
 
 use crate::host::{HostRecord, HostRow};
@@ -82,7 +84,10 @@ pub struct Repository {
 
 impl fmt::Debug for Repository {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Repository").field("urls", &self.table.len()).field("hosts", &self.hosts.len()).finish_non_exhaustive()
+        f.debug_struct("Repository")
+            .field("urls", &self.table.len())
+            .field("hosts", &self.hosts.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -138,7 +143,12 @@ impl Repository {
             Admission::Exclude(exclusion) => LinkVerdict::Excluded(exclusion.clone()),
         };
         let at = self.insert(offer, host, now);
-        Offered { reference: UrlRef(at), host: HostId(host), verdict, lowered: false }
+        Offered {
+            reference: UrlRef(at),
+            host: HostId(host),
+            verdict,
+            lowered: false,
+        }
     }
 
     fn offer_known(&mut self, at: u32, offer: &Offer<'_>) -> Offered {
@@ -167,7 +177,12 @@ impl Repository {
             }
             LinkVerdict::Known
         };
-        Offered { reference: UrlRef(at), host: HostId(host), verdict, lowered }
+        Offered {
+            reference: UrlRef(at),
+            host: HostId(host),
+            verdict,
+            lowered,
+        }
     }
 
     fn insert(&mut self, offer: &Offer<'_>, host: u32, now: Timestamp) -> u32 {
@@ -219,7 +234,9 @@ impl Repository {
         self.bring_due(host, now);
         let mut window = Vec::new();
         while window.len() < n {
-            let Some(Reverse((_, at))) = self.hosts[host.0 as usize].queue.pop() else { break };
+            let Some(Reverse((_, at))) = self.hosts[host.0 as usize].queue.pop() else {
+                break;
+            };
             let row = self.table.row_mut(at);
             let due = row.rare.as_ref().and_then(|rare| rare.due);
             if row.state != State::Waiting || row.leased || due.is_some_and(|due| due > now) {
@@ -246,16 +263,25 @@ impl Repository {
             let row = &mut self.hosts[host.0 as usize];
             if let Some(Reverse((_, at))) = row.queue.peek() {
                 let url = self.table.row(*at);
-                let later = url.rare.as_ref().and_then(|rare| rare.due).is_some_and(|due| due > now);
+                let later = url
+                    .rare
+                    .as_ref()
+                    .and_then(|rare| rare.due)
+                    .is_some_and(|due| due > now);
                 if url.state == State::Waiting && !url.leased && !later {
                     return Some(now);
                 }
                 row.queue.pop();
                 continue;
             }
-            let Some(Reverse((due, at))) = row.later.peek() else { return None };
+            let Some(Reverse((due, at))) = row.later.peek() else {
+                return None;
+            };
             let url = self.table.row(*at);
-            if url.state == State::Waiting && !url.leased && url.rare.as_ref().and_then(|rare| rare.due) == Some(*due) {
+            if url.state == State::Waiting
+                && !url.leased
+                && url.rare.as_ref().and_then(|rare| rare.due) == Some(*due)
+            {
                 return Some(*due);
             }
             row.later.pop();
@@ -320,7 +346,8 @@ impl Repository {
             let row = self.table.row_mut(at);
             let worth_it = row.state == State::Failed
                 && row.fetched.as_ref().is_some_and(|fetched| {
-                    fetched.outcome.retry() != Retry::Final && wall.since(fetched.last_attempt) >= patience
+                    fetched.outcome.retry() != Retry::Final
+                        && wall.since(fetched.last_attempt) >= patience
                 });
             if worth_it {
                 row.tries = 0;
@@ -365,7 +392,12 @@ impl Repository {
         self.settle(attempt);
     }
 
-    fn replay_link(&mut self, link: &LinkRecord, referrer: Option<UrlRef>, wall: Timestamp) -> Option<UrlRef> {
+    fn replay_link(
+        &mut self,
+        link: &LinkRecord,
+        referrer: Option<UrlRef>,
+        wall: Timestamp,
+    ) -> Option<UrlRef> {
         let admission = match &link.verdict {
             LinkVerdict::NotFollowed => return None,
             LinkVerdict::Excluded(exclusion) => Admission::Exclude(exclusion.clone()),
@@ -392,7 +424,9 @@ impl Repository {
     }
 
     fn replay_change(&mut self, url: &CanonicalUrl, depth: u16, verdict: &LinkVerdict) {
-        let Some(at) = self.table.find(url.as_str()) else { return };
+        let Some(at) = self.table.find(url.as_str()) else {
+            return;
+        };
         self.lower(at, depth);
         if *verdict == LinkVerdict::Readmitted && self.table.row(at).state == State::Excluded {
             self.table.row_mut(at).rule = 0;
@@ -437,7 +471,10 @@ impl Repository {
             _ => self.intern_host(attempt.url.normal().host_str()),
         };
         let row = &mut self.hosts[host as usize];
-        if attempt.outcome.is_answered() && !attempt.is_robots() && !matches!(attempt.next, Next::RetryAt(_)) {
+        if attempt.outcome.is_answered()
+            && !attempt.is_robots()
+            && !matches!(attempt.next, Next::RetryAt(_))
+        {
             row.fetched += 1;
         }
         if attempt.outcome == Outcome::ROBOTS_DISALLOWED {
@@ -474,7 +511,9 @@ impl Repository {
         }
         row.tries = attempt.try_number;
         let digest_changed = row.fetched.as_ref().is_some_and(|fetched| {
-            fetched.text_digest.is_some() && attempt.text_digest.is_some() && fetched.text_digest != attempt.text_digest
+            fetched.text_digest.is_some()
+                && attempt.text_digest.is_some()
+                && fetched.text_digest != attempt.text_digest
         });
         let done = attempt.next == Next::Done;
         match &mut row.fetched {
@@ -532,13 +571,16 @@ impl Repository {
     /// Remembers the links of a page, where depth is limited.
     pub fn set_links(&mut self, page: UrlRef, targets: &[UrlRef]) {
         if self.config.keep_links && !targets.is_empty() {
-            self.links.insert(page.0, targets.iter().map(|target| target.0).collect());
+            self.links
+                .insert(page.0, targets.iter().map(|target| target.0).collect());
         }
     }
 
     /// The links of a page, where they are remembered.
     pub fn links_of(&self, page: UrlRef) -> Vec<UrlRef> {
-        self.links.get(&page.0).map_or_else(Vec::new, |links| links.iter().map(|&at| UrlRef(at)).collect())
+        self.links.get(&page.0).map_or_else(Vec::new, |links| {
+            links.iter().map(|&at| UrlRef(at)).collect()
+        })
     }
 
     /// What is known of a URL.
@@ -563,7 +605,9 @@ impl Repository {
 
     /// All hosts.
     pub fn hosts(&self) -> impl Iterator<Item = (HostId, &str)> {
-        (0..).zip(&self.hosts).map(|(at, host)| (HostId(at), &*host.name))
+        (0..)
+            .zip(&self.hosts)
+            .map(|(at, host)| (HostId(at), &*host.name))
     }
 
     /// The host of this name.
@@ -601,8 +645,14 @@ impl Repository {
             url: FoundUrl::from_stored(CanonicalUrl::from_stored(&row.text), spelling),
             host: HostId(row.host),
             state: row.state,
-            exclusion: row.rule.checked_sub(1).map(|rule| self.rules[rule as usize].clone()),
-            referrer: row.referrer.checked_sub(1).map(|at| self.table.row(at).text.to_string()),
+            exclusion: row
+                .rule
+                .checked_sub(1)
+                .map(|rule| self.rules[rule as usize].clone()),
+            referrer: row
+                .referrer
+                .checked_sub(1)
+                .map(|at| self.table.row(at).text.to_string()),
             depth: row.depth,
             first_seen: Timestamp::from_micros(i64::from(row.first_seen) * 1_000_000),
             tries: row.tries,
@@ -655,7 +705,9 @@ impl Repository {
 
     /// Sets what an Analyzer thinks of a URL, and moves it in its queue.
     pub fn set_priority(&mut self, url: &CanonicalUrl, priority: i32) {
-        let Some(at) = self.table.find(url.as_str()) else { return };
+        let Some(at) = self.table.find(url.as_str()) else {
+            return;
+        };
         let row = self.table.row_mut(at);
         row.rare.get_or_insert_default().priority = priority;
         if row.state == State::Waiting && !row.leased {
@@ -668,7 +720,10 @@ impl Repository {
             return at;
         }
         let at = u32::try_from(self.hosts.len()).expect("fewer than 2^32 hosts");
-        self.hosts.push(HostRow { name: name.into(), ..HostRow::default() });
+        self.hosts.push(HostRow {
+            name: name.into(),
+            ..HostRow::default()
+        });
         self.host_index.insert(name.into(), at);
         at
     }

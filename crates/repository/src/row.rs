@@ -24,7 +24,13 @@ pub enum State {
 
 impl State {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 5] = [Self::Waiting, Self::Fetched, Self::Gone, Self::Failed, Self::Excluded];
+    pub const ALL: [Self; 5] = [
+        Self::Waiting,
+        Self::Fetched,
+        Self::Gone,
+        Self::Failed,
+        Self::Excluded,
+    ];
 
     /// The name in JSON and on pages.
     pub fn name(self) -> &'static str {

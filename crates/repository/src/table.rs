@@ -15,7 +15,11 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(key: u64) -> Self {
-        Self { rows: Vec::new(), index: HashTable::new(), key }
+        Self {
+            rows: Vec::new(),
+            index: HashTable::new(),
+            key,
+        }
     }
 
     pub(crate) fn hash(&self, text: &str) -> u64 {
@@ -24,16 +28,21 @@ impl Table {
 
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
         let hash = self.hash(text);
-        self.index.find(hash, |&at| *self.rows[at as usize].text == *text).copied()
+        self.index
+            .find(hash, |&at| *self.rows[at as usize].text == *text)
+            .copied()
     }
 
     /// Adds a row whose text is not there yet.
     pub(crate) fn push(&mut self, row: Row) -> u32 {
-        let at = u32::try_from(self.rows.len()).expect("a table in memory has fewer than 2^32 rows");
+        let at =
+            u32::try_from(self.rows.len()).expect("a table in memory has fewer than 2^32 rows");
         let hash = self.hash(&row.text);
         self.rows.push(row);
         let (rows, key) = (&self.rows, self.key);
-        self.index.insert_unique(hash, at, |&other| xxh3_64_with_seed(rows[other as usize].text.as_bytes(), key));
+        self.index.insert_unique(hash, at, |&other| {
+            xxh3_64_with_seed(rows[other as usize].text.as_bytes(), key)
+        });
         at
     }
 

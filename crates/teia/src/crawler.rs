@@ -8,7 +8,8 @@ use teia_base::filter::Filter;
 use teia_base::scope::Scope;
 use teia_base::{Seed, SystemClock};
 use teia_engine::{
-    Analyzer, CollectionConfig, Control, Crawl, Directory, EngineError, Executor, Feedback, Layout, Parts, Report, ThisMachine,
+    Analyzer, CollectionConfig, Control, Crawl, Directory, EngineError, Executor, Feedback, Layout,
+    Parts, Report, ThisMachine,
 };
 use teia_fetch::{Authenticator, FetchError, Fetcher, HttpFetcher};
 use teia_frontier::Frontier;
@@ -69,7 +70,8 @@ impl Crawler {
         let directory = Directory::create(&self.directory)?;
         let _lock = directory.lock()?;
         let layout = Layout::new(&self.name)?;
-        self.config.save(&*directory.files(), directory.root(), &layout)?;
+        self.config
+            .save(&*directory.files(), directory.root(), &layout)?;
         let crawl = Crawl {
             files: directory.files(),
             root: directory.root().to_owned(),
@@ -190,7 +192,15 @@ impl CrawlerBuilder {
 
     /// Checks names and seeds.
     pub fn build(self) -> Result<Crawler, Error> {
-        let Self { name, directory, mut config, seeds, mut parts, authenticator, executor } = self;
+        let Self {
+            name,
+            directory,
+            mut config,
+            seeds,
+            mut parts,
+            authenticator,
+            executor,
+        } = self;
         Layout::new(&name)?;
         let mut parsed = Vec::new();
         for text in &seeds {
@@ -198,9 +208,18 @@ impl CrawlerBuilder {
         }
         config.seeds = seeds;
         if let (Some(authenticator), None) = (authenticator, &parts.fetcher) {
-            let fetcher = HttpFetcher::new(config.fetch.clone(), Arc::new(SystemClock)).map_err(|error: FetchError| error)?;
+            let fetcher = HttpFetcher::new(config.fetch.clone(), Arc::new(SystemClock))
+                .map_err(|error: FetchError| error)?;
             parts.fetcher = Some(Arc::new(fetcher.with_authenticator(authenticator)));
         }
-        Ok(Crawler { directory, name, config, seeds: parsed, parts, control: Control::default(), executor })
+        Ok(Crawler {
+            directory,
+            name,
+            config,
+            seeds: parsed,
+            parts,
+            control: Control::default(),
+            executor,
+        })
     }
 }

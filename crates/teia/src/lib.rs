@@ -25,8 +25,11 @@ pub use teia_base::filter::{Candidate, Fetched, Filter, FilterConfig, KeepAll, V
 pub use teia_base::scope::Scope;
 pub use teia_base::{CanonicalUrl, Document, Exchange, Link, Outcome, Request};
 pub use teia_engine::{
-    Analyzer, CollectionConfig, Control, DryRun, Event, Executor, Feedback, Ignore, Insight, Progress, Report, Silence,
-    ThisMachine,
+    Analyzer, CollectionConfig, Control, DryRun, Event, Executor, Feedback, Ignore, Insight,
+    Progress, Report, Silence, ThisMachine,
 };
-pub use teia_fetch::{Authenticator, BasicLogin, BearerLogin, Fetcher, HttpFetcher, NoLogin, NullFetcher, ScriptedFetcher};
+pub use teia_fetch::{
+    Authenticator, BasicLogin, BearerLogin, Fetcher, HttpFetcher, NoLogin, NullFetcher,
+    ScriptedFetcher,
+};
 pub use teia_frontier::{Frontier, PoliteFrontier, Unhurried};

@@ -144,7 +144,8 @@ struct Pending<'a> {
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        self.record.end(self.entry, self.status, self.bytes, self.sent);
+        self.record
+            .end(self.entry, self.status, self.bytes, self.sent);
     }
 }
 

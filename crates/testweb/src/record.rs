@@ -145,7 +145,13 @@ impl Record {
     }
 
     /// Notes that an answer was written, or given up.
-    pub(crate) fn end(&self, number: Option<usize>, status: u16, bytes: u64, sent: Option<Duration>) {
+    pub(crate) fn end(
+        &self,
+        number: Option<usize>,
+        status: u16,
+        bytes: u64,
+        sent: Option<Duration>,
+    ) {
         self.bytes.fetch_add(bytes, Relaxed);
         if let Some(number) = number {
             let end = Some(sent.unwrap_or_else(|| self.began.elapsed()));

@@ -34,7 +34,8 @@ pub fn cdxj(
         let entry = entry?;
         if filter(&entry) {
             let line = entry.to_line();
-            out.write_all(line.as_bytes()).map_err(ArchiveError::Export)?;
+            out.write_all(line.as_bytes())
+                .map_err(ArchiveError::Export)?;
             exported.captures += 1;
             exported.bytes += line.len() as u64;
         }
@@ -45,5 +46,8 @@ pub fn cdxj(
 
 /// Whether an error is about one capture and not about the disk.
 fn is_damage(error: &ArchiveError) -> bool {
-    matches!(error, ArchiveError::Damaged { .. } | ArchiveError::NoOriginal { .. })
+    matches!(
+        error,
+        ArchiveError::Damaged { .. } | ArchiveError::NoOriginal { .. }
+    )
 }

@@ -25,14 +25,19 @@ impl SafePaths {
     pub(crate) fn path_for(&mut self, url: &str, mime: &str) -> PathBuf {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         let rest = rest.split('#').next().unwrap_or(rest);
-        let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
+        let (place, query) = rest
+            .split_once('?')
+            .map_or((rest, None), |(place, query)| (place, Some(query)));
         let mut parts: Vec<String> = place.split('/').map(safe_name).collect();
-        let mut name = parts.pop().filter(|_| !parts.is_empty() && !place.ends_with('/')).unwrap_or_else(|| {
-            if !place.contains('/') {
-                parts.push(safe_name(place));
-            }
-            "index".to_owned()
-        });
+        let mut name = parts
+            .pop()
+            .filter(|_| !parts.is_empty() && !place.ends_with('/'))
+            .unwrap_or_else(|| {
+                if !place.contains('/') {
+                    parts.push(safe_name(place));
+                }
+                "index".to_owned()
+            });
         if let Some(query) = query {
             name = cut(&format!("{name}@{}", safe_name(query)));
         }
@@ -47,7 +52,11 @@ impl SafePaths {
         // A directory of a name that is already a file needs another name.
         let mut path = String::new();
         for part in &mut parts {
-            let joined = if path.is_empty() { part.clone() } else { format!("{path}/{part}") };
+            let joined = if path.is_empty() {
+                part.clone()
+            } else {
+                format!("{path}/{part}")
+            };
             path = joined;
             if self.taken.contains(&path.to_ascii_lowercase()) {
                 path.push_str("_d");
@@ -61,7 +70,11 @@ impl SafePaths {
         };
         let mut attempt = 0;
         while !is_free(&file, self) {
-            let salt = if attempt == 0 { url.to_owned() } else { format!("{url}#{attempt}") };
+            let salt = if attempt == 0 {
+                url.to_owned()
+            } else {
+                format!("{url}#{attempt}")
+            };
             file = format!("{path}/{}", with_hash(&name, &salt));
             attempt += 1;
         }
@@ -74,7 +87,16 @@ fn safe_name(part: &str) -> String {
     let mut name: String = part
         .bytes()
         .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'=' | b',' | b'+' | b'@' => char::from(byte),
+            b'a'..=b'z'
+            | b'A'..=b'Z'
+            | b'0'..=b'9'
+            | b'-'
+            | b'_'
+            | b'.'
+            | b'='
+            | b','
+            | b'+'
+            | b'@' => char::from(byte),
             _ => '_',
         })
         .collect();
@@ -98,17 +120,27 @@ fn is_reserved(name: &str) -> bool {
 }
 
 fn cut(name: &str) -> String {
-    if name.len() > MAX_NAME_BYTES { with_hash(name, name) } else { name.to_owned() }
+    if name.len() > MAX_NAME_BYTES {
+        with_hash(name, name)
+    } else {
+        name.to_owned()
+    }
 }
 
 /// Puts a hash before the extension, and cuts the rest to fit.
 fn with_hash(name: &str, of: &str) -> String {
     let (stem, extension) = match name.rsplit_once('.') {
-        Some((stem, extension)) if extension.len() <= 8 && !stem.is_empty() => (stem, format!(".{extension}")),
+        Some((stem, extension)) if extension.len() <= 8 && !stem.is_empty() => {
+            (stem, format!(".{extension}"))
+        }
         _ => (name, String::new()),
     };
     let kept = stem.len().min(MAX_NAME_BYTES - 18 - extension.len());
-    format!("{}~{:016x}{extension}", &stem[..kept], xxh3_64(of.as_bytes()))
+    format!(
+        "{}~{:016x}{extension}",
+        &stem[..kept],
+        xxh3_64(of.as_bytes())
+    )
 }
 
 fn extension_of(mime: &str) -> &'static str {
@@ -166,14 +198,29 @@ mod tests {
                 let text = path.to_str().unwrap();
                 assert!(!text.starts_with('/') && text.len() < 4000, "{url}: {text}");
                 for part in text.split('/') {
-                    assert!(!part.is_empty() && !part.starts_with('.') && part.len() <= 110, "{url}: {text}");
-                    assert!(part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.=,+@~".contains(&b)), "{text}");
+                    assert!(
+                        !part.is_empty() && !part.starts_with('.') && part.len() <= 110,
+                        "{url}: {text}"
+                    );
+                    assert!(
+                        part.bytes()
+                            .all(|b| b.is_ascii_alphanumeric() || b"-_.=,+@~".contains(&b)),
+                        "{text}"
+                    );
                 }
-                assert!(seen.insert(text.to_ascii_lowercase()), "{url}: {text} again");
+                assert!(
+                    seen.insert(text.to_ascii_lowercase()),
+                    "{url}: {text} again"
+                );
             }
         }
         for file in &seen {
-            assert!(!seen.iter().any(|other| other.starts_with(&format!("{file}/"))), "{file} is file and directory");
+            assert!(
+                !seen
+                    .iter()
+                    .any(|other| other.starts_with(&format!("{file}/"))),
+                "{file} is file and directory"
+            );
         }
     }
 }

@@ -39,16 +39,27 @@ pub fn files(
             }
             result => result?,
         };
-        let mime = stored.original.as_ref().map_or(entry.mime.as_str(), |original| original.mime.as_str());
+        let mime = stored
+            .original
+            .as_ref()
+            .map_or(entry.mime.as_str(), |original| original.mime.as_str());
         let path = paths.path_for(&entry.url, mime);
-        if let Some(parent) = path.parent().filter(|parent| !directories.contains(*parent)) {
+        if let Some(parent) = path
+            .parent()
+            .filter(|parent| !directories.contains(*parent))
+        {
             target.create_dir(parent).map_err(ArchiveError::Export)?;
             directories.insert(parent.to_owned());
         }
         let bytes = content(&stored).map_err(ArchiveError::Export)?;
         let mut file = target.create(&path).map_err(ArchiveError::Export)?;
         file.append(&bytes).map_err(ArchiveError::Export)?;
-        let line = format!("{}\t{}\t{}\n", path.display(), entry.timestamp, entry.url.escape_debug());
+        let line = format!(
+            "{}\t{}\t{}\n",
+            path.display(),
+            entry.timestamp,
+            entry.url.escape_debug()
+        );
         list.append(line.as_bytes()).map_err(ArchiveError::Export)?;
         exported.captures += 1;
         exported.bytes += bytes.len() as u64;

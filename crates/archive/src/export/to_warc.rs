@@ -18,7 +18,12 @@ pub fn warc(
     filter: &dyn Fn(&CdxEntry) -> bool,
     out: &mut dyn Write,
 ) -> Result<Exported, ArchiveError> {
-    let mut copy = Copy { captures, out, written: HashSet::new(), exported: Exported::default() };
+    let mut copy = Copy {
+        captures,
+        out,
+        written: HashSet::new(),
+        exported: Exported::default(),
+    };
     for entry in captures.all()? {
         let entry = entry?;
         if !filter(&entry) {
@@ -55,7 +60,11 @@ impl Copy<'_> {
             self.capture(&original)?;
         }
         let path = self.captures.dir().join(&entry.file);
-        let opened = self.captures.files().open(&path).map_err(ArchiveError::file("open", &path))?;
+        let opened = self
+            .captures
+            .files()
+            .open(&path)
+            .map_err(ArchiveError::file("open", &path))?;
         let file: Arc<dyn ReadFile> = Arc::from(opened);
         let name = record.header.get("WARC-Record-ID").unwrap_or("").to_owned();
         let end = self.end_of_company(&file, &path, entry, &name)?;
@@ -85,13 +94,24 @@ impl Copy<'_> {
         Ok(end)
     }
 
-    fn copy(&mut self, file: &dyn ReadFile, path: &Path, start: u64, end: u64) -> Result<(), ArchiveError> {
+    fn copy(
+        &mut self,
+        file: &dyn ReadFile,
+        path: &Path,
+        start: u64,
+        end: u64,
+    ) -> Result<(), ArchiveError> {
         let mut buffer = vec![0; 64 << 10];
         let mut at = start;
         while at < end {
-            let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
-            file.read_exact_at(at, &mut buffer[..want]).map_err(ArchiveError::read(path, at))?;
-            self.out.write_all(&buffer[..want]).map_err(ArchiveError::Export)?;
+            let want = usize::try_from(end - at)
+                .unwrap_or(usize::MAX)
+                .min(buffer.len());
+            file.read_exact_at(at, &mut buffer[..want])
+                .map_err(ArchiveError::read(path, at))?;
+            self.out
+                .write_all(&buffer[..want])
+                .map_err(ArchiveError::Export)?;
             at += want as u64;
         }
         self.exported.bytes += end - start;

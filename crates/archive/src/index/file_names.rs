@@ -20,11 +20,20 @@ impl ArchiveName {
     pub(crate) fn new(prefix: &str, number: u64, wall: Timestamp, after: Option<&Self>) -> Self {
         let prefix: String = prefix
             .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' })
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
+                    c
+                } else {
+                    '_'
+                }
+            })
             .collect();
         let now = wall.to_digits();
         let stamp = after.map_or(now.as_str(), |after| after.stamp().max(now.as_str()));
-        Self { number, stem: format!("{prefix}-{stamp}-{number:05}") }
+        Self {
+            number,
+            stem: format!("{prefix}-{stamp}-{number:05}"),
+        }
     }
 
     /// Reads a file name; `None` where it is not one of ours.
@@ -35,11 +44,15 @@ impl ArchiveName {
     fn from_stem(stem: &str) -> Option<Self> {
         let (rest, number) = stem.rsplit_once('-')?;
         let (_, stamp) = rest.rsplit_once('-')?;
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number(number) || stamp.len() != 14 || !is_number(stamp) {
             return None;
         }
-        Some(Self { number: number.parse().ok()?, stem: stem.to_owned() })
+        Some(Self {
+            number: number.parse().ok()?,
+            stem: stem.to_owned(),
+        })
     }
 
     /// The file name.
@@ -49,7 +62,12 @@ impl ArchiveName {
 
     /// The name of its sorted index.
     pub(crate) fn index(&self) -> IndexName {
-        IndexName { level: 0, first: self.number, last: self.number, stem: self.stem.clone() }
+        IndexName {
+            level: 0,
+            first: self.number,
+            last: self.number,
+            stem: self.stem.clone(),
+        }
     }
 
     fn stamp(&self) -> &str {
@@ -70,16 +88,31 @@ pub(crate) struct IndexName {
 impl IndexName {
     /// The name of an index merged from those of `first..=last`.
     pub(crate) fn merged(level: u32, first: u64, last: u64) -> Self {
-        Self { level, first, last, stem: format!("merged-{level}-{first:05}-{last:05}") }
+        Self {
+            level,
+            first,
+            last,
+            stem: format!("merged-{level}-{first:05}-{last:05}"),
+        }
     }
 
     /// Reads a file name; `None` where it is not one of ours.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".cdxj")?;
         if let Some(numbers) = stem.strip_prefix("merged-") {
-            let numbers: Vec<u64> = numbers.split('-').map(|text| text.parse().ok()).collect::<Option<_>>()?;
-            let [level, first, last] = numbers[..] else { return None };
-            return Some(Self { level: u32::try_from(level).ok()?, first, last, stem: stem.to_owned() });
+            let numbers: Vec<u64> = numbers
+                .split('-')
+                .map(|text| text.parse().ok())
+                .collect::<Option<_>>()?;
+            let [level, first, last] = numbers[..] else {
+                return None;
+            };
+            return Some(Self {
+                level: u32::try_from(level).ok()?,
+                first,
+                last,
+                stem: stem.to_owned(),
+            });
         }
         ArchiveName::from_stem(stem).map(|name| name.index())
     }
@@ -122,6 +155,9 @@ mod tests {
         let merged = IndexName::merged(1, 1, 16);
         assert_eq!(IndexName::parse(&merged.file()), Some(merged.clone()));
         assert!(merged.covers(&first.index()));
-        assert_eq!(IndexName::parse("te_ia-20261115200000-00001.cdxj"), Some(first.index()));
+        assert_eq!(
+            IndexName::parse("te_ia-20261115200000-00001.cdxj"),
+            Some(first.index())
+        );
     }
 }

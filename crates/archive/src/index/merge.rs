@@ -16,8 +16,14 @@ pub(crate) const MERGE_WIDTH: usize = 16;
 /// Merges indexes of one level that follow each other, then removes them.
 ///
 /// A crash in between leaves both, and the larger one covers the smaller ones.
-pub(crate) fn merge_indexes(files: &dyn Files, dir: &Path, inputs: &[IndexName]) -> Result<(), ArchiveError> {
-    let (Some(first), Some(last)) = (inputs.first(), inputs.last()) else { return Ok(()) };
+pub(crate) fn merge_indexes(
+    files: &dyn Files,
+    dir: &Path,
+    inputs: &[IndexName],
+) -> Result<(), ArchiveError> {
+    let (Some(first), Some(last)) = (inputs.first(), inputs.last()) else {
+        return Ok(());
+    };
     let merged = IndexName::merged(first.level + 1, first.first, last.last);
     let mut sources = Vec::with_capacity(inputs.len());
     for input in inputs {
@@ -27,7 +33,9 @@ pub(crate) fn merge_indexes(files: &dyn Files, dir: &Path, inputs: &[IndexName])
     write_sorted(files, &dir.join(merged.file()), &mut || merge.next_line())?;
     for input in inputs {
         let path = dir.join(input.file());
-        files.remove(&path).map_err(ArchiveError::file("remove", &path))?;
+        files
+            .remove(&path)
+            .map_err(ArchiveError::file("remove", &path))?;
         // Numbers without their index mean nothing, so it does not matter if this is left behind.
         let _left_behind = files.remove(&ids_path(&path));
     }
@@ -49,9 +57,16 @@ impl Merge {
     }
 
     /// The sources and sorted lines in memory.
-    pub(crate) fn with_memory(sources: Vec<Lines>, memory: &[Vec<u8>]) -> Result<Self, ArchiveError> {
+    pub(crate) fn with_memory(
+        sources: Vec<Lines>,
+        memory: &[Vec<u8>],
+    ) -> Result<Self, ArchiveError> {
         let memory = memory.iter().rev().cloned().collect();
-        let mut merge = Self { heads: BinaryHeap::with_capacity(sources.len() + 1), sources, memory };
+        let mut merge = Self {
+            heads: BinaryHeap::with_capacity(sources.len() + 1),
+            sources,
+            memory,
+        };
         for source in 0..=merge.sources.len() {
             merge.refill(source)?;
         }
@@ -59,7 +74,9 @@ impl Merge {
     }
 
     pub(crate) fn next_line(&mut self) -> Result<Option<Vec<u8>>, ArchiveError> {
-        let Some(Reverse((line, source))) = self.heads.pop() else { return Ok(None) };
+        let Some(Reverse((line, source))) = self.heads.pop() else {
+            return Ok(None);
+        };
         self.refill(source)?;
         Ok(Some(line))
     }

@@ -15,7 +15,10 @@ use crate::{ArchiveError, CdxEntry};
 
 /// A CDXJ line as it stands in an open index.
 pub(crate) fn framed_line(line: &str) -> String {
-    format!("{:016x} {line}", xxh3_64(line.trim_end_matches('\n').as_bytes()))
+    format!(
+        "{:016x} {line}",
+        xxh3_64(line.trim_end_matches('\n').as_bytes())
+    )
 }
 
 /// The captures of an archive file that has no sorted index.
@@ -29,7 +32,12 @@ pub(crate) struct OpenLines {
 
 impl OpenLines {
     /// Reads the side file as far as it goes, and scans `..len` of the archive file for the rest.
-    pub(crate) fn load(files: &dyn Files, dir: &Path, name: &ArchiveName, len: u64) -> Result<Self, ArchiveError> {
+    pub(crate) fn load(
+        files: &dyn Files,
+        dir: &Path,
+        name: &ArchiveName,
+        len: u64,
+    ) -> Result<Self, ArchiveError> {
         let side = open_lines_path(dir, name);
         let content = match files.read(&side) {
             Ok(content) => content,
@@ -41,7 +49,9 @@ impl OpenLines {
         for line in content.split_inclusive(|&byte| byte == b'\n') {
             let after = entries.last().map_or(0, CdxEntry::end);
             match parse_framed(line) {
-                Some(entry) if entry.offset >= after && entry.end() <= len && entry.file == name.file() => {
+                Some(entry)
+                    if entry.offset >= after && entry.end() <= len && entry.file == name.file() =>
+                {
                     entries.push(entry);
                     used += line.len();
                 }
@@ -50,9 +60,15 @@ impl OpenLines {
         }
         let known = entries.len();
         let scanned = entries.last().map_or(0, CdxEntry::end);
-        scan_entries(files, &dir.join(name.file()), &name.file(), scanned..len, &mut |entry| {
-            entries.push(entry);
-        })?;
+        scan_entries(
+            files,
+            &dir.join(name.file()),
+            &name.file(),
+            scanned..len,
+            &mut |entry| {
+                entries.push(entry);
+            },
+        )?;
         let is_exact = used == content.len() && known == entries.len();
         Ok(Self { entries, is_exact })
     }

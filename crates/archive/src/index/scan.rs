@@ -30,7 +30,8 @@ pub(crate) fn scan_entries(
     while let Some(found) = reader.next_found()? {
         match found {
             Found::Record(record) => {
-                let entry = entry_of_record(&record, file_name).map_err(ArchiveError::read(path, record.offset))?;
+                let entry = entry_of_record(&record, file_name)
+                    .map_err(ArchiveError::read(path, record.offset))?;
                 if let Some(entry) = entry {
                     take(entry);
                 }
@@ -48,10 +49,14 @@ pub(crate) fn scan_entries(
 pub(crate) fn entry_of_record(record: &Record, file_name: &str) -> io::Result<Option<CdxEntry>> {
     let kind = record.header.kind();
     let content_type = record.header.get("Content-Type");
-    if matches!(kind, "warcinfo" | "request" | "continuation" | "") || content_type == Some("application/warc-fields") {
+    if matches!(kind, "warcinfo" | "request" | "continuation" | "")
+        || content_type == Some("application/warc-fields")
+    {
         return Ok(None);
     }
-    let Some(url) = record.header.url().filter(|url| !url.is_empty()) else { return Ok(None) };
+    let Some(url) = record.header.url().filter(|url| !url.is_empty()) else {
+        return Ok(None);
+    };
     let (status, head) = parse_head(record.head.clone());
     let status = status.filter(|_| kind == "response");
     if kind == "response" && !record.head.is_empty() && status.is_none() {
@@ -62,7 +67,9 @@ pub(crate) fn entry_of_record(record: &Record, file_name: &str) -> io::Result<Op
         _ if record.head.is_empty() => mime_of(content_type),
         _ => mime_of(head.text("content-type").as_deref()),
     };
-    let stated = ["WARC-Payload-Digest", "Teia-Payload-Digest"].iter().find_map(|name| record.header.get(name));
+    let stated = ["WARC-Payload-Digest", "Teia-Payload-Digest"]
+        .iter()
+        .find_map(|name| record.header.get(name));
     let digest = match stated {
         Some(digest) => Some(digest.strip_prefix("sha1:").unwrap_or(digest).to_owned()),
         None if kind == "revisit" => None,
@@ -79,21 +86,34 @@ pub(crate) fn entry_of_record(record: &Record, file_name: &str) -> io::Result<Op
         length: record.length,
         offset: record.offset,
         file: file_name.to_owned(),
-        id: record.header.get("Teia-Capture").and_then(|text| text.parse().ok()).map(CaptureId),
+        id: record
+            .header
+            .get("Teia-Capture")
+            .and_then(|text| text.parse().ok())
+            .map(CaptureId),
     }))
 }
 
 /// The index of any WARC file, and what could not be read of it. Several records in one gzip
 /// member have length 0 in it, because they cannot be read alone.
-pub fn index_warc(files: &dyn Files, path: &Path) -> Result<(Vec<CdxEntry>, Vec<Damage>), ArchiveError> {
-    let file_name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+pub fn index_warc(
+    files: &dyn Files,
+    path: &Path,
+) -> Result<(Vec<CdxEntry>, Vec<Damage>), ArchiveError> {
+    let file_name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let (mut entries, mut damages) = (Vec::new(), Vec::new());
     let file = files.open(path).map_err(ArchiveError::file("open", path))?;
     let mut reader = WarcReader::new(file, path, 0)?;
     while let Some(found) = reader.next_found()? {
         match found {
             Found::Record(record) => {
-                entries.extend(entry_of_record(&record, &file_name).map_err(ArchiveError::read(path, record.offset))?);
+                entries.extend(
+                    entry_of_record(&record, &file_name)
+                        .map_err(ArchiveError::read(path, record.offset))?,
+                );
             }
             Found::Damage(damage) => damages.push(damage),
         }

@@ -30,7 +30,9 @@ pub(crate) fn write_sorted(
     let ids_aside = path.with_extension("ids.new");
     let mut ids: Vec<(u64, u64)> = Vec::new();
     let mut len = 0_u64;
-    let mut file = files.create(&aside).map_err(ArchiveError::file("make", &aside))?;
+    let mut file = files
+        .create(&aside)
+        .map_err(ArchiveError::file("make", &aside))?;
     let mut buffer = Vec::with_capacity(256 << 10);
     while let Some(line) = lines()? {
         if let Some(id) = id_of(&line) {
@@ -39,11 +41,13 @@ pub(crate) fn write_sorted(
         len += line.len() as u64;
         buffer.extend_from_slice(&line);
         if buffer.len() >= 192 << 10 {
-            file.append(&buffer).map_err(ArchiveError::file("write", &aside))?;
+            file.append(&buffer)
+                .map_err(ArchiveError::file("write", &aside))?;
             buffer.clear();
         }
     }
-    file.append(&buffer).map_err(ArchiveError::file("write", &aside))?;
+    file.append(&buffer)
+        .map_err(ArchiveError::file("write", &aside))?;
     file.sync().map_err(ArchiveError::file("sync", &aside))?;
     drop(file);
     ids.sort_unstable();
@@ -54,12 +58,20 @@ pub(crate) fn write_sorted(
     }
     packed.extend_from_slice(IDS_MAGIC);
     packed.extend_from_slice(&len.to_le_bytes());
-    let mut file = files.create(&ids_aside).map_err(ArchiveError::file("make", &ids_aside))?;
-    file.append(&packed).map_err(ArchiveError::file("write", &ids_aside))?;
-    file.sync().map_err(ArchiveError::file("sync", &ids_aside))?;
+    let mut file = files
+        .create(&ids_aside)
+        .map_err(ArchiveError::file("make", &ids_aside))?;
+    file.append(&packed)
+        .map_err(ArchiveError::file("write", &ids_aside))?;
+    file.sync()
+        .map_err(ArchiveError::file("sync", &ids_aside))?;
     drop(file);
-    files.rename(&ids_aside, &ids_path(path)).map_err(ArchiveError::file("name", path))?;
-    files.rename(&aside, path).map_err(ArchiveError::file("name", path))?;
+    files
+        .rename(&ids_aside, &ids_path(path))
+        .map_err(ArchiveError::file("name", path))?;
+    files
+        .rename(&aside, path)
+        .map_err(ArchiveError::file("name", path))?;
     let dir = path.parent().unwrap_or(Path::new(""));
     files.sync_dir(dir).map_err(ArchiveError::file("sync", dir))
 }
@@ -69,7 +81,9 @@ fn id_of(line: &[u8]) -> Option<CaptureId> {
     let line = line.strip_suffix(b"\"}\n")?;
     let start = line.iter().rposition(|byte| !byte.is_ascii_digit())? + 1;
     let digits = std::str::from_utf8(&line[start..]).ok()?;
-    line[..start].ends_with(b", \"id\": \"").then(|| digits.parse().ok().map(CaptureId))?
+    line[..start]
+        .ends_with(b", \"id\": \"")
+        .then(|| digits.parse().ok().map(CaptureId))?
 }
 
 /// A sorted index, open for search.
@@ -84,9 +98,16 @@ pub(crate) struct SortedIndex {
 
 impl SortedIndex {
     pub(crate) fn open(files: &dyn Files, path: &Path) -> Result<Self, ArchiveError> {
-        let file: Arc<dyn ReadFile> = Arc::from(files.open(path).map_err(ArchiveError::file("open", path))?);
+        let file: Arc<dyn ReadFile> =
+            Arc::from(files.open(path).map_err(ArchiveError::file("open", path))?);
         let len = file.len().map_err(ArchiveError::read(path, 0))?;
-        let mut index = Self { path: path.to_owned(), file, len, ids: None, ids_count: 0 };
+        let mut index = Self {
+            path: path.to_owned(),
+            file,
+            len,
+            ids: None,
+            ids_count: 0,
+        };
         if let Ok(ids) = files.open(&ids_path(path)) {
             let ids_len = ids.len().map_err(ArchiveError::read(path, 0))?;
             let mut tail = [0; 16];
@@ -127,19 +148,26 @@ impl SortedIndex {
 
     /// The entry of a capture.
     pub(crate) fn by_id(&self, id: CaptureId) -> Result<Option<CdxEntry>, ArchiveError> {
-        let Some(ids) = &self.ids else { return self.by_id_slowly(id) };
+        let Some(ids) = &self.ids else {
+            return self.by_id_slowly(id);
+        };
         let (mut low, mut high) = (0, self.ids_count);
         let mut pair = [0; 16];
         while low < high {
             let middle = low + (high - low) / 2;
-            ids.read_exact_at(middle * 16, &mut pair).map_err(ArchiveError::read(ids_path(&self.path), middle * 16))?;
+            ids.read_exact_at(middle * 16, &mut pair)
+                .map_err(ArchiveError::read(ids_path(&self.path), middle * 16))?;
             let (found, at) = pair.split_at(8);
             match le(found).cmp(&id.0) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
                 std::cmp::Ordering::Equal => {
                     let at = le(at);
-                    let entry = if at < self.len { self.lines_at(at).next_entry()? } else { None };
+                    let entry = if at < self.len {
+                        self.lines_at(at).next_entry()?
+                    } else {
+                        None
+                    };
                     return match entry {
                         Some(entry) if entry.id == Some(id) => Ok(Some(entry)),
                         _ => self.by_id_slowly(id),
@@ -161,7 +189,10 @@ impl SortedIndex {
     }
 
     fn lines_at(&self, offset: u64) -> Lines {
-        Lines { path: self.path.clone(), input: Input::new(self.file.clone(), offset, self.len) }
+        Lines {
+            path: self.path.clone(),
+            input: Input::new(self.file.clone(), offset, self.len),
+        }
     }
 }
 
@@ -194,19 +225,30 @@ impl Lines {
 
     /// The next line as an entry.
     pub(crate) fn next_entry(&mut self) -> Result<Option<CdxEntry>, ArchiveError> {
-        let Some((start, line)) = self.next_raw()? else { return Ok(None) };
+        let Some((start, line)) = self.next_raw()? else {
+            return Ok(None);
+        };
         let entry = std::str::from_utf8(&line).ok().and_then(CdxEntry::parse);
-        entry.map(Some).ok_or_else(|| self.damaged(start, "no index line"))
+        entry
+            .map(Some)
+            .ok_or_else(|| self.damaged(start, "no index line"))
     }
 
     fn damaged(&self, offset: u64, what: &str) -> ArchiveError {
-        ArchiveError::Damaged { file: self.path.clone(), offset, what: what.to_owned() }
+        ArchiveError::Damaged {
+            file: self.path.clone(),
+            offset,
+            what: what.to_owned(),
+        }
     }
 }
 
 /// Sorts lines as a sorted index has them.
 pub(crate) fn sorted_lines(entries: &[CdxEntry]) -> Vec<Vec<u8>> {
-    let mut lines: Vec<Vec<u8>> = entries.iter().map(|entry| entry.to_line().into_bytes()).collect();
+    let mut lines: Vec<Vec<u8>> = entries
+        .iter()
+        .map(|entry| entry.to_line().into_bytes())
+        .collect();
     lines.sort_unstable();
     lines
 }

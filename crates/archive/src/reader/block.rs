@@ -14,7 +14,11 @@ const MEMORY_BYTES: u64 = 1 << 20;
 const MAX_HEAD_BYTES: usize = 256 << 10;
 
 /// Takes `len` bytes. `None` where the stream ends before.
-pub(crate) fn read_block(layer: &mut Layer, len: u64, is_http: bool) -> io::Result<Option<(Bytes, Body)>> {
+pub(crate) fn read_block(
+    layer: &mut Layer,
+    len: u64,
+    is_http: bool,
+) -> io::Result<Option<(Bytes, Body)>> {
     let mut head = Bytes::new();
     let mut first = Vec::new();
     if is_http {
@@ -37,5 +41,13 @@ pub(crate) fn read_block(layer: &mut Layer, len: u64, is_http: bool) -> io::Resu
     let mut spool: File = tempfile::tempfile()?;
     spool.write_all(&first)?;
     let taken = io::copy(&mut layer.by_ref().take(unread), &mut spool)?;
-    Ok((taken == unread).then(|| (head, Body::File { file: Arc::new(spool), len: left })))
+    Ok((taken == unread).then(|| {
+        (
+            head,
+            Body::File {
+                file: Arc::new(spool),
+                len: left,
+            },
+        )
+    }))
 }

@@ -17,12 +17,17 @@ pub struct RecordHeader {
 impl RecordHeader {
     /// The first value of a field. Names compare without case.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.fields
+            .iter()
+            .find(|(found, _)| found.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 
     /// All fields, in order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.fields
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// `WARC-Type`, or nothing.
@@ -33,7 +38,11 @@ impl RecordHeader {
     /// `WARC-Target-URI`, without the angle brackets that some writers put around it.
     pub fn url(&self) -> Option<&str> {
         let url = self.get("WARC-Target-URI")?;
-        Some(url.strip_prefix('<').and_then(|url| url.strip_suffix('>')).unwrap_or(url))
+        Some(
+            url.strip_prefix('<')
+                .and_then(|url| url.strip_suffix('>'))
+                .unwrap_or(url),
+        )
     }
 
     /// Reads a header block to its blank line. The inner error says what is wrong with it.
@@ -45,12 +54,19 @@ impl RecordHeader {
             }
             return Ok(Err(format!("no WARC record here, but `{}`", shown(&first))));
         };
-        let mut header = Self { version: text(version), fields: Vec::new() };
+        let mut header = Self {
+            version: text(version),
+            fields: Vec::new(),
+        };
         let mut left = MAX_HEADER_BYTES;
         loop {
             let line = layer.line(left)?;
             if !line.ends_with(b"\n") {
-                let what = if line.len() == left { "header block too long" } else { "header block without end" };
+                let what = if line.len() == left {
+                    "header block too long"
+                } else {
+                    "header block without end"
+                };
                 return Ok(Err(what.to_owned()));
             }
             left -= line.len();
@@ -58,12 +74,18 @@ impl RecordHeader {
                 return Ok(Ok(header));
             }
             let is_folded = line.starts_with(b" ") || line.starts_with(b"\t");
-            match (is_folded, header.fields.last_mut(), memchr::memchr(b':', &line)) {
+            match (
+                is_folded,
+                header.fields.last_mut(),
+                memchr::memchr(b':', &line),
+            ) {
                 (true, Some((_, value)), _) => {
                     value.push(' ');
                     value.push_str(&text(&line));
                 }
-                (_, _, Some(colon)) => header.fields.push((text(&line[..colon]), text(&line[colon + 1..]))),
+                (_, _, Some(colon)) => header
+                    .fields
+                    .push((text(&line[..colon]), text(&line[colon + 1..]))),
                 // A line that is no field says nothing; the ones around it still do.
                 _ => {}
             }
@@ -79,5 +101,10 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn shown(bytes: &[u8]) -> String {
-    bytes.iter().take(40).map(|byte| char::from(*byte)).flat_map(char::escape_default).collect()
+    bytes
+        .iter()
+        .take(40)
+        .map(|byte| char::from(*byte))
+        .flat_map(char::escape_default)
+        .collect()
 }

@@ -37,7 +37,10 @@ pub(crate) fn parse_head(bytes: Bytes) -> (Option<u16>, Head) {
             }
         } else if let Some(colon) = memchr::memchr(b':', line) {
             let name = start..start + line[..colon].trim_ascii_end().len();
-            let blanks = line[colon + 1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            let blanks = line[colon + 1..]
+                .iter()
+                .take_while(|byte| matches!(byte, b' ' | b'\t'))
+                .count();
             let value = start + colon + 1 + blanks;
             fields.push((name, value..end.max(value)));
         }
@@ -62,17 +65,22 @@ pub(crate) fn chunk_ranges(body: &Body) -> io::Result<Option<Vec<Range<u64>>>> {
     let mut is_first = true;
     loop {
         let mut line = Vec::with_capacity(32);
-        body.reader(at, at.saturating_add(4 << 10)).take(64).read_to_end(&mut line)?;
+        body.reader(at, at.saturating_add(4 << 10))
+            .take(64)
+            .read_to_end(&mut line)?;
         let mut end = memchr::memchr(b'\n', &line);
         if end.is_none() && line.len() == 64 {
             // A long chunk extension.
             line.clear();
-            body.reader(at, at.saturating_add(4 << 10)).read_to_end(&mut line)?;
+            body.reader(at, at.saturating_add(4 << 10))
+                .read_to_end(&mut line)?;
             end = memchr::memchr(b'\n', &line);
         }
         let size = end.and_then(|end| {
             let digits = line[..end].split(|&byte| byte == b';').next()?.trim_ascii();
-            let digits = std::str::from_utf8(digits).ok().filter(|text| !text.starts_with('+'))?;
+            let digits = std::str::from_utf8(digits)
+                .ok()
+                .filter(|text| !text.starts_with('+'))?;
             Some((u64::from_str_radix(digits, 16).ok()?, end as u64 + 1))
         });
         let Some((size, line_len)) = size else {
@@ -89,7 +97,9 @@ pub(crate) fn chunk_ranges(body: &Body) -> io::Result<Option<Vec<Range<u64>>>> {
             _ => ranges.push(start..end),
         }
         let mut line_end = [0; 2];
-        let read = body.reader(end, end.saturating_add(2)).read(&mut line_end)?;
+        let read = body
+            .reader(end, end.saturating_add(2))
+            .read(&mut line_end)?;
         at = match &line_end[..read] {
             b"\r\n" => end + 2,
             [b'\n', ..] => end + 1,
@@ -107,8 +117,9 @@ mod tests {
         assert_eq!(head_len(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody"), Some(25));
         assert_eq!(head_len(b"HTTP/1.1 200 OK\nA: b\n\nbody"), Some(22));
         assert_eq!(head_len(b"HTTP/1.1 200 OK\r\n"), None);
-        let (status, head) =
-            parse_head(Bytes::from_static(b"HTTP/1.1 302 Found\r\nA:  b\r\n  c\r\nnothing\r\nD:\r\n\r\n"));
+        let (status, head) = parse_head(Bytes::from_static(
+            b"HTTP/1.1 302 Found\r\nA:  b\r\n  c\r\nnothing\r\nD:\r\n\r\n",
+        ));
         assert_eq!(status, Some(302));
         assert_eq!(head.text("a").as_deref(), Some("b\r\n  c"));
         assert_eq!(head.text("d").as_deref(), Some(""));
@@ -118,10 +129,15 @@ mod tests {
     fn chunks_are_found_and_nonsense_is_not() {
         let payload = |text: &str| {
             let ranges = chunk_ranges(&Body::from(text.as_bytes().to_vec())).unwrap()?;
-            let slice = |range: Range<u64>| &text[usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()];
+            let slice = |range: Range<u64>| {
+                &text[usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()]
+            };
             Some(ranges.into_iter().map(slice).collect::<String>())
         };
-        assert_eq!(payload("3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").as_deref(), Some("abcde"));
+        assert_eq!(
+            payload("3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").as_deref(),
+            Some("abcde")
+        );
         assert_eq!(payload("plain text"), None);
         assert_eq!(payload("5\r\nabc").as_deref(), Some("abc"));
         assert_eq!(payload("ffffffffffffffff\r\nabc").as_deref(), Some("abc"));

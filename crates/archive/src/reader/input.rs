@@ -23,7 +23,14 @@ pub(crate) struct Input {
 impl Input {
     /// Reads `start..end` of a file.
     pub(crate) fn new(file: Arc<dyn ReadFile>, start: u64, end: u64) -> Self {
-        Self { file, buffer: Vec::new(), start, used: 0, filled: 0, end }
+        Self {
+            file,
+            buffer: Vec::new(),
+            start,
+            used: 0,
+            filled: 0,
+            end,
+        }
     }
 
     /// The place in the file of the next byte.
@@ -91,12 +98,18 @@ pub(crate) struct Layer {
 
 impl Layer {
     pub(crate) fn plain(input: Input) -> Self {
-        Self { reader: BufReader::with_capacity(BUFFER_BYTES, Stream::Plain(input)), taken: 0 }
+        Self {
+            reader: BufReader::with_capacity(BUFFER_BYTES, Stream::Plain(input)),
+            taken: 0,
+        }
     }
 
     pub(crate) fn member(input: Input) -> Self {
         let decoder = Box::new(GzDecoder::new(input));
-        Self { reader: BufReader::with_capacity(BUFFER_BYTES, Stream::Member(decoder)), taken: 0 }
+        Self {
+            reader: BufReader::with_capacity(BUFFER_BYTES, Stream::Member(decoder)),
+            taken: 0,
+        }
     }
 
     /// Whether the bytes are those of the file itself.
@@ -124,7 +137,10 @@ impl Layer {
             if buffer.is_empty() {
                 return Ok(true);
             }
-            let ends = buffer.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+            let ends = buffer
+                .iter()
+                .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+                .count();
             let all = ends == buffer.len();
             self.reader.consume(ends);
             self.taken += ends as u64;

@@ -28,7 +28,10 @@ pub struct ReadLimits {
 
 impl Default for ReadLimits {
     fn default() -> Self {
-        Self { max_block_bytes: 1 << 30, max_false_starts: 64 }
+        Self {
+            max_block_bytes: 1 << 30,
+            max_false_starts: 64,
+        }
     }
 }
 
@@ -136,7 +139,9 @@ impl WarcReader {
                 Step::End => return Ok(None),
                 Step::Record(record) => {
                     if was_lost {
-                        let proof = record.verify().map_err(ArchiveError::read(&self.path, record.offset))?;
+                        let proof = record
+                            .verify()
+                            .map_err(ArchiveError::read(&self.path, record.offset))?;
                         if proof != Proof::Good {
                             self.give_up_place(record.offset)?;
                             continue;
@@ -146,10 +151,21 @@ impl WarcReader {
                     return Ok(Some(Found::Record(record)));
                 }
                 Step::Damage(what) => {
-                    let place = if self.layer.as_ref().is_some_and(|(_, layer)| layer.is_plain()) { start } else { offset };
+                    let place = if self
+                        .layer
+                        .as_ref()
+                        .is_some_and(|(_, layer)| layer.is_plain())
+                    {
+                        start
+                    } else {
+                        offset
+                    };
                     self.give_up_place(place)?;
                     if !was_lost {
-                        return Ok(Some(Found::Damage(Damage { offset: place, what })));
+                        return Ok(Some(Found::Damage(Damage {
+                            offset: place,
+                            what,
+                        })));
                     }
                 }
             }
@@ -166,7 +182,8 @@ impl WarcReader {
         self.position = if self.false_starts > self.limits.max_false_starts {
             self.end
         } else {
-            self.search(place + 1).map_err(ArchiveError::read(&self.path, place))?
+            self.search(place + 1)
+                .map_err(ArchiveError::read(&self.path, place))?
         };
         Ok(())
     }
@@ -180,13 +197,25 @@ impl WarcReader {
                 let read = self.file.read_at(self.position, &mut magic)?;
                 let input = Input::new(self.file.clone(), self.position, self.end);
                 let is_member = magic[..read] == GZIP_MAGIC;
-                (self.position, if is_member { Layer::member(input) } else { Layer::plain(input) })
+                (
+                    self.position,
+                    if is_member {
+                        Layer::member(input)
+                    } else {
+                        Layer::plain(input)
+                    },
+                )
             }
         };
         let step = self.read_record(offset, &mut layer);
         let step = match step {
             // Bytes that do not inflate come as an error of the decoder, not of the disk.
-            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData
+                ) =>
+            {
                 Step::Damage(format!("broken gzip member ({error})"))
             }
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -215,29 +244,50 @@ impl WarcReader {
         let at_end = layer.skip_line_ends()?;
         if at_end {
             let is_empty_member = !layer.is_plain() && is_first;
-            return Ok(if is_empty_member { Step::Damage("empty gzip member".to_owned()) } else { Step::End });
+            return Ok(if is_empty_member {
+                Step::Damage("empty gzip member".to_owned())
+            } else {
+                Step::End
+            });
         }
-        let begin = if layer.is_plain() { layer.place_after() } else { offset };
+        let begin = if layer.is_plain() {
+            layer.place_after()
+        } else {
+            offset
+        };
         let header = match RecordHeader::read(layer)? {
             Ok(header) => header,
             Err(what) => return Ok(Step::Damage(what)),
         };
-        let Some(len) = header.get("Content-Length").and_then(|text| text.parse::<u64>().ok()) else {
-            return Ok(Step::Damage("record without a readable Content-Length".to_owned()));
+        let Some(len) = header
+            .get("Content-Length")
+            .and_then(|text| text.parse::<u64>().ok())
+        else {
+            return Ok(Step::Damage(
+                "record without a readable Content-Length".to_owned(),
+            ));
         };
         if len > self.limits.max_block_bytes {
-            return Ok(Step::Damage(format!("block of {len} bytes, more than the limit")));
+            return Ok(Step::Damage(format!(
+                "block of {len} bytes, more than the limit"
+            )));
         }
-        let is_http = header.get("Content-Type").is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/http"))
+        let is_http = header
+            .get("Content-Type")
+            .is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/http"))
             || matches!(header.kind(), "response" | "request" | "revisit")
                 && header.url().is_some_and(|url| url.starts_with("http"));
         let Some((head, body)) = read_block(layer, len, is_http)? else {
-            return Ok(Step::Damage(format!("ends before the {len} bytes of its block")));
+            return Ok(Step::Damage(format!(
+                "ends before the {len} bytes of its block"
+            )));
         };
         let at_end = layer.skip_line_ends()?;
         if !layer.is_plain() && !at_end && !layer.continues_with(b"WARC/")? {
             // A wrong length, most likely; the check sum at the end of the member was not reached.
-            return Ok(Step::Damage("bytes after the block that are no record".to_owned()));
+            return Ok(Step::Damage(
+                "bytes after the block that are no record".to_owned(),
+            ));
         }
         let is_alone = at_end && is_first;
         let length = match (layer.is_plain(), is_alone) {
@@ -245,7 +295,13 @@ impl WarcReader {
             (false, true) => layer.place_after() - offset,
             (false, false) => 0,
         };
-        Ok(Step::Record(Box::new(Record { offset: begin, length, header, head, body })))
+        Ok(Step::Record(Box::new(Record {
+            offset: begin,
+            length,
+            header,
+            head,
+            body,
+        })))
     }
 
     /// The next place at or after `from` that looks like the beginning of a record.
@@ -280,7 +336,11 @@ impl WarcReader {
 
     /// A cheap look at what a member begins with.
     fn member_begins_a_record(&self, place: u64) -> io::Result<bool> {
-        let mut layer = Layer::member(Input::new(self.file.clone(), place, self.end.min(place + 4096)));
+        let mut layer = Layer::member(Input::new(
+            self.file.clone(),
+            place,
+            self.end.min(place + 4096),
+        ));
         Ok(layer.line(5).is_ok_and(|start| start == b"WARC/"))
     }
 }

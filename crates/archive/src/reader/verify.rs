@@ -33,7 +33,8 @@ impl Record {
             }
             proof = Proof::Good;
         }
-        let has_payload = matches!(self.header.kind(), "response" | "resource") && self.header.get("WARC-Segment-Number").is_none();
+        let has_payload = matches!(self.header.kind(), "response" | "resource")
+            && self.header.get("WARC-Segment-Number").is_none();
         let payload = ["WARC-Payload-Digest", "Teia-Payload-Digest"]
             .iter()
             .find_map(|name| self.header.get(name).and_then(sha1_text))
@@ -54,7 +55,9 @@ impl Record {
     /// Whether the answer says that its body came in chunks.
     pub(crate) fn is_chunked(&self) -> bool {
         let (_, head) = parse_head(self.head.clone());
-        head.texts("transfer-encoding").iter().any(|value| value.to_ascii_lowercase().contains("chunked"))
+        head.texts("transfer-encoding")
+            .iter()
+            .any(|value| value.to_ascii_lowercase().contains("chunked"))
     }
 }
 
@@ -75,7 +78,10 @@ fn sha1_text(value: &str) -> Option<String> {
 }
 
 /// SHA-1 of a body, or of ranges of it, in base 32.
-pub(crate) fn digest_of(body: &Body, ranges: Option<&[std::ops::Range<u64>]>) -> io::Result<String> {
+pub(crate) fn digest_of(
+    body: &Body,
+    ranges: Option<&[std::ops::Range<u64>]>,
+) -> io::Result<String> {
     let mut sha1 = Sha1::new();
     match ranges {
         None => update(&mut sha1, body, 0, body.len())?,

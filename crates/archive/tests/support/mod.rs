@@ -1,6 +1,9 @@
 //! Captures for tests, built as a fetcher would build them.
 #![allow(dead_code, reason = "each test program uses its own part of this")]
-#![allow(clippy::unwrap_used, reason = "a test that cannot build its pages fails")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot build its pages fails"
+)]
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,8 +11,14 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use bytes::Bytes;
-use teia_archive::{ArchiveConfig, Capture, RecordNames, Records, RevisitOf, Truncated, capture_records, payload_digest};
-use teia_base::{Body, CaptureId, Certificate, Exchange, Flags, Head, Link, Outcome, Protocol, Response, Timestamp};
+use teia_archive::{
+    ArchiveConfig, Capture, RecordNames, Records, RevisitOf, Truncated, capture_records,
+    payload_digest,
+};
+use teia_base::{
+    Body, CaptureId, Certificate, Exchange, Flags, Head, Link, Outcome, Protocol, Response,
+    Timestamp,
+};
 
 /// The names of all test collections.
 pub(crate) const NAMES: RecordNames = RecordNames::new(0x7E1A);
@@ -35,7 +44,10 @@ impl Page {
 
     /// An HTML page.
     pub(crate) fn html(id: u64, url: &str, body: &str) -> Self {
-        let fields = format!("Content-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n", body.len());
+        let fields = format!(
+            "Content-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n",
+            body.len()
+        );
         Self::new(id, url, &fields, body)
     }
 
@@ -51,20 +63,35 @@ impl Page {
             body.extend_from_slice(b"\r\n");
         }
         body.extend_from_slice(b"0\r\n\r\n");
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let head =
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n";
         Self::with_head(id, url, head, Body::from(body), Some(ranges))
     }
 
-    pub(crate) fn with_head(id: u64, url: &str, head: &str, body: Body, chunks: Option<Vec<Range<u64>>>) -> Self {
+    pub(crate) fn with_head(
+        id: u64,
+        url: &str,
+        head: &str,
+        body: Body,
+        chunks: Option<Vec<Range<u64>>>,
+    ) -> Self {
         let started = at(i64::try_from(id).unwrap());
         let mut exchange = Exchange::failed(Outcome::http(200), None, started, Instant::now());
         exchange.protocol = Protocol::Http11;
         exchange.remote = Some("192.0.2.7:80".parse().unwrap());
         exchange.certificate = Certificate::NotTls;
-        exchange.request_head =
-            Bytes::from(format!("GET / HTTP/1.1\r\nHost: a.example\r\nCookie: secret={id}\r\nUser-Agent: teia\r\n\r\n"));
+        exchange.request_head = Bytes::from(format!(
+            "GET / HTTP/1.1\r\nHost: a.example\r\nCookie: secret={id}\r\nUser-Agent: teia\r\n\r\n"
+        ));
         exchange.response = Some(response(head, body, chunks));
-        Self { id, url: url.to_owned(), exchange, revisit_of: None, truncated: None, outlinks: Vec::new() }
+        Self {
+            id,
+            url: url.to_owned(),
+            exchange,
+            revisit_of: None,
+            truncated: None,
+            outlinks: Vec::new(),
+        }
     }
 
     pub(crate) fn with_flags(mut self, flags: Flags, detail: Option<&'static str>) -> Self {
@@ -109,7 +136,12 @@ pub(crate) fn response(head: &str, body: Body, chunks: Option<Vec<Range<u64>>>) 
         start += line.len();
     }
     let status = head[9..12].parse().unwrap();
-    Response { status, head: Head::new(Bytes::from(head.to_owned()), fields), body, chunks }
+    Response {
+        status,
+        head: Head::new(Bytes::from(head.to_owned()), fields),
+        body,
+        chunks,
+    }
 }
 
 /// A body in a file, as a fetcher spools it.
@@ -117,7 +149,10 @@ pub(crate) fn spooled(bytes: &[u8]) -> Body {
     use std::io::Write;
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
-    Body::File { file: std::sync::Arc::new(file), len: bytes.len() as u64 }
+    Body::File {
+        file: std::sync::Arc::new(file),
+        len: bytes.len() as u64,
+    }
 }
 
 /// Bytes that do not compress away to nothing, the same for the same seed.

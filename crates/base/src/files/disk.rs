@@ -34,7 +34,11 @@ impl DiskFiles {
 
 impl Files for DiskFiles {
     fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(self.root.join(path))?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(self.root.join(path))?;
         Ok(Box::new(DiskAppend { file, len: 0 }))
     }
 
@@ -132,7 +136,10 @@ impl ReadFile for DiskRead {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
-            match self.0.read_at(&mut buffer[filled..], offset + filled as u64) {
+            match self
+                .0
+                .read_at(&mut buffer[filled..], offset + filled as u64)
+            {
                 Ok(0) => break,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -119,13 +119,17 @@ fn survive(synced: &[u8], content: &[u8], random: &mut Random) -> Vec<u8> {
     const SECTOR: usize = 512;
     if content.len() < synced.len() {
         // A truncate that was not synced (ours always are) may be undone.
-        return if random.below(2) == 0 { synced.to_vec() } else { content.to_vec() };
+        return if random.below(2) == 0 {
+            synced.to_vec()
+        } else {
+            content.to_vec()
+        };
     }
     let unsynced = content.len() - synced.len();
     let kept = match random.below(4) {
         0 => 0,
         1 => unsynced,
-        _ => random.below(unsynced as u64 + 1) as usize,
+        _ => usize::try_from(random.below(unsynced as u64 + 1)).unwrap_or(unsynced),
     };
     let mut survivor = content[..synced.len() + kept].to_vec();
     let tears = random.below(3) == 0;
@@ -134,7 +138,9 @@ fn survive(synced: &[u8], content: &[u8], random: &mut Random) -> Vec<u8> {
         let end = survivor.len().min((start / SECTOR + 1) * SECTOR);
         match random.below(4) {
             0 => survivor[start..end].fill(0),
-            1 => survivor[start..end].iter_mut().for_each(|byte| *byte = random.below(256) as u8),
+            1 => survivor[start..end]
+                .iter_mut()
+                .for_each(|byte| *byte = random.below(256).to_le_bytes()[0]),
             _ => {}
         }
         start = end;
@@ -157,7 +163,10 @@ impl State {
 
     fn find(&self, path: &Path) -> io::Result<usize> {
         self.names.get(path).copied().ok_or_else(|| {
-            io::Error::new(io::ErrorKind::NotFound, format!("no file {}", path.display()))
+            io::Error::new(
+                io::ErrorKind::NotFound,
+                format!("no file {}", path.display()),
+            )
         })
     }
 
@@ -168,7 +177,10 @@ impl State {
                 None => self.names.remove(path),
             };
         }
-        self.pending_names.push(NameChange { directories, changes });
+        self.pending_names.push(NameChange {
+            directories,
+            changes,
+        });
     }
 }
 
@@ -180,25 +192,41 @@ impl Files for SimulatedDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
         let mut state = self.lock();
         state.change()?;
-        if !path.parent().is_none_or(|parent| parent == Path::new("") || state.directories.contains(parent)) {
+        if !path
+            .parent()
+            .is_none_or(|parent| parent == Path::new("") || state.directories.contains(parent))
+        {
             return Err(io::Error::new(io::ErrorKind::NotFound, "no such directory"));
         }
         let inode = state.inodes.len();
         state.inodes.push(Inode::default());
         state.rename_later(vec![parent_of(path)], vec![(path.to_owned(), Some(inode))]);
-        Ok(Box::new(SimulatedAppend { disk: self.clone(), inode, epoch: state.epoch, len: 0 }))
+        Ok(Box::new(SimulatedAppend {
+            disk: self.clone(),
+            inode,
+            epoch: state.epoch,
+            len: 0,
+        }))
     }
 
     fn append(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
         let state = self.lock();
         let inode = state.find(path)?;
         let len = state.inodes[inode].content.len() as u64;
-        Ok(Box::new(SimulatedAppend { disk: self.clone(), inode, epoch: state.epoch, len }))
+        Ok(Box::new(SimulatedAppend {
+            disk: self.clone(),
+            inode,
+            epoch: state.epoch,
+            len,
+        }))
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn ReadFile>> {
         let inode = self.lock().find(path)?;
-        Ok(Box::new(SimulatedRead { disk: self.clone(), inode }))
+        Ok(Box::new(SimulatedRead {
+            disk: self.clone(),
+            inode,
+        }))
     }
 
     fn truncate(&self, path: &Path, len: u64) -> io::Result<()> {
@@ -206,7 +234,9 @@ impl Files for SimulatedDisk {
         state.change()?;
         let inode = state.find(path)?;
         let inode = &mut state.inodes[inode];
-        inode.content.resize(usize::try_from(len).map_err(io::Error::other)?, 0);
+        inode
+            .content
+            .resize(usize::try_from(len).map_err(io::Error::other)?, 0);
         inode.synced.clone_from(&inode.content);
         Ok(())
     }
@@ -294,7 +324,10 @@ impl AppendFile for SimulatedAppend {
         let alive = state.change();
         if let Some(free) = &mut state.free_bytes {
             if *free < bytes.len() as u64 {
-                return Err(io::Error::new(io::ErrorKind::StorageFull, "no space left on the disk"));
+                return Err(io::Error::new(
+                    io::ErrorKind::StorageFull,
+                    "no space left on the disk",
+                ));
             }
             *free -= bytes.len() as u64;
         }
@@ -334,7 +367,9 @@ impl ReadFile for SimulatedRead {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let state = self.disk.lock();
         let content = &state.inodes[self.inode].content;
-        let start = usize::try_from(offset).map_err(io::Error::other)?.min(content.len());
+        let start = usize::try_from(offset)
+            .map_err(io::Error::other)?
+            .min(content.len());
         let read = buffer.len().min(content.len() - start);
         buffer[..read].copy_from_slice(&content[start..start + read]);
         Ok(read)
@@ -402,12 +437,17 @@ mod tests {
             let disk = SimulatedDisk::new();
             disk.replace(Path::new("m"), b"old").unwrap();
             let calls = disk.calls();
-            disk.plan(PowerCut { after_calls: seed % 6 });
+            disk.plan(PowerCut {
+                after_calls: seed % 6,
+            });
             let replaced = disk.replace(Path::new("m"), b"new").is_ok();
             assert!(disk.calls() > calls);
             disk.cut_power(seed);
             let content = disk.read(Path::new("m")).unwrap();
-            assert!(content == b"new" || (content == b"old" && !replaced), "{content:?}");
+            assert!(
+                content == b"new" || (content == b"old" && !replaced),
+                "{content:?}"
+            );
         }
     }
 }

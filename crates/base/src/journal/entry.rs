@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CaptureId, CanonicalUrl, Flags, FoundUrl, LinkKind, Outcome, Protocol, Rel, Times, Timestamp};
+use crate::{
+    CanonicalUrl, CaptureId, Flags, FoundUrl, LinkKind, Outcome, Protocol, Rel, Times, Timestamp,
+};
 
 /// One entry: its place, its moment, and what happened.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -14,9 +14,10 @@ mod entry;
 mod segment;
 
 pub use entry::{
-    ArchivePosition, Attempt, Chain, Commit, Entry, Exclusion, HostUpdate, LinkRecord, LinkVerdict, Next, Record, Revisit,
-    RunEnded, RunStarted, SeedRecord, UrlChange,
+    ArchivePosition, Attempt, Chain, Commit, Entry, Exclusion, HostUpdate, LinkRecord, LinkVerdict,
+    Next, Record, Revisit, RunEnded, RunStarted, SeedRecord, UrlChange,
 };
 pub use segment::{
-    JournalError, MAX_ENTRY_BYTES, SEGMENT_HEADER, Segment, encode_frame, read_segment, segment_name, segments,
+    JournalError, MAX_ENTRY_BYTES, SEGMENT_HEADER, Segment, encode_frame, read_segment,
+    segment_name, segments,
 };

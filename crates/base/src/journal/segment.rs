@@ -35,7 +35,9 @@ pub enum JournalError {
         path: PathBuf,
     },
     /// A frame is bad although good ones follow: this is damage, not an interrupted write.
-    #[error("journal segment {path} is damaged at byte {offset}; entries after that byte are intact")]
+    #[error(
+        "journal segment {path} is damaged at byte {offset}; entries after that byte are intact"
+    )]
     Damaged {
         /// Which.
         path: PathBuf,
@@ -43,7 +45,9 @@ pub enum JournalError {
         offset: u64,
     },
     /// Entries are missing between two that are there.
-    #[error("journal segment {path} holds entry {found} where {expected} should be, at byte {offset}")]
+    #[error(
+        "journal segment {path} holds entry {found} where {expected} should be, at byte {offset}"
+    )]
     Gap {
         /// Which.
         path: PathBuf,
@@ -75,7 +79,10 @@ pub fn segment_name(first_sequence: u64) -> String {
 /// Numbers of the first entries of all segments in a directory, in order.
 pub fn segments(files: &dyn Files, directory: &Path) -> io::Result<Vec<u64>> {
     let names = files.list(directory)?;
-    Ok(names.iter().filter_map(|name| name.strip_suffix(".log")?.parse().ok()).collect())
+    Ok(names
+        .iter()
+        .filter_map(|name| name.strip_suffix(".log")?.parse().ok())
+        .collect())
 }
 
 /// The bytes of one entry at this offset of its segment.
@@ -95,15 +102,27 @@ pub fn encode_frame(entry: &Entry, offset: u64, out: &mut Vec<u8>) -> Result<(),
 }
 
 /// Reads a segment. `is_last`: only the last one may end in a torn frame.
-pub fn read_segment(files: &dyn Files, directory: &Path, first: u64, is_last: bool) -> Result<Segment, JournalError> {
+pub fn read_segment(
+    files: &dyn Files,
+    directory: &Path,
+    first: u64,
+    is_last: bool,
+) -> Result<Segment, JournalError> {
     let path = directory.join(segment_name(first));
-    let bytes = files.read(&path).map_err(|source| JournalError::Read { path: path.clone(), source })?;
+    let bytes = files.read(&path).map_err(|source| JournalError::Read {
+        path: path.clone(),
+        source,
+    })?;
     let file_bytes = bytes.len() as u64;
     if bytes.len() < SEGMENT_HEADER.len() || &bytes[..SEGMENT_HEADER.len()] != SEGMENT_HEADER {
         // A segment whose header was not synced holds nothing that happened.
         let never_written = bytes.len() <= SEGMENT_HEADER.len() || bytes.iter().all(|&b| b == 0);
         if is_last && never_written {
-            return Ok(Segment { entries: Vec::new(), whole_bytes: 0, file_bytes });
+            return Ok(Segment {
+                entries: Vec::new(),
+                whole_bytes: 0,
+                file_bytes,
+            });
         }
         return Err(JournalError::Foreign { path });
     }
@@ -114,21 +133,35 @@ pub fn read_segment(files: &dyn Files, directory: &Path, first: u64, is_last: bo
             if is_last && !has_frame_after(&bytes, offset + 1) {
                 break;
             }
-            return Err(JournalError::Damaged { path, offset: offset as u64 });
+            return Err(JournalError::Damaged {
+                path,
+                offset: offset as u64,
+            });
         };
         let expected = first + entries.len() as u64;
         if entry.sequence != expected {
-            return Err(JournalError::Gap { path, offset: offset as u64, expected, found: entry.sequence });
+            return Err(JournalError::Gap {
+                path,
+                offset: offset as u64,
+                expected,
+                found: entry.sequence,
+            });
         }
         entries.push(entry);
         offset = end;
     }
-    Ok(Segment { entries, whole_bytes: offset as u64, file_bytes })
+    Ok(Segment {
+        entries,
+        whole_bytes: offset as u64,
+        file_bytes,
+    })
 }
 
 fn decode_frame(bytes: &[u8], offset: usize) -> Option<(Entry, usize)> {
     let (start, end) = frame_payload(bytes, offset)?;
-    postcard::from_bytes(&bytes[start..end]).ok().map(|entry| (entry, end))
+    postcard::from_bytes(&bytes[start..end])
+        .ok()
+        .map(|entry| (entry, end))
 }
 
 fn frame_payload(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
@@ -147,7 +180,8 @@ fn frame_payload(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
 }
 
 fn has_frame_after(bytes: &[u8], from: usize) -> bool {
-    (from..bytes.len()).any(|offset| bytes[offset..].starts_with(MARK) && frame_payload(bytes, offset).is_some())
+    (from..bytes.len())
+        .any(|offset| bytes[offset..].starts_with(MARK) && frame_payload(bytes, offset).is_some())
 }
 
 #[cfg(test)]
@@ -157,7 +191,12 @@ mod tests {
     use crate::{SimulatedDisk, Timestamp};
 
     fn entry(sequence: u64) -> Entry {
-        Entry { sequence, wall: Timestamp::from_micros(7), run: 1, record: Record::Commit(Commit::default()) }
+        Entry {
+            sequence,
+            wall: Timestamp::from_micros(7),
+            run: 1,
+            record: Record::Commit(Commit::default()),
+        }
     }
 
     fn written(count: u64) -> (SimulatedDisk, Vec<u8>) {

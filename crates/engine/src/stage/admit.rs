@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use teia_base::filter::Candidate;
-use teia_base::journal::{Attempt, Chain, Exclusion, HostUpdate, LinkRecord, LinkVerdict, Next, UrlChange};
+use teia_base::journal::{
+    Attempt, Chain, Exclusion, HostUpdate, LinkRecord, LinkVerdict, Next, UrlChange,
+};
 use teia_base::{Flags, FoundUrl, LinkKind, Outcome, Rel, Retry, Timestamp};
 use teia_fetch::robots::Answer;
 use teia_frontier::retry_wait;
@@ -27,7 +29,17 @@ impl Ring {
     }
 
     fn admit_page(&mut self, page: Page) {
-        let Page { errand, mut attempt, links, redirect, retry_after, in_scope_and_kept, records, mut document, .. } = page;
+        let Page {
+            errand,
+            mut attempt,
+            links,
+            redirect,
+            retry_after,
+            in_scope_and_kept,
+            records,
+            mut document,
+            ..
+        } = page;
         let Errand::Page(state) = errand else { return };
         self.pages_in_flight -= 1;
         // A shorter way may have been found while the page was on its way.
@@ -46,7 +58,14 @@ impl Ring {
         }
         let mut targets = Vec::new();
         for link in links {
-            targets.extend(self.admit_link(link, state.reference, depth, in_scope_and_kept, state.url.normal(), &mut attempt));
+            targets.extend(self.admit_link(
+                link,
+                state.reference,
+                depth,
+                in_scope_and_kept,
+                state.url.normal(),
+                &mut attempt,
+            ));
         }
         self.repository.set_links(state.reference, &targets);
         self.notice_alias(&attempt);
@@ -69,7 +88,12 @@ impl Ring {
     }
 
     /// What is to be done with the URL after this attempt.
-    fn next_step(&self, state: &UrlState, attempt: &Attempt, retry_after: Option<Duration>) -> Next {
+    fn next_step(
+        &self,
+        state: &UrlState,
+        attempt: &Attempt,
+        retry_after: Option<Duration>,
+    ) -> Next {
         let retry = attempt.outcome.retry();
         if retry == Retry::Final {
             return Next::Done;
@@ -80,12 +104,22 @@ impl Ring {
         }
         let mut wait = retry_wait(&self.config.politeness, u32::from(tries));
         if retry == Retry::Host {
-            wait = wait.max(retry_after.unwrap_or_default().min(self.config.politeness.max_retry_after));
+            wait = wait.max(
+                retry_after
+                    .unwrap_or_default()
+                    .min(self.config.politeness.max_retry_after),
+            );
         }
         Next::RetryAt(self.clock.wall().plus(wait))
     }
 
-    fn admit_redirect(&mut self, state: &UrlState, depth: u16, location: Location, attempt: &mut Attempt) {
+    fn admit_redirect(
+        &mut self,
+        state: &UrlState,
+        depth: u16,
+        location: Location,
+        attempt: &mut Attempt,
+    ) {
         let (target, _) = match location {
             Location::To(found, url) => (found, url),
             Location::Unusable(reason) => {
@@ -96,13 +130,21 @@ impl Ring {
         };
         let key = self.key;
         let name = |url: &FoundUrl| xxh3_64_with_seed(url.normal().as_str().as_bytes(), key);
-        let chain = state.chain.unwrap_or(Chain { first: name(&state.url), length: 0 });
-        let next = Chain { first: chain.first, length: chain.length.saturating_add(1) };
+        let chain = state.chain.unwrap_or(Chain {
+            first: name(&state.url),
+            length: 0,
+        });
+        let next = Chain {
+            first: chain.first,
+            length: chain.length.saturating_add(1),
+        };
         attempt.detail = Some(format!("to {}", target.request()));
         let known = self.repository.state(target.normal());
         let loops = name(&target) == chain.first
             || target.normal() == state.url.normal()
-            || known.as_ref().is_some_and(|known| known.chain.is_some_and(|other| other.first == chain.first));
+            || known
+                .as_ref()
+                .is_some_and(|known| known.chain.is_some_and(|other| other.first == chain.first));
         if loops {
             // Known with the same chain and fetched already: the hop leads back into its own chain.
             attempt.outcome = Outcome::REDIRECT_LOOP;
@@ -113,7 +155,11 @@ impl Ring {
             return;
         }
         // Where a seed leads is where the person meant to go: it widens the scope.
-        let kind = if state.seed && depth == 0 { LinkKind::Seed } else { LinkKind::Redirect };
+        let kind = if state.seed && depth == 0 {
+            LinkKind::Seed
+        } else {
+            LinkKind::Redirect
+        };
         if kind == LinkKind::Seed {
             self.add_seed_to_rules(target.normal());
         }
@@ -126,7 +172,9 @@ impl Ring {
         });
         // What a requisite redirects to is needed as much as the requisite itself.
         let requisite = state.requisite && !verdict.is_admitted();
-        let refused = verdict.outcome.filter(|outcome| *outcome != Outcome::OUT_OF_SCOPE && requisite);
+        let refused = verdict
+            .outcome
+            .filter(|outcome| *outcome != Outcome::OUT_OF_SCOPE && requisite);
         let admission = if verdict.is_admitted() || (requisite && refused.is_none()) {
             Admission::Admit
         } else {
@@ -158,7 +206,10 @@ impl Ring {
         from: &teia_base::CanonicalUrl,
         attempt: &mut Attempt,
     ) -> Option<UrlRef> {
-        let Judged { mut record, mut verdict } = judged;
+        let Judged {
+            mut record,
+            mut verdict,
+        } = judged;
         if record.verdict == LinkVerdict::NotFollowed {
             attempt.links.push(record);
             return None;
@@ -183,10 +234,19 @@ impl Ring {
                 rule: verdict.rule.into_owned(),
             })
         };
-        Some(self.offer_link(record, admission, Some(page), attempt).reference)
+        Some(
+            self.offer_link(record, admission, Some(page), attempt)
+                .reference,
+        )
     }
 
-    fn offer_link(&mut self, mut record: LinkRecord, admission: Admission, referrer: Option<UrlRef>, attempt: &mut Attempt) -> Offered {
+    fn offer_link(
+        &mut self,
+        mut record: LinkRecord,
+        admission: Admission,
+        referrer: Option<UrlRef>,
+        attempt: &mut Attempt,
+    ) -> Offered {
         let offer = Offer {
             url: &record.url,
             depth: record.depth,
@@ -258,8 +318,12 @@ impl Ring {
 
     /// A seed without scheme could not be reached as https: it is tried as http.
     fn offer_http(&mut self, state: &UrlState, attempt: &mut Attempt) {
-        let Some(rest) = state.url.request().strip_prefix("https://") else { return };
-        let Ok(url) = self.config.normal_form.parse(&format!("http://{rest}")) else { return };
+        let Some(rest) = state.url.request().strip_prefix("https://") else {
+            return;
+        };
+        let Ok(url) = self.config.normal_form.parse(&format!("http://{rest}")) else {
+            return;
+        };
         self.add_seed_to_rules(url.normal());
         self.allow_private_seed(&url);
         let record = LinkRecord {
@@ -277,8 +341,18 @@ impl Ring {
     }
 
     fn admit_robots(&mut self, page: Page) {
-        let Page { errand, mut attempt, redirect, retry_after, records, robots_body, .. } = page;
-        let Errand::Robots { origin, url, hops } = errand else { return };
+        let Page {
+            errand,
+            mut attempt,
+            redirect,
+            retry_after,
+            records,
+            robots_body,
+            ..
+        } = page;
+        let Errand::Robots { origin, url, hops } = errand else {
+            return;
+        };
         attempt.next = Next::Robots;
         if let Some(records) = records {
             self.window.bytes += records.len();
@@ -292,11 +366,14 @@ impl Ring {
         {
             attempt.detail = Some(format!("to {}", found.request()));
             let host = self.repository.ensure_host(found.normal().host_str());
-            self.errands.entry(host).or_default().push_back(Errand::Robots {
-                origin: origin.clone(),
-                url: target.clone(),
-                hops: hops + 1,
-            });
+            self.errands
+                .entry(host)
+                .or_default()
+                .push_back(Errand::Robots {
+                    origin: origin.clone(),
+                    url: target.clone(),
+                    hops: hops + 1,
+                });
             self.record(attempt);
             self.wake_now(host);
             return;
@@ -304,13 +381,21 @@ impl Ring {
         let answer = if outcome.is_redirect() {
             Answer::RedirectedTooOften
         } else if outcome.is_answered() {
-            Answer::Answered { status: u16::try_from(outcome.number()).unwrap_or(0), body: &robots_body, retry_after }
+            Answer::Answered {
+                status: u16::try_from(outcome.number()).unwrap_or(0),
+                body: &robots_body,
+                retry_after,
+            }
         } else {
             Answer::Unreachable
         };
         let host_name = origin_host(&origin).to_owned();
         let host = self.repository.ensure_host(&host_name);
-        let stored = self.repository.host_record(host).and_then(|record| record.robots.get(&origin)).cloned();
+        let stored = self
+            .repository
+            .host_record(host)
+            .and_then(|record| record.robots.get(&origin))
+            .cloned();
         let standing = self.robots.finish(&origin, stored.as_deref(), answer, wall);
         self.window.hosts.push(HostUpdate {
             host: host_name,
@@ -318,7 +403,8 @@ impl Ring {
             back_off_until: None,
             alias_of: None,
         });
-        let failed = !outcome.is_answered() || outcome.retry() == Retry::Host || outcome.number() >= 500;
+        let failed =
+            !outcome.is_answered() || outcome.retry() == Retry::Host || outcome.number() >= 500;
         let detail = outcome.name().into_owned();
         self.record(attempt);
         if failed {
@@ -330,14 +416,27 @@ impl Ring {
     }
 
     /// robots.txt could not be read: that was a try of the URL that waits for it.
-    fn fail_waiting_url(&mut self, host: teia_base::HostId, origin: &str, outcome: Outcome, detail: String, retry_after: Option<Duration>) {
-        let Some(state) = self.repository.window(host, 1, self.clock.wall()).pop() else { return };
+    fn fail_waiting_url(
+        &mut self,
+        host: teia_base::HostId,
+        origin: &str,
+        outcome: Outcome,
+        detail: String,
+        retry_after: Option<Duration>,
+    ) {
+        let Some(state) = self.repository.window(host, 1, self.clock.wall()).pop() else {
+            return;
+        };
         let normal = state.url.normal();
         if origin != format!("{}://{}", normal.scheme(), normal.authority()) {
             self.repository.release(state.reference);
             return;
         }
-        let outcome = if outcome.is_answered() { Outcome::ROBOTS_UNREACHABLE } else { outcome };
+        let outcome = if outcome.is_answered() {
+            Outcome::ROBOTS_UNREACHABLE
+        } else {
+            outcome
+        };
         let mut attempt = Attempt::new(state.url.clone(), self.clock.wall(), outcome);
         attempt.detail = Some(format!("robots.txt: {detail}"));
         attempt.depth = self.repository.depth_of(state.reference);
@@ -352,15 +451,23 @@ impl Ring {
 
     /// Sitemaps that robots.txt names are read like pages.
     fn offer_sitemaps(&mut self, origin: &str, wall: Timestamp) {
-        let Some(rules) = self.robots.rules(origin) else { return };
-        let Ok(base) = url::Url::parse(origin) else { return };
+        let Some(rules) = self.robots.rules(origin) else {
+            return;
+        };
+        let Ok(base) = url::Url::parse(origin) else {
+            return;
+        };
         let named: Vec<FoundUrl> = rules
             .sitemaps()
             .iter()
             .filter_map(|text| self.config.normal_form.resolve(&base, text).ok())
             .collect();
         let mut attempt = Attempt::new(
-            match self.config.normal_form.parse(&format!("{origin}/robots.txt")) {
+            match self
+                .config
+                .normal_form
+                .parse(&format!("{origin}/robots.txt"))
+            {
                 Ok(url) => url,
                 Err(_) => return,
             },
@@ -404,14 +511,21 @@ impl Ring {
 }
 
 fn is_unreachable(outcome: Outcome) -> bool {
-    (-49..=-40).contains(&outcome.number()) || matches!(outcome, Outcome::HTTP_INVALID | Outcome::TIME_EXCEEDED)
+    (-49..=-40).contains(&outcome.number())
+        || matches!(outcome, Outcome::HTTP_INVALID | Outcome::TIME_EXCEEDED)
 }
 
 fn origin_host(origin: &str) -> &str {
     let authority = origin.split_once("://").map_or(origin, |(_, rest)| rest);
-    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let authority = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
     if authority.starts_with('[') {
-        return authority.find(']').map_or(authority, |end| &authority[..=end]);
+        return authority
+            .find(']')
+            .map_or(authority, |end| &authority[..=end]);
     }
-    authority.split_once(':').map_or(authority, |(host, _)| host)
+    authority
+        .split_once(':')
+        .map_or(authority, |(host, _)| host)
 }

@@ -60,7 +60,11 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    pub(crate) fn run(mut self, orders: &Receiver<Order>, messages: &tokio::sync::mpsc::Sender<Message>) {
+    pub(crate) fn run(
+        mut self,
+        orders: &Receiver<Order>,
+        messages: &tokio::sync::mpsc::Sender<Message>,
+    ) {
         while let Ok(order) = orders.recv() {
             let message = match self.commit(order) {
                 Ok(entry) => Message::Committed(Box::new(entry)),
@@ -81,7 +85,11 @@ impl Committer {
     }
 
     fn commit(&mut self, order: Order) -> Result<Entry, EngineError> {
-        let Order { mut entry, records, documents } = order;
+        let Order {
+            mut entry,
+            records,
+            documents,
+        } = order;
         if let Some(archive) = &mut self.archive
             && !records.is_empty()
         {
@@ -90,8 +98,13 @@ impl Committer {
                 archive.append(record, wall)?;
             }
             let committed = archive.sync()?;
-            if let (Record::Commit(Commit { archive, .. }), Some(committed)) = (&mut entry.record, &committed) {
-                *archive = Some(ArchivePosition { file: committed.file.clone(), len: committed.len });
+            if let (Record::Commit(Commit { archive, .. }), Some(committed)) =
+                (&mut entry.record, &committed)
+            {
+                *archive = Some(ArchivePosition {
+                    file: committed.file.clone(),
+                    len: committed.len,
+                });
             }
             self.journal.append(&entry)?;
             self.keep_up(committed);
@@ -109,7 +122,8 @@ impl Committer {
 
     /// Seals the file before, once a new one has begun; beside the commits, because it takes a while.
     fn keep_up(&mut self, committed: Option<Committed>) {
-        let is_new_file = committed.as_ref().map(|c| &c.file) != self.journalled.as_ref().map(|c| &c.file);
+        let is_new_file =
+            committed.as_ref().map(|c| &c.file) != self.journalled.as_ref().map(|c| &c.file);
         let was_first = self.journalled.is_none();
         self.journalled = committed;
         if let (Some(archive), Some(journalled)) = (&self.archive, &self.journalled)

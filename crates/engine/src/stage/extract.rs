@@ -5,11 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
-use teia_archive::{ArchiveConfig, Capture, RecordNames, Records, RevisitOf, RevisitProfile, capture_records, payload_digest};
+use teia_archive::{
+    ArchiveConfig, Capture, RecordNames, Records, RevisitOf, RevisitProfile, capture_records,
+    payload_digest,
+};
 use teia_base::filter::{Candidate, Fetched, Verdict};
 use teia_base::journal::{Attempt, LinkRecord, LinkVerdict, Next, Revisit};
 use teia_base::{
-    CanonicalUrl, CaptureId, Certificate, Document, Exchange, Flags, FoundUrl, LinkKind, NormalForm, Outcome, Response,
+    CanonicalUrl, CaptureId, Certificate, Document, Exchange, Flags, FoundUrl, LinkKind,
+    NormalForm, Outcome, Response,
 };
 use teia_extract::{Extracted, Extractors, Source, digest};
 use teia_fetch::DecodeLimits;
@@ -78,7 +82,10 @@ impl Workshop {
                 (state.url.clone(), state.depth, state.tries + 1, visits + 1)
             }
             Errand::Robots { url, .. } => {
-                let found = self.normal_form.normalise(url).unwrap_or_else(|_| CanonicalUrl::from_stored(url.as_str()).into());
+                let found = self
+                    .normal_form
+                    .normalise(url)
+                    .unwrap_or_else(|_| CanonicalUrl::from_stored(url.as_str()).into());
                 (found, 0, 1, 1)
             }
         };
@@ -123,7 +130,9 @@ impl Workshop {
         match &page.errand {
             Errand::Robots { .. } => {
                 page.attempt.next = Next::Robots;
-                page.attempt.media_type = response.media_type().map(|media_type| media_type.essence().to_owned());
+                page.attempt.media_type = response
+                    .media_type()
+                    .map(|media_type| media_type.essence().to_owned());
                 page.robots_body = decoded.bytes;
             }
             Errand::Page(state) if exchange.outcome.is_ok() => {
@@ -131,7 +140,9 @@ impl Workshop {
                 keep = self.understand(page, &state, exchange, response, &decoded.bytes);
             }
             Errand::Page(_) => {
-                page.attempt.media_type = response.media_type().map(|media_type| media_type.essence().to_owned());
+                page.attempt.media_type = response
+                    .media_type()
+                    .map(|media_type| media_type.essence().to_owned());
                 // A refusal before the body leaves nothing worth keeping.
                 keep = exchange.outcome.is_answered();
             }
@@ -142,9 +153,18 @@ impl Workshop {
     }
 
     /// Reads a document: text, links, digests, and whether it is kept.
-    fn understand(&self, page: &mut Page, state: &UrlState, exchange: &Exchange, response: &Response, body: &[u8]) -> bool {
+    fn understand(
+        &self,
+        page: &mut Page,
+        state: &UrlState,
+        exchange: &Exchange,
+        response: &Response,
+        body: &[u8],
+    ) -> bool {
         let head = &response.head;
-        let Ok(url) = Url::parse(state.url.request()) else { return true };
+        let Ok(url) = Url::parse(state.url.request()) else {
+            return true;
+        };
         let declared = response.media_type();
         let (refresh, content_language) = (head.text("refresh"), head.text("content-language"));
         let source = Source {
@@ -162,7 +182,10 @@ impl Workshop {
         let attempt = &mut page.attempt;
         attempt.flags.add(extracted.flags);
         attempt.flags.add(extracted.robots.flags(exchange.started));
-        attempt.media_type = extracted.media_type.as_ref().map(|media_type| media_type.essence().to_owned());
+        attempt.media_type = extracted
+            .media_type
+            .as_ref()
+            .map(|media_type| media_type.essence().to_owned());
         attempt.etag = head.text("etag").filter(|etag| etag.len() <= 1024);
         attempt.last_modified = head.text("last-modified").filter(|date| date.len() <= 128);
         attempt.title = std::mem::take(&mut extracted.title);
@@ -185,7 +208,11 @@ impl Workshop {
         let entrance = judge.before(&Candidate {
             url: state.url.normal(),
             depth: state.depth,
-            kind: if state.seed { LinkKind::Seed } else { LinkKind::Anchor },
+            kind: if state.seed {
+                LinkKind::Seed
+            } else {
+                LinkKind::Anchor
+            },
             from_kept_in_scope: false,
             from: None,
         });
@@ -193,8 +220,14 @@ impl Workshop {
         let keep = verdict.keep && (state.requisite || entrance.keep || !in_scope);
         if !keep {
             attempt.flags.add(Flags::NOT_KEPT);
-            let rule = if verdict.keep { &entrance.rule } else { &verdict.rule };
-            attempt.detail.get_or_insert_with(|| format!("not kept: {rule}"));
+            let rule = if verdict.keep {
+                &entrance.rule
+            } else {
+                &verdict.rule
+            };
+            attempt
+                .detail
+                .get_or_insert_with(|| format!("not kept: {rule}"));
         }
         page.in_scope_and_kept = keep && in_scope;
         if verdict.follow && (in_scope || !state.requisite) {
@@ -206,12 +239,20 @@ impl Workshop {
         keep
     }
 
-    fn judge_links(&self, page: &Page, state: &UrlState, extracted: &Extracted, judge: &Judge) -> Vec<Judged> {
+    fn judge_links(
+        &self,
+        page: &Page,
+        state: &UrlState,
+        extracted: &Extracted,
+        judge: &Judge,
+    ) -> Vec<Judged> {
         let depth = state.depth.saturating_add(1);
         let page_nofollow = page.attempt.flags.has(Flags::NOFOLLOW);
         let mut judged = Vec::with_capacity(extracted.links.len());
         for link in &extracted.links {
-            let Ok(url) = self.normal_form.parse(&link.url) else { continue };
+            let Ok(url) = self.normal_form.parse(&link.url) else {
+                continue;
+            };
             let barred = (page_nofollow || link.rel.nofollow) && !link.kind.is_requisite();
             let verdict = judge.before(&Candidate {
                 url: url.normal(),
@@ -229,7 +270,11 @@ impl Workshop {
                 depth,
                 requisite: verdict.requisite,
                 chain: None,
-                verdict: if barred { LinkVerdict::NotFollowed } else { LinkVerdict::Pending },
+                verdict: if barred {
+                    LinkVerdict::NotFollowed
+                } else {
+                    LinkVerdict::Pending
+                },
             };
             judged.push(Judged { record, verdict });
         }
@@ -237,26 +282,40 @@ impl Workshop {
     }
 
     fn location(&self, attempt: &Attempt, response: &Response) -> Option<Location> {
-        let Some(text) = response.head.text("location").filter(|text| !text.is_empty()) else {
-            return Some(Location::Unusable("the redirect has no Location".to_owned()));
+        let Some(text) = response
+            .head
+            .text("location")
+            .filter(|text| !text.is_empty())
+        else {
+            return Some(Location::Unusable(
+                "the redirect has no Location".to_owned(),
+            ));
         };
         let base = Url::parse(attempt.url.request()).ok()?;
         let target = base.join(&text).map_err(|error| error.to_string());
-        Some(match target.and_then(|url| match self.normal_form.normalise(&url) {
-            Ok(found) => Ok((found, url)),
-            Err(error) => Err(error.to_string()),
-        }) {
-            Ok((found, url)) => Location::To(found, url),
-            Err(reason) => Location::Unusable(reason),
-        })
+        Some(
+            match target.and_then(|url| match self.normal_form.normalise(&url) {
+                Ok(found) => Ok((found, url)),
+                Err(error) => Err(error.to_string()),
+            }) {
+                Ok((found, url)) => Location::To(found, url),
+                Err(reason) => Location::Unusable(reason),
+            },
+        )
     }
 
     /// Builds the archive records of the exchange.
     fn pack(&self, page: &mut Page, exchange: &Exchange, response: &Response) {
-        let Some((config, names)) = &self.archive else { return };
-        let Ok(payload_sha1) = payload_digest(response) else { return };
+        let Some((config, names)) = &self.archive else {
+            return;
+        };
+        let Ok(payload_sha1) = payload_digest(response) else {
+            return;
+        };
         let has_body = !response.body.is_empty();
-        let revisit = (has_body && exchange.outcome.is_ok()).then(|| self.digests.find(&payload_sha1)).flatten();
+        let revisit = (has_body && exchange.outcome.is_ok())
+            .then(|| self.digests.find(&payload_sha1))
+            .flatten();
         let revisit_of = revisit.as_ref().map(|revisit| RevisitOf {
             id: Some(revisit.capture),
             url: revisit.url.clone(),
@@ -294,16 +353,27 @@ impl Workshop {
 
 /// The capture of a page, for those that will repeat it.
 pub(crate) fn remember(digests: &Digests, attempt: &Attempt) {
-    if let (Some(digest), Some(capture), None) = (attempt.payload_sha1, attempt.capture, &attempt.revisit)
+    if let (Some(digest), Some(capture), None) =
+        (attempt.payload_sha1, attempt.capture, &attempt.revisit)
         && attempt.outcome.is_ok()
     {
         let url = attempt.url.request().to_owned();
-        digests.insert(digest, Revisit { url, capture, date: attempt.started });
+        digests.insert(
+            digest,
+            Revisit {
+                url,
+                capture,
+                date: attempt.started,
+            },
+        );
     }
 }
 
 fn describe(attempt: &mut Attempt, exchange: &Exchange) {
-    attempt.detail = exchange.detail.as_ref().map(|detail| detail.clone().into_owned());
+    attempt.detail = exchange
+        .detail
+        .as_ref()
+        .map(|detail| detail.clone().into_owned());
     attempt.flags = exchange.flags;
     if exchange.certificate == Certificate::Accepted {
         attempt.flags.add(Flags::CERTIFICATE_ACCEPTED);

@@ -17,11 +17,7 @@ pub(crate) enum Errand {
     /// A URL of the collection.
     Page(Box<UrlState>),
     /// The robots.txt of an origin, after so many redirects.
-    Robots {
-        origin: String,
-        url: Url,
-        hops: u8,
-    },
+    Robots { origin: String, url: Url, hops: u8 },
 }
 
 /// An exchange on its way to a worker.
@@ -49,7 +45,11 @@ pub(crate) async fn fetch(
         address: exchange.remote.map(|remote| remote.ip()),
     };
     // Both fail only when the ring is gone, and with it the need for an answer.
-    if messages.send(Message::Answered { host, answer }).await.is_ok() {
+    if messages
+        .send(Message::Answered { host, answer })
+        .await
+        .is_ok()
+    {
         let _ = jobs.send(Job { errand, exchange }).await;
     }
 }

@@ -23,7 +23,9 @@ impl Ring {
     /// Sends out as many URLs as politeness, load and limits allow.
     pub(crate) fn schedule(&mut self) {
         while self.may_lease() {
-            let Some(host) = self.frontier.lease(self.clock.now()) else { break };
+            let Some(host) = self.frontier.lease(self.clock.now()) else {
+                break;
+            };
             loop {
                 match self.send_next(host) {
                     Sent::Out => break,
@@ -54,13 +56,19 @@ impl Ring {
     }
 
     fn send_next(&mut self, host: HostId) -> Sent {
-        if let Some(errand) = self.errands.get_mut(&host).and_then(|errands| errands.pop_front()) {
+        if let Some(errand) = self
+            .errands
+            .get_mut(&host)
+            .and_then(|errands| errands.pop_front())
+        {
             return self.send_errand(host, errand);
         }
         if !self.host_budget_left(host) {
             return Sent::Nothing;
         }
-        let Some(url) = self.repository.window(host, 1, self.clock.wall()).pop() else { return Sent::Nothing };
+        let Some(url) = self.repository.window(host, 1, self.clock.wall()).pop() else {
+            return Sent::Nothing;
+        };
         if let Some(original) = self.alias_to_skip(host, &url) {
             let detail = format!("the same pages as {original}");
             self.settle_unasked(&url, Outcome::ALIAS_HOST, detail, Next::Done);
@@ -72,8 +80,14 @@ impl Ring {
         let normal = url.url.normal();
         let origin = format!("{}://{}", normal.scheme(), normal.authority());
         let path = url.url.normal().path_and_query();
-        let stored = self.repository.host_record(host).and_then(|record| record.robots.get(&origin));
-        match self.robots.read(&origin, path, stored.map(Vec::as_slice), self.clock.wall()) {
+        let stored = self
+            .repository
+            .host_record(host)
+            .and_then(|record| record.robots.get(&origin));
+        match self
+            .robots
+            .read(&origin, path, stored.map(Vec::as_slice), self.clock.wall())
+        {
             Reading::Allowed => {
                 self.set_crawl_delay(host, &origin);
                 self.send_page(host, url)
@@ -88,7 +102,14 @@ impl Ring {
                     return Sent::Nothing;
                 };
                 self.robots.begin(&origin);
-                self.send_errand(host, Errand::Robots { origin, url: robots, hops: 0 })
+                self.send_errand(
+                    host,
+                    Errand::Robots {
+                        origin,
+                        url: robots,
+                        hops: 0,
+                    },
+                )
             }
             Reading::Pending => {
                 self.repository.release(url.reference);
@@ -104,7 +125,10 @@ impl Ring {
     }
 
     fn set_crawl_delay(&mut self, host: HostId, origin: &str) {
-        let delay = self.robots.rules(origin).and_then(teia_fetch::robots::Rules::crawl_delay);
+        let delay = self
+            .robots
+            .rules(origin)
+            .and_then(teia_fetch::robots::Rules::crawl_delay);
         self.frontier.set_crawl_delay(host, delay);
     }
 
@@ -129,7 +153,9 @@ impl Ring {
     }
 
     fn send_errand(&mut self, host: HostId, errand: Errand) -> Sent {
-        let Errand::Robots { url, .. } = &errand else { return Sent::Nothing };
+        let Errand::Robots { url, .. } = &errand else {
+            return Sent::Nothing;
+        };
         let request = Request::get(url.clone());
         self.spawn(host, errand, request);
         Sent::Out
@@ -138,11 +164,24 @@ impl Ring {
     fn spawn(&mut self, host: HostId, errand: Errand, request: Request) {
         self.outstanding += 1;
         let fetcher = std::sync::Arc::clone(&self.fetcher);
-        self.tasks.spawn(fetch(fetcher, host, errand, request, self.messages.clone(), self.jobs.clone()));
+        self.tasks.spawn(fetch(
+            fetcher,
+            host,
+            errand,
+            request,
+            self.messages.clone(),
+            self.jobs.clone(),
+        ));
     }
 
     /// Records a decision about a leased URL for which nobody was asked.
-    pub(crate) fn settle_unasked(&mut self, url: &UrlState, outcome: Outcome, detail: String, next: Next) {
+    pub(crate) fn settle_unasked(
+        &mut self,
+        url: &UrlState,
+        outcome: Outcome,
+        detail: String,
+        next: Next,
+    ) {
         let mut attempt = Attempt::new(url.url.clone(), self.clock.wall(), outcome);
         attempt.detail = (!detail.is_empty()).then_some(detail);
         attempt.depth = url.depth;

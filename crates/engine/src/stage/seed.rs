@@ -41,7 +41,11 @@ impl Ring {
                 LinkVerdict::Readmitted => LinkVerdict::New,
                 verdict => verdict,
             };
-            records.push(SeedRecord { url: url.clone(), fallback_http: *fallback_http, verdict });
+            records.push(SeedRecord {
+                url: url.clone(),
+                fallback_http: *fallback_http,
+                verdict,
+            });
             self.wake(offered.host);
         }
         records

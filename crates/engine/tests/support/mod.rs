@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use teia_base::journal::{Attempt, Record, read_segment, segments};
 use teia_base::{DiskFiles, Files, Seed};
-use teia_engine::{CollectionConfig, Control, Crawl, EngineError, Executor, Layout, Parts, Report, ThisMachine};
+use teia_engine::{
+    CollectionConfig, Control, Crawl, EngineError, Executor, Layout, Parts, Report, ThisMachine,
+};
 use teia_testweb::Server;
 
 /// Settings for a crawl of the test web: no gap, names mapped to its port.
@@ -23,7 +25,11 @@ pub(crate) fn config(server: &Server) -> CollectionConfig {
     config
 }
 
-pub(crate) fn crawl(root: &Path, config: &CollectionConfig, seeds: &[String]) -> Result<Report, EngineError> {
+pub(crate) fn crawl(
+    root: &Path,
+    config: &CollectionConfig,
+    seeds: &[String],
+) -> Result<Report, EngineError> {
     crawl_with(root, config, seeds, Parts::default(), &Control::default())
 }
 
@@ -45,14 +51,21 @@ pub(crate) fn crawl_on(
     parts: Parts,
     control: &Control,
 ) -> Result<Report, EngineError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     let crawl = Crawl {
         files,
         root: "data".into(),
         key: 7,
         layout: Layout::new("default").unwrap(),
         config: config.clone(),
-        seeds: seeds.iter().map(|seed| Seed::parse(seed).unwrap().unwrap()).collect(),
+        seeds: seeds
+            .iter()
+            .map(|seed| Seed::parse(seed).unwrap().unwrap())
+            .collect(),
         parts,
         control: control.clone(),
     };
@@ -65,7 +78,10 @@ pub(crate) fn attempts(files: &dyn Files) -> Vec<Attempt> {
     let found = segments(files, &directory).unwrap();
     let mut attempts = Vec::new();
     for (at, first) in found.iter().enumerate() {
-        for entry in read_segment(files, &directory, *first, at + 1 == found.len()).unwrap().entries {
+        for entry in read_segment(files, &directory, *first, at + 1 == found.len())
+            .unwrap()
+            .entries
+        {
             if let Record::Commit(commit) = entry.record {
                 attempts.extend(commit.attempts);
             }

@@ -68,8 +68,16 @@ pub(crate) fn check(part: Part) -> Result<ExitCode> {
     match part {
         Part::Url { urls } => check_urls(&urls),
         Part::Robots { file, agent, urls } => check_robots(&file, &agent, &urls),
-        Part::Extract { url, media_type, file } => check_extract(&url, media_type.as_deref(), &file),
-        Part::Scope { options, seed, urls } => check_scope(&options, &seed, &urls),
+        Part::Extract {
+            url,
+            media_type,
+            file,
+        } => check_extract(&url, media_type.as_deref(), &file),
+        Part::Scope {
+            options,
+            seed,
+            urls,
+        } => check_scope(&options, &seed, &urls),
     }
 }
 
@@ -116,10 +124,15 @@ fn read_url(text: &str) -> Result<CanonicalUrl, String> {
 }
 
 fn check_robots(file: &std::path::Path, agent: &str, urls: &[String]) -> Result<ExitCode> {
-    let bytes = std::fs::read(file).map_err(|error| Usage(format!("cannot read {}: {error}", file.display())))?;
+    let bytes = std::fs::read(file)
+        .map_err(|error| Usage(format!("cannot read {}: {error}", file.display())))?;
     let rules = robots::Rules::parse(&bytes, &robot_token(agent));
     for_each(urls, |text| {
-        let verdict = if text.starts_with('/') { rules.verdict(text) } else { rules.verdict_for_url(text) };
+        let verdict = if text.starts_with('/') {
+            rules.verdict(text)
+        } else {
+            rules.verdict_for_url(text)
+        };
         json!({
             "url": text,
             "allowed": verdict.allowed,
@@ -130,9 +143,16 @@ fn check_robots(file: &std::path::Path, agent: &str, urls: &[String]) -> Result<
 }
 
 fn check_extract(base: &str, media_type: Option<&str>, file: &str) -> Result<ExitCode> {
-    let url = Url::parse(base).map_err(|error| Usage(format!("`{base}` is not a URL ({error}); write https://example.org/page")))?;
+    let url = Url::parse(base).map_err(|error| {
+        Usage(format!(
+            "`{base}` is not a URL ({error}); write https://example.org/page"
+        ))
+    })?;
     let media_type = match media_type {
-        Some(text) => Some(MediaType::parse(text).ok_or_else(|| Usage(format!("`{text}` is not a media type; write text/html")))?),
+        Some(text) => Some(
+            MediaType::parse(text)
+                .ok_or_else(|| Usage(format!("`{text}` is not a media type; write text/html")))?,
+        ),
         None => None,
     };
     let body = if file == "-" {
@@ -142,7 +162,10 @@ fn check_extract(base: &str, media_type: Option<&str>, file: &str) -> Result<Exi
     } else {
         std::fs::read(file).map_err(|error| Usage(format!("cannot read {file}: {error}")))?
     };
-    let source = Source { media_type: media_type.as_ref(), ..Source::new(&url, &body) };
+    let source = Source {
+        media_type: media_type.as_ref(),
+        ..Source::new(&url, &body)
+    };
     let extracted = Extractors::new(Limits::default()).extract(&source);
     let value = json!({
         "title": extracted.title,
@@ -173,8 +196,16 @@ fn check_extract(base: &str, media_type: Option<&str>, file: &str) -> Result<Exi
 }
 
 fn rel_words(link: &teia_base::Link) -> String {
-    let words = [(link.rel.nofollow, "nofollow"), (link.rel.foreign, "foreign")];
-    words.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect::<Vec<_>>().join(" ")
+    let words = [
+        (link.rel.nofollow, "nofollow"),
+        (link.rel.foreign, "foreign"),
+    ];
+    words
+        .iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, word)| *word)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn check_scope(options: &CrawlOptions, seeds: &[String], urls: &[String]) -> Result<ExitCode> {
@@ -186,15 +217,31 @@ fn check_scope(options: &CrawlOptions, seeds: &[String], urls: &[String]) -> Res
     let mut normal = Vec::new();
     for line in &lines {
         if let Some(seed) = Seed::parse(line).map_err(|error| Usage(error.to_string()))? {
-            normal.push(config.normal_form.normalise(&seed.url).context("a seed")?.into_normal());
+            normal.push(
+                config
+                    .normal_form
+                    .normalise(&seed.url)
+                    .context("a seed")?
+                    .into_normal(),
+            );
         }
     }
     let rules = Rules::compile(&config.filter, &normal).map_err(EngineError::from)?;
     for_each(urls, |text| match read_url(text) {
         Ok(url) => {
-            let kind = if normal.contains(&url) { LinkKind::Seed } else { LinkKind::Anchor };
+            let kind = if normal.contains(&url) {
+                LinkKind::Seed
+            } else {
+                LinkKind::Anchor
+            };
             let depth = u16::from(kind != LinkKind::Seed);
-            let verdict = rules.before(&Candidate { url: &url, depth, kind, from_kept_in_scope: false, from: None });
+            let verdict = rules.before(&Candidate {
+                url: &url,
+                depth,
+                kind,
+                from_kept_in_scope: false,
+                from: None,
+            });
             json!({ "url": text, "in_scope": verdict.is_admitted(), "rule": verdict.rule, "keep": verdict.keep, "follow": verdict.follow })
         }
         Err(error) => json!({ "url": text, "in_scope": false, "rule": error }),

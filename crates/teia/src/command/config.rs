@@ -24,7 +24,9 @@ const SOURCES: [&str; 7] = [
 const ARCHIVE: &str = include_str!("../../../archive/src/config.rs");
 
 fn annotated(toml: &str) -> String {
-    let mut out = String::from("# Every setting of a collection with its default; put the ones you change into FILE.toml\n# and run `teia crawl --config FILE.toml`, or edit collections/NAME.toml in the data directory.\n\n");
+    let mut out = String::from(
+        "# Every setting of a collection with its default; put the ones you change into FILE.toml\n# and run `teia crawl --config FILE.toml`, or edit collections/NAME.toml in the data directory.\n\n",
+    );
     for line in toml.lines() {
         let key = line.split_once(" = ").map(|(key, _)| key.trim_matches('"'));
         if let Some(meaning) = key.and_then(meaning_of) {
@@ -43,21 +45,24 @@ fn annotated(toml: &str) -> String {
 
 fn meaning_of(key: &str) -> Option<Vec<String>> {
     let field = format!("    pub {}:", key.replace('-', "_"));
-    SOURCES.iter().chain(std::iter::once(&ARCHIVE)).find_map(|source| {
-        let lines: Vec<&str> = source.lines().collect();
-        let at = lines.iter().position(|line| line.starts_with(&field))?;
-        let mut docs: Vec<String> = Vec::new();
-        for line in lines[..at].iter().rev() {
-            let line = line.trim();
-            if let Some(text) = line.strip_prefix("///") {
-                docs.push(text.trim().to_owned());
-            } else if !line.starts_with("#[") {
-                break;
+    SOURCES
+        .iter()
+        .chain(std::iter::once(&ARCHIVE))
+        .find_map(|source| {
+            let lines: Vec<&str> = source.lines().collect();
+            let at = lines.iter().position(|line| line.starts_with(&field))?;
+            let mut docs: Vec<String> = Vec::new();
+            for line in lines[..at].iter().rev() {
+                let line = line.trim();
+                if let Some(text) = line.strip_prefix("///") {
+                    docs.push(text.trim().to_owned());
+                } else if !line.starts_with("#[") {
+                    break;
+                }
             }
-        }
-        docs.reverse();
-        (!docs.is_empty()).then_some(docs)
-    })
+            docs.reverse();
+            (!docs.is_empty()).then_some(docs)
+        })
 }
 
 #[cfg(test)]

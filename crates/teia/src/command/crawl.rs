@@ -9,7 +9,8 @@ use std::time::Duration;
 use anyhow::Result;
 use teia_base::Seed;
 use teia_engine::{
-    CollectionConfig, Control, Crawl, Directory, DirectoryLock, EndReason, EngineError, Executor, Layout, Parts, Report, ThisMachine,
+    CollectionConfig, Control, Crawl, Directory, DirectoryLock, EndReason, EngineError, Executor,
+    Layout, Parts, Report, ThisMachine,
 };
 
 use super::options::CrawlOptions;
@@ -19,12 +20,21 @@ use crate::demo::DemoWeb;
 use crate::show::{ProgressBar, print_summary};
 
 /// Collects, beginning at the seeds.
-pub(crate) fn crawl(data: &Path, name: &str, seeds: &[String], options: &CrawlOptions) -> Result<ExitCode> {
+pub(crate) fn crawl(
+    data: &Path,
+    name: &str,
+    seeds: &[String],
+    options: &CrawlOptions,
+) -> Result<ExitCode> {
     let layout = Layout::new(name)?;
     let mut given: Vec<String> = seeds.to_vec();
     let lines = options.seed_lines()?;
     let parsed = parse_seeds(&given, &lines)?;
-    given.extend(lines.into_iter().filter(|line| matches!(Seed::parse(line), Ok(Some(_)))));
+    given.extend(
+        lines
+            .into_iter()
+            .filter(|line| matches!(Seed::parse(line), Ok(Some(_)))),
+    );
     let directory = Directory::create(data)?;
     let lock = directory.lock()?;
     let files = directory.files();
@@ -45,7 +55,14 @@ pub(crate) fn crawl(data: &Path, name: &str, seeds: &[String], options: &CrawlOp
     }
     teia_base::filter::Rules::compile(&config.filter, &[]).map_err(EngineError::from)?;
     config.save(&*files, directory.root(), &layout)?;
-    let report = run(&directory, lock, layout, config, all, options.report.as_deref())?;
+    let report = run(
+        &directory,
+        lock,
+        layout,
+        config,
+        all,
+        options.report.as_deref(),
+    )?;
     Ok(exit_code(&report))
 }
 
@@ -59,7 +76,11 @@ pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<
         return Err(EngineError::NoCollection {
             name: name.to_owned(),
             path: data.to_owned(),
-            existing: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+            existing: if names.is_empty() {
+                "none".to_owned()
+            } else {
+                names.join(", ")
+            },
         }
         .into());
     };
@@ -76,7 +97,14 @@ pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<
     let lines = options.seed_lines()?;
     let mut seeds = parse_seeds(&config.seeds, &[])?;
     seeds.extend(parse_seeds(&[], &lines)?);
-    let report = run(&directory, lock, layout, config, seeds, options.report.as_deref())?;
+    let report = run(
+        &directory,
+        lock,
+        layout,
+        config,
+        seeds,
+        options.report.as_deref(),
+    )?;
     Ok(exit_code(&report))
 }
 
@@ -96,7 +124,11 @@ pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     config.fetch.resolve = web.resolve();
     config.seeds = web.seeds();
     config.save(&*directory.files(), directory.root(), &layout)?;
-    println!("A small web of {} hosts runs on {}; collecting it.", web.hosts().len(), web.addr());
+    println!(
+        "A small web of {} hosts runs on {}; collecting it.",
+        web.hosts().len(),
+        web.addr()
+    );
     let seeds = parse_seeds(&config.seeds, &[])?;
     let report = run(&directory, lock, layout, config, seeds, None)?;
     let first = web.seeds().first().cloned().unwrap_or_default();
@@ -128,7 +160,9 @@ fn parse_seeds(given: &[String], lines: &[String]) -> Result<Vec<Seed>> {
     for (at, line) in lines.iter().enumerate() {
         match Seed::parse(line) {
             Ok(seed) => seeds.extend(seed),
-            Err(error) => return Err(Usage(format!("line {} of the seeds: {error}", at + 1)).into()),
+            Err(error) => {
+                return Err(Usage(format!("line {} of the seeds: {error}", at + 1)).into());
+            }
         }
     }
     Ok(seeds)
@@ -145,9 +179,17 @@ fn run(
 ) -> Result<Report> {
     let control = Control::default();
     let json = report_form == Some("json");
-    let progress = Arc::new(ProgressBar::new(layout.name(), std::io::stderr().is_terminal()));
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let parts = Parts { feedback: Arc::clone(&progress) as Arc<dyn teia_engine::Feedback>, ..Parts::default() };
+    let progress = Arc::new(ProgressBar::new(
+        layout.name(),
+        std::io::stderr().is_terminal(),
+    ));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let parts = Parts {
+        feedback: Arc::clone(&progress) as Arc<dyn teia_engine::Feedback>,
+        ..Parts::default()
+    };
     let name = layout.name().to_owned();
     let crawl = Crawl {
         files: directory.files(),
@@ -161,7 +203,12 @@ fn run(
     };
     let report = runtime.block_on(async {
         tokio::spawn(listen_for_signals(control.clone()));
-        let _socket = ControlSocket::open(&directory.control_socket(), &name, control, Arc::clone(&progress))?;
+        let _socket = ControlSocket::open(
+            &directory.control_socket(),
+            &name,
+            control,
+            Arc::clone(&progress),
+        )?;
         Ok::<_, anyhow::Error>(ThisMachine.run(crawl).await?)
     });
     progress.finish();
@@ -178,7 +225,10 @@ fn run(
 /// The first signal commits and stops; the second stops at once, without loss of what was committed.
 async fn listen_for_signals(control: Control) {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    ) else {
         return;
     };
     for count in 0.. {
@@ -189,7 +239,9 @@ async fn listen_for_signals(control: Control) {
         if count > 0 {
             std::process::exit(130);
         }
-        eprintln!("stopping: what is under way is finished and committed (once more to stop at once)");
+        eprintln!(
+            "stopping: what is under way is finished and committed (once more to stop at once)"
+        );
         control.interrupt();
     }
 }

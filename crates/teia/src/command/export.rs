@@ -28,7 +28,13 @@ pub(crate) enum What {
 }
 
 /// Writes it.
-pub(crate) fn export(data: &Path, collection: &str, what: What, output: Option<&Path>, prefix: Option<&str>) -> Result<ExitCode> {
+pub(crate) fn export(
+    data: &Path,
+    collection: &str,
+    what: What,
+    output: Option<&Path>,
+    prefix: Option<&str>,
+) -> Result<ExitCode> {
     let directory = Directory::open(data)?;
     let reading = Reading::open(&directory, collection)?;
     if what == What::Urls {
@@ -43,33 +49,54 @@ pub(crate) fn export(data: &Path, collection: &str, what: What, output: Option<&
         What::Cdxj => archive_export::cdxj(&captures, &filter, &mut *sink(output)?)?,
         _ => {
             let Some(target) = output else {
-                return Err(Usage("name the directory to write the files into: teia export files --output DIR".to_owned()).into());
+                return Err(Usage(
+                    "name the directory to write the files into: teia export files --output DIR"
+                        .to_owned(),
+                )
+                .into());
             };
-            let target = DiskFiles::new(target).with_context(|| format!("cannot make {}", target.display()))?;
+            let target = DiskFiles::new(target)
+                .with_context(|| format!("cannot make {}", target.display()))?;
             archive_export::files(&captures, &filter, &target, &mut |capture| {
-                Ok(teia_fetch::decode(&capture.response, &DecodeLimits::default()).bytes.to_vec())
+                Ok(
+                    teia_fetch::decode(&capture.response, &DecodeLimits::default())
+                        .bytes
+                        .to_vec(),
+                )
             })?
         }
     };
     if let Some(output) = output {
-        println!("{} captures written to {}", exported.captures, output.display());
+        println!(
+            "{} captures written to {}",
+            exported.captures,
+            output.display()
+        );
     }
     if exported.damaged > 0 {
-        eprintln!("teia: {} captures were left out because their record is damaged", exported.damaged);
+        eprintln!(
+            "teia: {} captures were left out because their record is damaged",
+            exported.damaged
+        );
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn sink(output: Option<&Path>) -> Result<Box<dyn Write>> {
     Ok(match output {
-        Some(path) => Box::new(BufWriter::new(File::create(path).with_context(|| format!("cannot write {}", path.display()))?)),
+        Some(path) => Box::new(BufWriter::new(
+            File::create(path).with_context(|| format!("cannot write {}", path.display()))?,
+        )),
         None => Box::new(BufWriter::new(std::io::stdout().lock())),
     })
 }
 
 fn write_urls(reading: &Reading, prefix: Option<&str>, out: &mut dyn Write) -> Result<()> {
     let repository = reading.repository()?;
-    writeln!(out, "url\tstate\toutcome\tdepth\tfirst_seen\tlast_attempt\trule")?;
+    writeln!(
+        out,
+        "url\tstate\toutcome\tdepth\tfirst_seen\tlast_attempt\trule"
+    )?;
     for url in repository.urls() {
         let text = url.url.normal().as_str();
         if prefix.is_some_and(|prefix| !text.starts_with(prefix)) {
@@ -79,11 +106,20 @@ fn write_urls(reading: &Reading, prefix: Option<&str>, out: &mut dyn Write) -> R
             out,
             "{text}\t{}\t{}\t{}\t{}\t{}\t{}",
             url.state.name(),
-            url.fetched.as_ref().map(|fetched| fetched.outcome.number().to_string()).unwrap_or_default(),
+            url.fetched
+                .as_ref()
+                .map(|fetched| fetched.outcome.number().to_string())
+                .unwrap_or_default(),
             url.depth,
             url.first_seen,
-            url.fetched.as_ref().map(|fetched| fetched.last_attempt.to_string()).unwrap_or_default(),
-            url.exclusion.as_ref().map(|exclusion| exclusion.rule.as_str()).unwrap_or_default(),
+            url.fetched
+                .as_ref()
+                .map(|fetched| fetched.last_attempt.to_string())
+                .unwrap_or_default(),
+            url.exclusion
+                .as_ref()
+                .map(|exclusion| exclusion.rule.as_str())
+                .unwrap_or_default(),
         )?;
     }
     out.flush()?;

@@ -14,16 +14,25 @@ use super::Usage;
 use super::page::spellings;
 
 /// Writes the archived body of a URL to standard output.
-pub(crate) fn get(data: &Path, collection: &str, url: &str, at: Option<&str>, with_head: bool) -> Result<ExitCode> {
+pub(crate) fn get(
+    data: &Path,
+    collection: &str,
+    url: &str,
+    at: Option<&str>,
+    with_head: bool,
+) -> Result<ExitCode> {
     let at = match at {
         Some(text) => Some(Timestamp::parse(text).ok_or_else(|| {
-            Usage(format!("`{text}` is not a time; write 2026-11-15, 2026-11-15T20:00:00Z or 20261115200000"))
+            Usage(format!(
+                "`{text}` is not a time; write 2026-11-15, 2026-11-15T20:00:00Z or 20261115200000"
+            ))
         })?),
         None => None,
     };
     let directory = Directory::open(data)?;
     let reading = Reading::open(&directory, collection)?;
-    let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?.unwrap_or_default();
+    let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
+        .unwrap_or_default();
     let captures = Captures::open(reading.files(), &reading.layout().archive())?;
     for candidate in spellings(&config, url)? {
         if let Some(entry) = captures.find(candidate.request(), at)? {
@@ -31,7 +40,9 @@ pub(crate) fn get(data: &Path, collection: &str, url: &str, at: Option<&str>, wi
             return Ok(ExitCode::SUCCESS);
         }
     }
-    eprintln!("teia: there is no archived copy of {url} in the collection `{collection}`; `teia page {url}` tells what is known of it");
+    eprintln!(
+        "teia: there is no archived copy of {url} in the collection `{collection}`; `teia page {url}` tells what is known of it"
+    );
     Ok(ExitCode::from(1))
 }
 
@@ -42,7 +53,10 @@ fn write_out(capture: &StoredCapture, with_head: bool) -> Result<()> {
     }
     let decoded = teia_fetch::decode(&capture.response, &DecodeLimits::default());
     if let Some((outcome, detail)) = decoded.fault {
-        eprintln!("teia: {} ({detail}); what could be read follows", outcome.sentence());
+        eprintln!(
+            "teia: {} ({detail}); what could be read follows",
+            outcome.sentence()
+        );
     }
     out.write_all(&decoded.bytes)?;
     out.flush()?;

@@ -34,7 +34,13 @@ struct Cli {
 #[derive(Clone, Debug, Args)]
 struct Place {
     /// The data directory
-    #[arg(long, value_name = "DIR", default_value = "teia-data", env = "TEIA_DATA", global = true)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "teia-data",
+        env = "TEIA_DATA",
+        global = true
+    )]
     data: PathBuf,
     /// The collection
     #[arg(long, value_name = "NAME", default_value = "default", global = true)]
@@ -169,20 +175,54 @@ pub(crate) fn main() -> ExitCode {
     start_log();
     let result = match cli.command {
         Command::Demo { data, no_serve } => crawl::demo(data, no_serve),
-        Command::Crawl { seeds, place, options } => crawl::crawl(&place.data, &place.collection, &seeds, &options),
-        Command::Resume { name, place, options } => {
-            crawl::resume(&place.data, name.as_deref().unwrap_or(&place.collection), &options)
-        }
-        Command::Pause { name, place } => status::tell(&place.data, name.as_deref().unwrap_or(&place.collection), "pause"),
-        Command::Stop { name, place } => status::tell(&place.data, name.as_deref().unwrap_or(&place.collection), "stop"),
+        Command::Crawl {
+            seeds,
+            place,
+            options,
+        } => crawl::crawl(&place.data, &place.collection, &seeds, &options),
+        Command::Resume {
+            name,
+            place,
+            options,
+        } => crawl::resume(
+            &place.data,
+            name.as_deref().unwrap_or(&place.collection),
+            &options,
+        ),
+        Command::Pause { name, place } => status::tell(
+            &place.data,
+            name.as_deref().unwrap_or(&place.collection),
+            "pause",
+        ),
+        Command::Stop { name, place } => status::tell(
+            &place.data,
+            name.as_deref().unwrap_or(&place.collection),
+            "stop",
+        ),
         Command::Status { name, json, place } => status::status(&place.data, name.as_deref(), json),
-        Command::Page { url, json, place } => page::page(&place.data, &place.collection, &url, json),
-        Command::Get { url, at, head, place } => get::get(&place.data, &place.collection, &url, at.as_deref(), head),
+        Command::Page { url, json, place } => {
+            page::page(&place.data, &place.collection, &url, json)
+        }
+        Command::Get {
+            url,
+            at,
+            head,
+            place,
+        } => get::get(&place.data, &place.collection, &url, at.as_deref(), head),
         Command::Stats { json, place } => stats::stats(&place.data, &place.collection, json),
         Command::Check { part } => check::check(part),
-        Command::Export { what, output, prefix, place } => {
-            export::export(&place.data, &place.collection, what, output.as_deref(), prefix.as_deref())
-        }
+        Command::Export {
+            what,
+            output,
+            prefix,
+            place,
+        } => export::export(
+            &place.data,
+            &place.collection,
+            what,
+            output.as_deref(),
+            prefix.as_deref(),
+        ),
         Command::Config => config::config(),
     };
     match result {
@@ -225,7 +265,10 @@ fn in_one_sentence(error: &anyhow::Error) -> String {
 }
 
 fn code_of(error: &anyhow::Error) -> u8 {
-    let is_usage = error.is::<Usage>() || error.downcast_ref::<EngineError>().is_some_and(EngineError::is_usage);
+    let is_usage = error.is::<Usage>()
+        || error
+            .downcast_ref::<EngineError>()
+            .is_some_and(EngineError::is_usage);
     if is_usage { 2 } else { 1 }
 }
 
@@ -238,6 +281,10 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn start_log() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("TEIA_LOG").unwrap_or_else(|_| "warn".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let filter =
+        tracing_subscriber::EnvFilter::try_from_env("TEIA_LOG").unwrap_or_else(|_| "warn".into());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
 }

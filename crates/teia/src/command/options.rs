@@ -121,10 +121,17 @@ pub(crate) struct CrawlOptions {
 impl CrawlOptions {
     /// The settings in `--config`, or the ones given.
     pub(crate) fn base(&self, stored: CollectionConfig) -> Result<CollectionConfig> {
-        let Some(path) = &self.config else { return Ok(stored) };
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Usage(format!("cannot read the settings in {}: {error}", path.display())))?;
-        CollectionConfig::parse(&text).map_err(|message| Usage(format!("{}: {message}", path.display())).into())
+        let Some(path) = &self.config else {
+            return Ok(stored);
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Usage(format!(
+                "cannot read the settings in {}: {error}",
+                path.display()
+            ))
+        })?;
+        CollectionConfig::parse(&text)
+            .map_err(|message| Usage(format!("{}: {message}", path.display())).into())
     }
 
     /// Changes the settings as the options say.
@@ -172,7 +179,10 @@ impl CrawlOptions {
         }
         if let Some(contact) = &self.contact {
             if contact.contains(['\r', '\n', '(', ')']) {
-                return Err(Usage(format!("`{contact}` cannot be a contact; write a URL or a mail address")).into());
+                return Err(Usage(format!(
+                    "`{contact}` cannot be a contact; write a URL or a mail address"
+                ))
+                .into());
             }
             fetch.user_agent = format!("Teia/{} (+{contact})", env!("CARGO_PKG_VERSION"));
             if contact.contains('@') {
@@ -180,7 +190,9 @@ impl CrawlOptions {
             }
         }
         if let Some(user_agent) = &self.user_agent {
-            if user_agent.is_empty() || user_agent.contains(|c: char| c.is_control() || !c.is_ascii()) {
+            if user_agent.is_empty()
+                || user_agent.contains(|c: char| c.is_control() || !c.is_ascii())
+            {
                 return Err(Usage("a user agent is plain ASCII text, for example `MyBot/1.0 (+https://example.org/bot)`".to_owned()).into());
             }
             fetch.user_agent.clone_from(user_agent);
@@ -190,11 +202,15 @@ impl CrawlOptions {
 
     /// Seeds in `--seeds`, one a line.
     pub(crate) fn seed_lines(&self) -> Result<Vec<String>> {
-        let Some(source) = &self.seeds else { return Ok(Vec::new()) };
+        let Some(source) = &self.seeds else {
+            return Ok(Vec::new());
+        };
         let text = if source == "-" {
-            std::io::read_to_string(std::io::stdin()).context("cannot read seeds from standard input")?
+            std::io::read_to_string(std::io::stdin())
+                .context("cannot read seeds from standard input")?
         } else {
-            std::fs::read_to_string(source).map_err(|error| Usage(format!("cannot read the seeds in {source}: {error}")))?
+            std::fs::read_to_string(source)
+                .map_err(|error| Usage(format!("cannot read the seeds in {source}: {error}")))?
         };
         Ok(text.lines().map(str::to_owned).collect())
     }
@@ -209,5 +225,9 @@ fn replace<T: Clone>(setting: &mut Vec<T>, given: &[T]) {
 
 fn parse_rate(text: &str) -> Result<u64, String> {
     let rate = parse_size(text.trim_end_matches("/s"))?;
-    if rate == 0 { Err("a bandwidth of 0 would fetch nothing; leave the option out for no limit".to_owned()) } else { Ok(rate) }
+    if rate == 0 {
+        Err("a bandwidth of 0 would fetch nothing; leave the option out for no limit".to_owned())
+    } else {
+        Ok(rate)
+    }
 }

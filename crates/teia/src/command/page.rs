@@ -15,7 +15,8 @@ use super::Usage;
 pub(crate) fn page(data: &Path, collection: &str, url: &str, as_json: bool) -> Result<ExitCode> {
     let directory = Directory::open(data)?;
     let reading = Reading::open(&directory, collection)?;
-    let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?.unwrap_or_default();
+    let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
+        .unwrap_or_default();
     let mut known = None;
     for candidate in spellings(&config, url)? {
         known = reading.explain(candidate.normal())?;
@@ -42,10 +43,15 @@ pub(crate) fn page(data: &Path, collection: &str, url: &str, as_json: bool) -> R
 /// The URLs that a person may have meant: with a scheme one, without https or http.
 pub(crate) fn spellings(config: &CollectionConfig, text: &str) -> Result<Vec<FoundUrl>> {
     let seed = Seed::parse(text).map_err(|error| Usage(error.to_string()))?;
-    let Some(seed) = seed else { return Err(Usage("name a URL, for example https://example.org/".to_owned()).into()) };
+    let Some(seed) = seed else {
+        return Err(Usage("name a URL, for example https://example.org/".to_owned()).into());
+    };
     let mut urls = vec![seed.url.clone()];
     urls.extend(seed.http());
-    Ok(urls.iter().filter_map(|url| config.normal_form.normalise(url).ok()).collect())
+    Ok(urls
+        .iter()
+        .filter_map(|url| config.normal_form.normalise(url).ok())
+        .collect())
 }
 
 fn print(known: &Explanation) {
@@ -54,27 +60,49 @@ fn print(known: &Explanation) {
     if let Some(spelling) = state.url.spelling() {
         println!("  requested as {spelling}");
     }
-    let title = known.attempts.iter().rev().map(|attempt| attempt.title.as_str()).find(|title| !title.is_empty());
+    let title = known
+        .attempts
+        .iter()
+        .rev()
+        .map(|attempt| attempt.title.as_str())
+        .find(|title| !title.is_empty());
     if let Some(title) = title {
         println!("  title      {title}");
     }
     println!("  state      {}", state_in_words(known));
-    println!("  depth      {} from a seed, path depth {}", state.depth, state.url.normal().path_depth());
-    println!("  host       {} (site {})", state.url.normal().host_str(), state.url.normal().site());
+    println!(
+        "  depth      {} from a seed, path depth {}",
+        state.depth,
+        state.url.normal().path_depth()
+    );
+    println!(
+        "  host       {} (site {})",
+        state.url.normal().host_str(),
+        state.url.normal().site()
+    );
     println!("  first seen {}", state.first_seen);
     match (&state.referrer, state.seed) {
         (_, true) => println!("  found      given as a seed"),
         (Some(referrer), _) => println!("  found      on {referrer}"),
         (None, false) => {}
     }
-    if let Some(original) = known.attempts.iter().rev().find_map(|attempt| attempt.revisit.as_ref()) {
+    if let Some(original) = known
+        .attempts
+        .iter()
+        .rev()
+        .find_map(|attempt| attempt.revisit.as_ref())
+    {
         println!("  duplicate  of {} ({})", original.url, original.date);
     }
     println!("\nHistory");
     for happening in &known.life {
         println!("  {}  {}", happening.at, happening.what);
     }
-    let versions: Vec<&Attempt> = known.attempts.iter().filter(|attempt| attempt.capture.is_some()).collect();
+    let versions: Vec<&Attempt> = known
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.capture.is_some())
+        .collect();
     if !versions.is_empty() {
         println!("\nVersions");
         for version in versions {
@@ -87,7 +115,12 @@ fn print(known: &Explanation) {
             println!("  {}  {}", link.url, link.anchor);
         }
     }
-    if let Some(last) = known.attempts.iter().rev().find(|attempt| !attempt.links.is_empty()) {
+    if let Some(last) = known
+        .attempts
+        .iter()
+        .rev()
+        .find(|attempt| !attempt.links.is_empty())
+    {
         println!("\nLinks out ({})", last.links.len());
         for link in last.links.iter().take(20) {
             println!("  {}  {}", link.url.normal(), link.anchor);
@@ -98,21 +131,44 @@ fn print(known: &Explanation) {
 fn state_in_words(known: &Explanation) -> String {
     let state = &known.state;
     match (&state.exclusion, &state.fetched) {
-        (Some(exclusion), _) => format!("{}: {} ({})", state.state.name(), exclusion.outcome.sentence(), exclusion.rule),
-        (None, Some(fetched)) => format!("{}: last outcome {}, {}", state.state.name(), fetched.outcome, fetched.outcome.sentence()),
+        (Some(exclusion), _) => format!(
+            "{}: {} ({})",
+            state.state.name(),
+            exclusion.outcome.sentence(),
+            exclusion.rule
+        ),
+        (None, Some(fetched)) => format!(
+            "{}: last outcome {}, {}",
+            state.state.name(),
+            fetched.outcome,
+            fetched.outcome.sentence()
+        ),
         (None, None) => state.state.name().to_owned(),
     }
 }
 
 fn version_in_words(version: &Attempt) -> String {
     let media_type = version.media_type.as_deref().unwrap_or("unknown type");
-    let digest = version.payload_sha1.map(|digest| digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
-    format!("{media_type}, {} bytes, sha1 {}", version.body_bytes, digest.as_deref().unwrap_or("-"))
+    let digest = version.payload_sha1.map(|digest| {
+        digest
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    });
+    format!(
+        "{media_type}, {} bytes, sha1 {}",
+        version.body_bytes,
+        digest.as_deref().unwrap_or("-")
+    )
 }
 
 fn to_json(known: &Explanation) -> serde_json::Value {
     let state = &known.state;
-    let last = known.attempts.iter().rev().find(|attempt| !attempt.links.is_empty());
+    let last = known
+        .attempts
+        .iter()
+        .rev()
+        .find(|attempt| !attempt.links.is_empty());
     json!({
         "url": state.url.normal().as_str(),
         "known": true,

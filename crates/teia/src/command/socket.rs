@@ -25,19 +25,32 @@ pub(crate) struct ControlSocket {
 
 impl ControlSocket {
     /// Listens; the directory's lock makes sure that a file already there is a leftover.
-    pub(crate) fn open(path: &Path, collection: &str, control: Control, progress: Arc<ProgressBar>) -> Result<Self> {
+    pub(crate) fn open(
+        path: &Path,
+        collection: &str,
+        control: Control,
+        progress: Arc<ProgressBar>,
+    ) -> Result<Self> {
         let _ = std::fs::remove_file(path);
-        let listener = UnixListener::bind(path).with_context(|| format!("cannot open the control socket {}", path.display()))?;
+        let listener = UnixListener::bind(path)
+            .with_context(|| format!("cannot open the control socket {}", path.display()))?;
         let collection = collection.to_owned();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (control, progress, collection) = (control.clone(), Arc::clone(&progress), collection.clone());
+                let (control, progress, collection) =
+                    (control.clone(), Arc::clone(&progress), collection.clone());
                 tokio::spawn(async move {
-                    let _ = tokio::time::timeout(Duration::from_secs(5), answer(stream, &collection, &control, &progress)).await;
+                    let _ = tokio::time::timeout(
+                        Duration::from_secs(5),
+                        answer(stream, &collection, &control, &progress),
+                    )
+                    .await;
                 });
             }
         });
-        Ok(Self { path: path.to_owned() })
+        Ok(Self {
+            path: path.to_owned(),
+        })
     }
 }
 
@@ -47,14 +60,22 @@ impl Drop for ControlSocket {
     }
 }
 
-async fn answer(stream: tokio::net::UnixStream, collection: &str, control: &Control, progress: &ProgressBar) -> std::io::Result<()> {
+async fn answer(
+    stream: tokio::net::UnixStream,
+    collection: &str,
+    control: &Control,
+    progress: &ProgressBar,
+) -> std::io::Result<()> {
     let (read, mut write) = stream.into_split();
     let mut line = String::new();
-    tokio::io::BufReader::new(read.take(MAX_LINE)).read_line(&mut line).await?;
+    tokio::io::BufReader::new(read.take(MAX_LINE))
+        .read_line(&mut line)
+        .await?;
     let mut words = line.split_whitespace();
     let (command, name) = (words.next().unwrap_or(""), words.next());
     if name.is_some_and(|name| name != collection) {
-        let reply = json!({"error": format!("the process in this directory collects `{collection}`")});
+        let reply =
+            json!({"error": format!("the process in this directory collects `{collection}`")});
         return write.write_all(format!("{reply}\n").as_bytes()).await;
     }
     let error = match command {
@@ -87,10 +108,16 @@ async fn answer(stream: tokio::net::UnixStream, collection: &str, control: &Cont
 
 /// Says one line to the process that collects in a directory; `None` if there is none.
 pub(crate) fn ask(path: &Path, line: &str) -> Result<Option<Value>> {
-    let Ok(mut stream) = UnixStream::connect(path) else { return Ok(None) };
+    let Ok(mut stream) = UnixStream::connect(path) else {
+        return Ok(None);
+    };
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     writeln!(stream, "{line}")?;
     let mut reply = String::new();
-    BufReader::new(stream.take(1 << 20)).read_line(&mut reply).context("the collecting process does not answer")?;
-    Ok(Some(serde_json::from_str(&reply).context("the collecting process answers something else")?))
+    BufReader::new(stream.take(1 << 20))
+        .read_line(&mut reply)
+        .context("the collecting process does not answer")?;
+    Ok(Some(serde_json::from_str(&reply).context(
+        "the collecting process answers something else",
+    )?))
 }

@@ -20,8 +20,10 @@ pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<Exit
     for run in &runs {
         total.merge(&run.stats);
     }
-    let states: serde_json::Map<String, serde_json::Value> =
-        State::ALL.iter().map(|state| (state.name().to_owned(), repository.count(*state).into())).collect();
+    let states: serde_json::Map<String, serde_json::Value> = State::ALL
+        .iter()
+        .map(|state| (state.name().to_owned(), repository.count(*state).into()))
+        .collect();
     if as_json {
         println!(
             "{}",
@@ -42,7 +44,12 @@ pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<Exit
         );
         return Ok(ExitCode::SUCCESS);
     }
-    println!("Collection {collection}: {} URLs known on {} hosts, {} runs", repository.len(), repository.host_count(), runs.len());
+    println!(
+        "Collection {collection}: {} URLs known on {} hosts, {} runs",
+        repository.len(),
+        repository.host_count(),
+        runs.len()
+    );
     for state in State::ALL {
         println!("  {:<10} {:>12}", state.name(), repository.count(state));
     }
@@ -51,7 +58,11 @@ pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<Exit
 }
 
 fn top(stats: &Stats) -> Vec<(String, u64)> {
-    let mut hosts: Vec<(String, u64)> = stats.hosts.iter().map(|(host, count)| (host.clone(), *count)).collect();
+    let mut hosts: Vec<(String, u64)> = stats
+        .hosts
+        .iter()
+        .map(|(host, count)| (host.clone(), *count))
+        .collect();
     hosts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     hosts.truncate(25);
     hosts

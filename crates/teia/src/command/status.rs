@@ -15,7 +15,11 @@ use super::socket::ask;
 pub(crate) fn tell(data: &Path, name: &str, command: &str) -> Result<ExitCode> {
     let directory = Directory::open(data)?;
     let Some(reply) = ask(&directory.control_socket(), &format!("{command} {name}"))? else {
-        return Err(Usage(format!("nobody collects in {} now; `teia resume {name}` begins", data.display())).into());
+        return Err(Usage(format!(
+            "nobody collects in {} now; `teia resume {name}` begins",
+            data.display()
+        ))
+        .into());
     };
     if let Some(error) = reply["error"].as_str() {
         return Err(Usage(error.to_owned()).into());
@@ -46,12 +50,18 @@ pub(crate) fn status(data: &Path, name: Option<&str>, as_json: bool) -> Result<E
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {
-        println!("There is no collection in {} yet; `teia crawl SEED` makes one.", data.display());
+        println!(
+            "There is no collection in {} yet; `teia crawl SEED` makes one.",
+            data.display()
+        );
     }
     for row in rows {
         let text = |key: &str| row[key].as_str().unwrap_or("").to_owned();
         println!("{}: {}", text("name"), text("state"));
-        println!("  {} URLs known, {} fetched, {} waiting", row["known"], row["fetched"], row["waiting"]);
+        println!(
+            "  {} URLs known, {} fetched, {} waiting",
+            row["known"], row["fetched"], row["waiting"]
+        );
         if let Some(progress) = row.get("progress").filter(|progress| progress.is_object()) {
             println!(
                 "  {} pages in this run, {:.1} pages/s, {} hosts active, {} waiting",

@@ -26,19 +26,39 @@ struct State {
 impl ProgressBar {
     pub(crate) fn new(collection: &str, is_terminal: bool) -> Self {
         let bar = is_terminal.then(|| {
-            let bar = indicatif::ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+            let bar = indicatif::ProgressBar::with_draw_target(
+                None,
+                ProgressDrawTarget::stderr_with_hz(5),
+            );
             let plain = std::env::var_os("NO_COLOR").is_some();
-            let template = if plain { "{spinner} {prefix} {msg}" } else { "{spinner:.cyan} {prefix:.bold} {msg}" };
-            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            let template = if plain {
+                "{spinner} {prefix} {msg}"
+            } else {
+                "{spinner:.cyan} {prefix:.bold} {msg}"
+            };
+            bar.set_style(
+                ProgressStyle::with_template(template)
+                    .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+            );
             bar.set_prefix(collection.to_owned());
             bar
         });
-        Self { bar, state: Mutex::new(State { latest: Progress::default(), last_line: Instant::now() }) }
+        Self {
+            bar,
+            state: Mutex::new(State {
+                latest: Progress::default(),
+                last_line: Instant::now(),
+            }),
+        }
     }
 
     /// The newest figures.
     pub(crate) fn latest(&self) -> Progress {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).latest.clone()
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .latest
+            .clone()
     }
 
     /// Takes the bar away.
@@ -89,7 +109,11 @@ impl Feedback for ProgressBar {
 }
 
 fn in_words(progress: &Progress) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate for people")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rate for people"
+    )]
     let rate = format_size(progress.bytes_per_second as u64);
     let mut text = format!(
         "{} pages · {:.1}/s · {} · {rate}/s · hosts {} active {} waiting · {} queued · {} errors",

@@ -12,7 +12,11 @@ pub(crate) fn print_summary(report: &Report, is_terminal: bool) -> io::Result<()
     let mut out = io::stdout().lock();
     let seconds = report.elapsed.as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-    let rate = if seconds > 0.0 { report.fetched as f64 / seconds } else { 0.0 };
+    let rate = if seconds > 0.0 {
+        report.fetched as f64 / seconds
+    } else {
+        0.0
+    };
     writeln!(
         out,
         "{}Collection {}{}: {} pages, {}, {seconds:.1} s, {rate:.1} pages/s; {}",
@@ -32,7 +36,11 @@ pub(crate) fn print_summary(report: &Report, is_terminal: bool) -> io::Result<()
         group(report.stats.duplicates),
     )?;
     if report.waiting > 0 {
-        writeln!(out, "`teia resume {}` goes on with what is waiting.", report.collection)?;
+        writeln!(
+            out,
+            "`teia resume {}` goes on with what is waiting.",
+            report.collection
+        )?;
     }
     drop(out);
     print_tables(&report.stats, is_terminal)
@@ -44,7 +52,11 @@ pub(crate) fn print_tables(stats: &Stats, is_terminal: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let total: u64 = stats.codes.values().sum();
     if total > 0 {
-        writeln!(out, "\n{}{:>5}  {:<22} {:<62} {:>9} {:>6}{}", style.strong, "code", "outcome", "meaning", "count", "%", style.plain)?;
+        writeln!(
+            out,
+            "\n{}{:>5}  {:<22} {:<62} {:>9} {:>6}{}",
+            style.strong, "code", "outcome", "meaning", "count", "%", style.plain
+        )?;
         let mut rows: Vec<(&i16, &u64)> = stats.codes.iter().collect();
         rows.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
         for (code, count) in rows {
@@ -65,20 +77,55 @@ pub(crate) fn print_tables(stats: &Stats, is_terminal: bool) -> io::Result<()> {
             )?;
         }
     }
-    table(&mut out, &style, "type", &stats.types.iter().map(|(name, count)| (name.as_str(), *count)).collect::<Vec<_>>(), 10)?;
-    table(&mut out, &style, "host", &stats.hosts.iter().map(|(name, count)| (name.as_str(), *count)).collect::<Vec<_>>(), 10)
+    table(
+        &mut out,
+        &style,
+        "type",
+        &stats
+            .types
+            .iter()
+            .map(|(name, count)| (name.as_str(), *count))
+            .collect::<Vec<_>>(),
+        10,
+    )?;
+    table(
+        &mut out,
+        &style,
+        "host",
+        &stats
+            .hosts
+            .iter()
+            .map(|(name, count)| (name.as_str(), *count))
+            .collect::<Vec<_>>(),
+        10,
+    )
 }
 
-fn table(out: &mut impl Write, style: &Style, name: &str, rows: &[(&str, u64)], most: usize) -> io::Result<()> {
+fn table(
+    out: &mut impl Write,
+    style: &Style,
+    name: &str,
+    rows: &[(&str, u64)],
+    most: usize,
+) -> io::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
     let total: u64 = rows.iter().map(|(_, count)| count).sum();
     let mut sorted: Vec<&(&str, u64)> = rows.iter().collect();
     sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    writeln!(out, "\n{}{name:<50} {:>9} {:>6}{}", style.strong, "pages", "%", style.plain)?;
+    writeln!(
+        out,
+        "\n{}{name:<50} {:>9} {:>6}{}",
+        style.strong, "pages", "%", style.plain
+    )?;
     for (text, count) in sorted.iter().take(most) {
-        writeln!(out, "{text:<50} {:>9} {:>6.1}", group(*count), percent(*count, total))?;
+        writeln!(
+            out,
+            "{text:<50} {:>9} {:>6.1}",
+            group(*count),
+            percent(*count, total)
+        )?;
     }
     if sorted.len() > most {
         writeln!(out, "… and {} more", sorted.len() - most)?;
@@ -115,9 +162,19 @@ struct Style {
 impl Style {
     fn new(is_terminal: bool) -> Self {
         if is_terminal && std::env::var_os("NO_COLOR").is_none() {
-            Self { strong: "\x1b[1m", good: "\x1b[32m", warn: "\x1b[33m", plain: "\x1b[0m" }
+            Self {
+                strong: "\x1b[1m",
+                good: "\x1b[32m",
+                warn: "\x1b[33m",
+                plain: "\x1b[0m",
+            }
         } else {
-            Self { strong: "", good: "", warn: "", plain: "" }
+            Self {
+                strong: "",
+                good: "",
+                warn: "",
+                plain: "",
+            }
         }
     }
 }
