@@ -64,9 +64,9 @@ PEERS = {
     "scrapy": (
         SCRAPY,
         f"{ROOT / 'tools/bench-scrapy/spider.py'} SEED",
-        "keeps nothing; told to have one connection to a host",
+        "keeps nothing; told to have one connection to a host, which Scrapy 2.19 with asyncio does not hold to",
     ),
-    "spider": (SPIDER, "SEED", "keeps nothing; no limit of connections to a host"),
+    "spider": (SPIDER, "SEED", "keeps nothing; reads robots.txt of the seed's host only; no limit of connections to a host"),
 }
 
 MIB = 1024 * 1024
@@ -84,8 +84,10 @@ def main():
         print(f"LEFT OUT: {name} is not installed here")
     names = [name for name in names if name not in missing]
 
-    report = {"machine": machine(), "options": vars(options), "left_out": missing, "runs": [], "verdicts": []}
-    report["commands"] = {name: " ".join([pathlib.Path(PEERS[name][0]).name, PEERS[name][1]]).replace(f"{ROOT}/", "") for name in names}
+    report = {"machine": machine(), "options": plain(options), "left_out": missing, "runs": [], "verdicts": []}
+    report["commands"] = {
+        name: f"{pathlib.Path(PEERS[name][0]).name} {PEERS[name][1]}".replace(f"{ROOT}/", "") for name in names
+    }
     for hosts in options.hosts:
         for number in range(options.rounds):
             turn = number % max(len(names), 1)
@@ -94,6 +96,7 @@ def main():
                 run["round"] = number + 1
                 report["runs"].append(run)
                 print(line_of(run), flush=True)
+                complain(run)
                 save(report)
     for hosts in options.hosts:
         runs = [run for run in report["runs"] if run["hosts"] == hosts]
@@ -102,6 +105,7 @@ def main():
         report["verdicts"] += verdicts(hosts, medians, runs)
     if not options.no_polite and "teia" in names:
         run = polite(options)
+        complain(run)
         report["polite"] = run
         report["verdicts"].append(polite_verdict(run))
     print()
@@ -124,6 +128,7 @@ def parse_options():
     parser.add_argument("--teia-args", default="", help="more arguments for teia crawl")
     parser.add_argument("--no-polite", action="store_true", help="leave out the setting with gap and latency")
     parser.add_argument("--polite-seconds", type=int, default=60)
+    parser.add_argument("--folder", type=pathlib.Path, default=OUT, help="where the runs write; on the disk to be measured")
     parser.add_argument("--no-setup", action="store_true", help="install nothing")
     options = parser.parse_args()
     unknown = set(options.only or []) - set(PEERS)
@@ -142,7 +147,7 @@ def crawl(name, hosts, options):
     program, arguments, _ = PEERS[name]
     arguments = arguments.split() + (options.teia_args.split() if name == "teia" else [])
     web_arguments = ["--literal", "--hosts", str(hosts), "--pages", str(options.pages)]
-    with Folder() as folder, Web(web_arguments) as web:
+    with Folder(options.folder) as folder, Web(web_arguments) as web:
         filled = [part.replace("SEED", web.seeds[0]).replace("DIR", str(folder)) for part in arguments]
         measured = measure([str(program), *filled], folder, options.timeout)
         served = web.end()
@@ -156,7 +161,7 @@ def polite(options):
     pages = POLITE_HOSTS * (int(seconds / (POLITE_GAP + POLITE_LATENCY)) + 20)
     web_arguments = ["--literal", "--all-seeds", "--hosts", str(POLITE_HOSTS), "--pages", str(pages)]
     web_arguments += ["--latency", f"{POLITE_LATENCY * 1000:.0f}ms"]
-    with Folder() as folder, Web(web_arguments) as web:
+    with Folder(options.folder) as folder, Web(web_arguments) as web:
         seeds = folder / "seeds.txt"
         seeds.write_text("".join(f"{seed}\n" for seed in web.seeds))
         command = [str(TEIA), "crawl", "--seeds", str(seeds), "--data", str(folder / "data")]
@@ -216,9 +221,12 @@ class Web:
 class Folder:
     """A fresh folder, gone afterwards; what earlier runs wrote is on disk before a run begins."""
 
+    def __init__(self, parent):
+        self.parent = parent
+
     def __enter__(self):
-        OUT.mkdir(parents=True, exist_ok=True)
-        self.path = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=OUT))
+        self.parent.mkdir(parents=True, exist_ok=True)
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=self.parent))
         os.sync()
         return self.path
 
@@ -364,6 +372,12 @@ def line_of(run):
     )
 
 
+def complain(run):
+    """What a run that failed had to say."""
+    if run["exit"] != 0 and not run["timed_out"]:
+        print(f"      {run['name']} ended with {run['exit']}: " + run["output"].strip()[-600:].replace("\n", "\n      "))
+
+
 def print_table(hosts, medians, options):
     teia = medians.get("teia")
     print(f"\n### {options.pages} pages on {hosts} hosts, gap 0: medians of {options.rounds} round(s)\n")
@@ -451,6 +465,11 @@ def raise_file_limit():
     """As many descriptors as the system lets us have, for every peer alike."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def plain(options):
+    """The options without the paths, which are those of this machine."""
+    return {name: value for name, value in vars(options).items() if not isinstance(value, pathlib.Path)}
 
 
 def save(report):

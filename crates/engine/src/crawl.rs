@@ -390,6 +390,7 @@ impl Ring {
         let wall = self.clock.wall();
         let hosts: Vec<HostId> = self.repository.hosts().map(|(host, _)| host).collect();
         for host in hosts {
+            let mut rest = self.config.politeness.delay;
             if let Some(record) = self.repository.host_record(host) {
                 let stored: Vec<(String, Vec<u8>)> = record
                     .robots
@@ -400,7 +401,6 @@ impl Ring {
                     .back_off_until
                     .map(|until| until.since(wall))
                     .unwrap_or_default();
-                let mut delay = self.config.politeness.delay;
                 for (origin, bytes) in stored
                     .iter()
                     .filter(|(_, bytes)| mentions_crawl_delay(bytes))
@@ -411,12 +411,14 @@ impl Ring {
                         .rules(origin)
                         .and_then(teia_fetch::robots::Rules::crawl_delay);
                     if let Some(asked) = asked {
-                        delay = delay.max(asked.min(self.config.politeness.max_crawl_delay));
+                        rest = rest.max(asked.min(self.config.politeness.max_crawl_delay));
                         self.frontier.set_crawl_delay(host, Some(asked));
                     }
                 }
-                self.frontier.hold(host, now + delay.max(back_off));
+                rest = rest.max(back_off);
             }
+            // Also a host of which no answer was committed: it may have been asked.
+            self.frontier.hold(host, now + rest);
             self.wake(host);
         }
     }

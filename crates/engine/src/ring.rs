@@ -118,6 +118,10 @@ impl Ring {
         mut self,
         mut inbox: mpsc::Receiver<Message>,
     ) -> Result<Report, EngineError> {
+        // No request before the run's beginning is on disk: the next process must know whom this one asked.
+        while self.committing > 0 {
+            self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
+        }
         let mut tick = self.clock.now() + TICK;
         let mut stop_by = None;
         let reason = loop {
@@ -304,23 +308,11 @@ impl Ring {
         self.frontier.wake(host, facts, self.clock.now());
     }
 
-    /// A host that had nothing to send: it sleeps until something changes, or its next URL is due.
+    /// A host that had nothing to send. Where it waits for an event (robots.txt to come, or the end
+    /// of its budget, which is the end of the run), others will wake it.
     pub(crate) fn wake_later(&mut self, host: HostId) {
-        let wall = self.clock.wall();
-        let now = self.clock.now();
-        match self.repository.next_due(host, wall) {
-            // Waiting for robots.txt, or for the end of its budget: others will wake it.
-            Some(due) if due <= wall => {
-                if self.host_is_held(host) {
-                    let facts = self.host_facts(host);
-                    self.frontier.wake(host, facts, now);
-                }
-            }
-            Some(due) => {
-                let facts = self.host_facts(host);
-                self.frontier.wake(host, facts, now + due.since(wall));
-            }
-            None => {}
+        if self.host_is_held(host) {
+            self.wake(host);
         }
     }
 

@@ -3,6 +3,12 @@
 //! SIGKILL keeps the page cache, so this is the only test that sees a missing sync. Each seed is a
 //! crawl with several cuts, also inside recovery; `TEIA_SEEDS` sets how many (200 by default).
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may fail loudly and say what it counted"
+)]
+
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +47,7 @@ fn web() -> (ScriptedFetcher, BTreeSet<String>) {
                 .collect();
             let text = format!(
                 "<title>{host}/{page}</title><p>{}</p>{body}",
-                "palavra ".repeat(20 + page as usize)
+                "palavra ".repeat(usize::try_from(20 + page).unwrap())
             );
             fetcher = fetcher.page(&url(host, page), "text/html; charset=utf-8", &text);
             all.insert(url(host, page));

@@ -1,5 +1,11 @@
 //! The ring over the test web: every reachable page in scope once, none outside, politely.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may fail loudly and say what it counted"
+)]
+
 mod support;
 
 use std::time::Duration;

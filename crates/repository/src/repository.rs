@@ -274,9 +274,7 @@ impl Repository {
                 row.queue.pop();
                 continue;
             }
-            let Some(Reverse((due, at))) = row.later.peek() else {
-                return None;
-            };
+            let Reverse((due, at)) = row.later.peek()?;
             let url = self.table.row(*at);
             if url.state == State::Waiting
                 && !url.leased

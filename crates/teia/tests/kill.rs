@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use support::{
     Draw, Home, Running, answered, assert_polite, assert_same, crawl, from_environment, is_final,
-    owned,
+    owned, requested, until,
 };
-use teia_testweb::{Listen, RequestLog, Rules, Scope, Server, WebConfig};
+use teia_testweb::{Failure, Listen, RequestLog, Rules, Scope, Server, WebConfig};
 
 /// The gap, also across kills.
 const GAP: Duration = Duration::from_millis(50);
@@ -59,6 +59,39 @@ fn max_pages_is_exact_across_kills() {
             assert_polite(&server, GAP);
             0
         },
+    );
+}
+
+#[test]
+fn a_rest_that_a_host_asked_for_is_kept_across_a_kill() {
+    let manner = Failure::Unavailable(Some(3));
+    let config = WebConfig {
+        hosts: 1,
+        pages_per_host: 40,
+        flaky: 1,
+        flaky_manner: manner,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let running = home.start(&crawl(&home, &server, "10ms", &[]));
+    until("a 503", || {
+        server.log().entries.iter().any(|entry| entry.status == 503)
+    });
+    std::thread::sleep(Duration::from_millis(1200)); // By then it is committed.
+    running.kill();
+    assert_eq!(home.run(&["resume"]).code, Some(0));
+    let log = server.log();
+    let refusal = log
+        .entries
+        .iter()
+        .position(|entry| entry.status == 503)
+        .unwrap();
+    let rest = log.entries[refusal + 1].start - log.entries[refusal].end.unwrap();
+    assert!(rest >= Duration::from_secs(3), "{rest:?}");
+    assert_eq!(
+        requested(&log).len(),
+        server.web().depth_map(&[server.web().front(0)], None).len()
     );
 }
 

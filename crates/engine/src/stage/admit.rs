@@ -52,6 +52,18 @@ impl Ring {
             self.admit_redirect(&state, depth, location, &mut attempt);
         }
         attempt.next = self.next_step(&state, &attempt, retry_after);
+        if attempt.outcome.retry() == Retry::Host
+            && let Some(asked) = retry_after
+        {
+            // The rest that a host asks for outlives this process.
+            let rest = asked.min(self.config.politeness.max_retry_after);
+            self.window.hosts.push(HostUpdate {
+                host: state.url.normal().host_str().to_owned(),
+                robots: None,
+                back_off_until: Some(self.clock.wall().plus(rest)),
+                alias_of: None,
+            });
+        }
         if state.fallback_http && is_unreachable(attempt.outcome) {
             attempt.next = Next::Done;
             self.offer_http(&state, &mut attempt);
@@ -405,10 +417,9 @@ impl Ring {
         });
         let failed =
             !outcome.is_answered() || outcome.retry() == Retry::Host || outcome.number() >= 500;
-        let detail = outcome.name().into_owned();
         self.record(attempt);
         if failed {
-            self.fail_waiting_url(host, &origin, outcome, detail, retry_after);
+            self.fail_waiting_url(host, &origin, outcome, retry_after);
         } else if self.config.run.sitemaps {
             self.offer_sitemaps(&origin, wall);
         }
@@ -420,8 +431,7 @@ impl Ring {
         &mut self,
         host: teia_base::HostId,
         origin: &str,
-        outcome: Outcome,
-        detail: String,
+        failure: Outcome,
         retry_after: Option<Duration>,
     ) {
         let Some(state) = self.repository.window(host, 1, self.clock.wall()).pop() else {
@@ -432,13 +442,13 @@ impl Ring {
             self.repository.release(state.reference);
             return;
         }
-        let outcome = if outcome.is_answered() {
+        let outcome = if failure.is_answered() {
             Outcome::ROBOTS_UNREACHABLE
         } else {
-            outcome
+            failure
         };
         let mut attempt = Attempt::new(state.url.clone(), self.clock.wall(), outcome);
-        attempt.detail = Some(format!("robots.txt: {detail}"));
+        attempt.detail = Some(format!("robots.txt: {}", failure.name()));
         attempt.depth = self.repository.depth_of(state.reference);
         attempt.try_number = state.tries.saturating_add(1);
         attempt.next = self.next_step(&state, &attempt, retry_after);

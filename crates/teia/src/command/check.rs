@@ -4,6 +4,7 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::show::outln;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::json;
@@ -191,7 +192,7 @@ fn check_extract(base: &str, media_type: Option<&str>, file: &str) -> Result<Exi
             "last_modified": link.last_modified.map(|moment| moment.to_string()),
         })).collect::<Vec<_>>(),
     });
-    println!("{value}");
+    outln!("{value}")?;
     Ok(ExitCode::SUCCESS)
 }
 

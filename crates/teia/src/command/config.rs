@@ -2,12 +2,16 @@
 
 use std::process::ExitCode;
 
+use crate::show::outln;
 use anyhow::Result;
 use teia_engine::CollectionConfig;
 
 /// Prints a collection file with every setting, its default, and its meaning as a comment.
 pub(crate) fn config() -> Result<ExitCode> {
-    print!("{}", annotated(&CollectionConfig::default().to_toml()));
+    outln!(
+        "{}",
+        annotated(&CollectionConfig::default().to_toml()).trim_end()
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 

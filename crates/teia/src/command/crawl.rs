@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::show::outln;
 use anyhow::Result;
 use teia_base::Seed;
 use teia_engine::{
@@ -124,21 +125,21 @@ pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     config.fetch.resolve = web.resolve();
     config.seeds = web.seeds();
     config.save(&*directory.files(), directory.root(), &layout)?;
-    println!(
+    outln!(
         "A small web of {} hosts runs on {}; collecting it.",
         web.hosts().len(),
         web.addr()
-    );
+    )?;
     let seeds = parse_seeds(&config.seeds, &[])?;
     let report = run(&directory, lock, layout, config, seeds, None)?;
     let first = web.seeds().first().cloned().unwrap_or_default();
     let shown = data.display();
-    println!();
-    println!("What to try next:");
-    println!("  teia page {first} --data {shown} --collection demo     the life of one URL");
-    println!("  teia get {first} --data {shown} --collection demo      the page as it was fetched");
-    println!("  teia stats --data {shown} --collection demo            the collection in numbers");
-    println!("  teia crawl YOUR-SITE.example --max-pages 100           a site of your own");
+    outln!()?;
+    outln!("What to try next:")?;
+    outln!("  teia page {first} --data {shown} --collection demo     the life of one URL")?;
+    outln!("  teia get {first} --data {shown} --collection demo      the page as it was fetched")?;
+    outln!("  teia stats --data {shown} --collection demo            the collection in numbers")?;
+    outln!("  teia crawl YOUR-SITE.example --max-pages 100           a site of your own")?;
     Ok(exit_code(&report))
 }
 
@@ -215,7 +216,7 @@ fn run(
     drop(lock);
     let report = report?;
     if json {
-        println!("{}", report.to_json());
+        outln!("{}", report.to_json())?;
     } else {
         print_summary(&report, std::io::stdout().is_terminal())?;
     }

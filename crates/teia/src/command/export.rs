@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::show::outln;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use teia_archive::{Captures, CdxEntry, export as archive_export};
@@ -67,11 +68,11 @@ pub(crate) fn export(
         }
     };
     if let Some(output) = output {
-        println!(
+        outln!(
             "{} captures written to {}",
             exported.captures,
             output.display()
-        );
+        )?;
     }
     if exported.damaged > 0 {
         eprintln!(

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::show::outln;
 use anyhow::Result;
 use serde_json::json;
 use teia_base::journal::Attempt;
@@ -26,16 +27,16 @@ pub(crate) fn page(data: &Path, collection: &str, url: &str, as_json: bool) -> R
     }
     let Some(known) = known else {
         if as_json {
-            println!("{}", json!({ "url": url, "known": false }));
+            outln!("{}", json!({ "url": url, "known": false }))?;
         } else {
-            println!("{url} was never met in the collection `{collection}`.");
+            outln!("{url} was never met in the collection `{collection}`.")?;
         }
         return Ok(ExitCode::from(1));
     };
     if as_json {
-        println!("{}", to_json(&known));
+        outln!("{}", to_json(&known))?;
     } else {
-        print(&known);
+        print(&known)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -54,11 +55,11 @@ pub(crate) fn spellings(config: &CollectionConfig, text: &str) -> Result<Vec<Fou
         .collect())
 }
 
-fn print(known: &Explanation) {
+fn print(known: &Explanation) -> Result<()> {
     let state = &known.state;
-    println!("{}", state.url.normal());
+    outln!("{}", state.url.normal())?;
     if let Some(spelling) = state.url.spelling() {
-        println!("  requested as {spelling}");
+        outln!("  requested as {spelling}")?;
     }
     let title = known
         .attempts
@@ -67,23 +68,23 @@ fn print(known: &Explanation) {
         .map(|attempt| attempt.title.as_str())
         .find(|title| !title.is_empty());
     if let Some(title) = title {
-        println!("  title      {title}");
+        outln!("  title      {title}")?;
     }
-    println!("  state      {}", state_in_words(known));
-    println!(
+    outln!("  state      {}", state_in_words(known))?;
+    outln!(
         "  depth      {} from a seed, path depth {}",
         state.depth,
         state.url.normal().path_depth()
-    );
-    println!(
+    )?;
+    outln!(
         "  host       {} (site {})",
         state.url.normal().host_str(),
         state.url.normal().site()
-    );
-    println!("  first seen {}", state.first_seen);
+    )?;
+    outln!("  first seen {}", state.first_seen)?;
     match (&state.referrer, state.seed) {
-        (_, true) => println!("  found      given as a seed"),
-        (Some(referrer), _) => println!("  found      on {referrer}"),
+        (_, true) => outln!("  found      given as a seed")?,
+        (Some(referrer), _) => outln!("  found      on {referrer}")?,
         (None, false) => {}
     }
     if let Some(original) = known
@@ -92,11 +93,11 @@ fn print(known: &Explanation) {
         .rev()
         .find_map(|attempt| attempt.revisit.as_ref())
     {
-        println!("  duplicate  of {} ({})", original.url, original.date);
+        outln!("  duplicate  of {} ({})", original.url, original.date)?;
     }
-    println!("\nHistory");
+    outln!("\nHistory")?;
     for happening in &known.life {
-        println!("  {}  {}", happening.at, happening.what);
+        outln!("  {}  {}", happening.at, happening.what)?;
     }
     let versions: Vec<&Attempt> = known
         .attempts
@@ -104,15 +105,15 @@ fn print(known: &Explanation) {
         .filter(|attempt| attempt.capture.is_some())
         .collect();
     if !versions.is_empty() {
-        println!("\nVersions");
+        outln!("\nVersions")?;
         for version in versions {
-            println!("  {}  {}", version.started, version_in_words(version));
+            outln!("  {}  {}", version.started, version_in_words(version))?;
         }
     }
     if known.in_link_count > 0 {
-        println!("\nLinks in ({})", known.in_link_count);
+        outln!("\nLinks in ({})", known.in_link_count)?;
         for link in known.in_links.iter().take(20) {
-            println!("  {}  {}", link.url, link.anchor);
+            outln!("  {}  {}", link.url, link.anchor)?;
         }
     }
     if let Some(last) = known
@@ -121,11 +122,12 @@ fn print(known: &Explanation) {
         .rev()
         .find(|attempt| !attempt.links.is_empty())
     {
-        println!("\nLinks out ({})", last.links.len());
+        outln!("\nLinks out ({})", last.links.len())?;
         for link in last.links.iter().take(20) {
-            println!("  {}  {}", link.url.normal(), link.anchor);
+            outln!("  {}  {}", link.url.normal(), link.anchor)?;
         }
     }
+    Ok(())
 }
 
 fn state_in_words(known: &Explanation) -> String {

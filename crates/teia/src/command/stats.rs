@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::show::outln;
 use anyhow::Result;
 use serde_json::json;
 use teia_engine::{Directory, Reading, Stats};
@@ -25,7 +26,7 @@ pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<Exit
         .map(|state| (state.name().to_owned(), repository.count(*state).into()))
         .collect();
     if as_json {
-        println!(
+        outln!(
             "{}",
             json!({
                 "collection": collection,
@@ -41,17 +42,17 @@ pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<Exit
                 "duplicates": total.duplicates,
                 "runs": runs,
             })
-        );
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
-    println!(
+    outln!(
         "Collection {collection}: {} URLs known on {} hosts, {} runs",
         repository.len(),
         repository.host_count(),
         runs.len()
-    );
+    )?;
     for state in State::ALL {
-        println!("  {:<10} {:>12}", state.name(), repository.count(state));
+        outln!("  {:<10} {:>12}", state.name(), repository.count(state))?;
     }
     print_tables(&total, std::io::IsTerminal::is_terminal(&std::io::stdout()))?;
     Ok(ExitCode::SUCCESS)

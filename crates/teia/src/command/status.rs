@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use crate::show::outln;
 use anyhow::Result;
 use serde_json::{Value, json};
 use teia_engine::{Directory, Reading};
@@ -29,7 +30,7 @@ pub(crate) fn tell(data: &Path, name: &str, command: &str) -> Result<ExitCode> {
         "stop" => "ends; everything fetched is committed",
         _ => "goes on",
     };
-    println!("{name} {done}");
+    outln!("{name} {done}")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -46,33 +47,35 @@ pub(crate) fn status(data: &Path, name: Option<&str>, as_json: bool) -> Result<E
         rows.push(row(&directory, name, running.as_ref())?);
     }
     if as_json {
-        println!("{}", json!({ "data": data, "collections": rows }));
+        outln!("{}", json!({ "data": data, "collections": rows }))?;
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {
-        println!(
+        outln!(
             "There is no collection in {} yet; `teia crawl SEED` makes one.",
             data.display()
-        );
+        )?;
     }
     for row in rows {
         let text = |key: &str| row[key].as_str().unwrap_or("").to_owned();
-        println!("{}: {}", text("name"), text("state"));
-        println!(
+        outln!("{}: {}", text("name"), text("state"))?;
+        outln!(
             "  {} URLs known, {} fetched, {} waiting",
-            row["known"], row["fetched"], row["waiting"]
-        );
+            row["known"],
+            row["fetched"],
+            row["waiting"]
+        )?;
         if let Some(progress) = row.get("progress").filter(|progress| progress.is_object()) {
-            println!(
+            outln!(
                 "  {} pages in this run, {:.1} pages/s, {} hosts active, {} waiting",
                 progress["fetched"],
                 progress["pages_per_second"].as_f64().unwrap_or(0.0),
                 progress["hosts_active"],
                 progress["hosts_waiting"]
-            );
+            )?;
         }
         if let Some(last) = row["last_commit"].as_str() {
-            println!("  run {}, last commit {last}", row["run"]);
+            outln!("  run {}, last commit {last}", row["run"])?;
         }
     }
     Ok(ExitCode::SUCCESS)

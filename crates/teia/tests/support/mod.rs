@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use teia_archive::{Captures, CdxEntry};
+use teia_base::Protocol;
 use teia_base::journal::{Attempt, Next, Record};
 use teia_engine::{Directory, Reading};
 use teia_testweb::{Entry, RequestLog, Server};
@@ -280,7 +281,7 @@ pub(crate) fn is_final(entry: &Entry) -> bool {
 pub(crate) fn answered(attempts: &[Attempt]) -> impl Iterator<Item = &Attempt> {
     attempts.iter().filter(|attempt| {
         !attempt.is_robots()
-            && attempt.outcome.is_answered()
+            && attempt.protocol != Protocol::None
             && !matches!(attempt.next, Next::RetryAt(_) | Next::Waiting)
     })
 }
