@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Pages per second, CPU and memory of Teia beside its peers, over a web on loopback.
 
-    ./dev bench crawl                                       the whole of it: about an hour and a half
+    ./dev bench crawl                                       the whole of it: about two hours, half of it Scrapy
     ./dev bench crawl --pages 2000 --hosts 20 --rounds 1    a trial: a minute or two
     ./dev bench crawl --only teia,wget-warc --no-polite     only some
 
@@ -124,7 +124,7 @@ def parse_options():
     parser.add_argument("--pages", type=int, default=50_000)
     parser.add_argument("--hosts", type=numbers, default=[200, 2000], help="one setting for each number: 200,2000")
     parser.add_argument("--only", type=lambda text: text.split(","), help=f"of: {','.join(PEERS)}")
-    parser.add_argument("--timeout", type=float, default=600, help="seconds, for each run")
+    parser.add_argument("--timeout", type=float, default=900, help="seconds, for each run")
     parser.add_argument("--teia-args", default="", help="more arguments for teia crawl")
     parser.add_argument("--no-polite", action="store_true", help="leave out the setting with gap and latency")
     parser.add_argument("--polite-seconds", type=int, default=60)

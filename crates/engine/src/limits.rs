@@ -2,6 +2,9 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+/// What a host may cost in memory while it is asked: buffers, a page being read, its records.
+const HOST_BYTES: usize = 4 << 20;
+
 /// What a person chose, or what cores, memory and descriptors allow, at most 256.
 pub fn hosts_at_once(chosen: Option<usize>) -> usize {
     let descriptors = raise_descriptors();
@@ -11,9 +14,24 @@ pub fn hosts_at_once(chosen: Option<usize>) -> usize {
         Some(chosen) => chosen.clamp(1, by_descriptors.max(1)),
         None => {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            (cores * 128).min(256).min(by_descriptors).max(1)
+            let by_memory = memory_bytes() / HOST_BYTES;
+            (cores * 128)
+                .min(256)
+                .min(by_descriptors)
+                .min(by_memory)
+                .max(1)
         }
     }
+}
+
+/// Memory that the system could give us now; plenty where it does not say.
+fn memory_bytes() -> usize {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<usize>().ok());
+    kilobytes.map_or(usize::MAX, |kilobytes| kilobytes.saturating_mul(1024))
 }
 
 /// Raises the soft limit of open files to the hard one; returns what may be open.

@@ -9,6 +9,7 @@ use teia_base::journal::{
     Attempt, Entry, LinkRecord, LinkVerdict, Next, Record, read_segment, segments,
 };
 use teia_base::{CanonicalUrl, Files, Outcome, Timestamp};
+use teia_fetch::robots::{Access, Standing};
 use teia_frontier::Breadth;
 use teia_repository::{Repository, RepositoryConfig, State, UrlState};
 
@@ -267,6 +268,9 @@ impl Reading {
                 what: "due for its next try".to_owned(),
             });
         }
+        if state.state == State::Waiting {
+            life.extend(closed_door(&repository, url));
+        }
         let in_link_count = linking.len() as u64;
         Ok(Some(Explanation {
             state,
@@ -276,6 +280,22 @@ impl Reading {
             in_link_count,
         }))
     }
+}
+
+/// Why the URLs of a host wait whose robots.txt cannot be read.
+fn closed_door(repository: &Repository, url: &CanonicalUrl) -> Option<Happening> {
+    let host = repository.host(url.host_str())?;
+    let origin = format!("{}://{}", url.scheme(), url.authority());
+    let stored = repository.host_record(host)?.robots.get(&origin)?;
+    let standing: Standing = postcard::from_bytes(stored).ok()?;
+    let Access::Unreachable { until } = standing.access("") else {
+        return None;
+    };
+    let why = Outcome::ROBOTS_UNREACHABLE.sentence();
+    Some(Happening {
+        at: standing.asked_at(),
+        what: format!("waiting: {why}; robots.txt is asked for again at {until}"),
+    })
 }
 
 /// An attempt in a sentence.

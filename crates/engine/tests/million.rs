@@ -55,11 +55,20 @@ fn a_million_queued_urls_fit_in_512_mib() {
             },
             wall,
         );
-        let facts = HostFacts { waiting: 1, fetched: 0, last_turn: 0, latency_micros: 0 };
+        let facts = HostFacts {
+            waiting: 1,
+            fetched: 0,
+            last_turn: 0,
+            latency_micros: 0,
+        };
         frontier.wake(offered.host, facts, now);
     }
     let used = resident_bytes().saturating_sub(before);
-    println!("{URLS} URLs on {HOSTS} hosts: {} MiB, {} bytes a URL", used >> 20, used / URLS);
+    println!(
+        "{URLS} URLs on {HOSTS} hosts: {} MiB, {} bytes a URL",
+        used >> 20,
+        used / URLS
+    );
     assert!(used < 512 << 20, "{} MiB", used >> 20);
     assert_eq!(repository.count(State::Waiting), URLS as u64);
     // Every host gets its first turn before any gets its second.
@@ -69,5 +78,8 @@ fn a_million_queued_urls_fit_in_512_mib() {
         assert!(seen.insert(host), "a host had two turns");
         assert_eq!(repository.window(host, 1, wall).len(), 1);
     }
-    assert!(frontier.lease(Instant::now()).is_none(), "every host is leased once");
+    assert!(
+        frontier.lease(Instant::now()).is_none(),
+        "every host is leased once"
+    );
 }

@@ -4,10 +4,19 @@ use std::sync::LazyLock;
 
 use encoding_rs::Encoding;
 use icu_normalizer::DecomposingNormalizerBorrowed;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+use xxhash_rust::xxh3::xxh3_128;
 
 /// Texts with fewer words have no signature: chance alone would make them alike.
 pub const MIN_WORDS: usize = 50;
+
+/// Both signatures of a text, for the price of one look at it: [`text_digest`] and [`similarity`].
+pub fn signatures(text: &str) -> (u128, u64) {
+    let mut words = Vec::with_capacity(text.len());
+    fold::<SPACE>(text, &mut words);
+    let similarity = simhash(&words);
+    words.retain(|&byte| byte != SPACE);
+    (xxh3_128(&words), similarity)
+}
 
 /// A digest of the letters and digits of a text: case, accents, punctuation and white space do
 /// not change it, and so a change of it means that the page says something else.
@@ -20,34 +29,81 @@ pub fn text_digest(text: &str) -> u128 {
 /// A 64-bit simhash over shingles of three words, folded as for [`text_digest`]: texts that share
 /// most shingles differ in few bits. Zero, for no signature, below [`MIN_WORDS`] words.
 pub fn similarity(text: &str) -> u64 {
-    let mut letters = Vec::with_capacity(text.len());
-    fold::<SPACE>(text, &mut letters);
+    let mut words = Vec::with_capacity(text.len());
+    fold::<SPACE>(text, &mut words);
+    simhash(&words)
+}
+
+/// The simhash of folded words with spaces between them.
+fn simhash(text: &[u8]) -> u64 {
     let mut counts = Counts::default();
     let mut shingle = [0_u64; 3];
     let mut words = 0_usize;
-    for word in letters
-        .split(|&byte| byte == SPACE)
-        .filter(|word| !word.is_empty())
-    {
-        shingle = [shingle[1], shingle[2], xxh3_64(word)];
-        words += 1;
-        if words >= 3 {
-            // Order matters: "a b c" is another shingle than "c b a".
-            let joined = shingle[0]
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                .rotate_left(31)
-                ^ shingle[1]
-                    .wrapping_mul(0xc2b2_ae3d_27d4_eb4f)
-                    .rotate_left(17)
-                ^ shingle[2];
-            counts.add(xxh3_64(&joined.to_le_bytes()));
+    let mut start = 0;
+    while start < text.len() {
+        let end = start + word_length(&text[start..]);
+        if end > start {
+            shingle = [shingle[1], shingle[2], word_hash(&text[start..end])];
+            words += 1;
+            if words >= 3 {
+                // Order matters: "a b c" is another shingle than "c b a".
+                let joined = shingle[0].rotate_left(31) ^ shingle[1].rotate_left(17) ^ shingle[2];
+                counts.add(mix(joined, 0x9e37_79b9_7f4a_7c15));
+            }
         }
+        start = end + 1;
     }
     if words < MIN_WORDS {
         0
     } else {
         counts.majority().max(1)
     }
+}
+
+/// Bytes before the next space. Most words are shorter than a machine word, so eight bytes are
+/// looked at together.
+fn word_length(text: &[u8]) -> usize {
+    const SPACES: u64 = 0x2020_2020_2020_2020;
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let mut at = 0;
+    while let Some(eight) = text.get(at..at + 8) {
+        let without = u64::from_le_bytes(eight.try_into().expect("eight bytes")) ^ SPACES;
+        let found = without.wrapping_sub(ONES) & !without & HIGHS;
+        if found != 0 {
+            return at + (found.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    at + text[at..]
+        .iter()
+        .position(|&byte| byte == SPACE)
+        .unwrap_or(text.len() - at)
+}
+
+/// A hash of one word: a multiplication for each eight letters.
+fn word_hash(word: &[u8]) -> u64 {
+    let mut hash = word.len() as u64;
+    let mut chunks = word.chunks_exact(8);
+    for chunk in &mut chunks {
+        let value = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
+        hash = mix(hash ^ value, 0xc2b2_ae3d_27d4_eb4f);
+    }
+    let rest = chunks.remainder();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    mix(hash ^ u64::from_le_bytes(last), 0x9fb2_1c65_1e98_df25)
+}
+
+/// Multiplies to 128 bits and folds the halves together.
+fn mix(value: u64, by: u64) -> u64 {
+    let product = u128::from(value ^ 0x2d35_8dcc_aa6c_78a5) * u128::from(by);
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the two halves of a product"
+    )]
+    let (low, high) = (product as u64, (product >> 64) as u64);
+    low ^ high
 }
 
 /// In how many bits two signatures differ; texts are near duplicates at 3 or fewer. A text
@@ -241,6 +297,31 @@ mod tests {
     }
 
     #[test]
+    fn both_signatures_at_once_are_the_same_two() {
+        for text in [
+            words(300),
+            words(10),
+            "Olá, Mundo! a-b  c".to_owned(),
+            String::new(),
+        ] {
+            assert_eq!(signatures(&text), (text_digest(&text), similarity(&text)));
+        }
+    }
+
+    #[test]
+    fn a_word_ends_at_its_space_wherever_it_begins() {
+        let text = b"a bc def ghijklmn opqrstuvwxyz0123456789 x";
+        let mut start = 0;
+        let mut found = Vec::new();
+        while start < text.len() {
+            let end = start + word_length(&text[start..]);
+            found.push(&text[start..end]);
+            start = end + 1;
+        }
+        assert_eq!(found, text.split(|&byte| byte == SPACE).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn case_accents_punctuation_and_white_space_do_not_count() {
         let digest = text_digest("Olá, Mundo! Ação");
         assert_eq!(text_digest("ola mundo acao"), digest);
@@ -279,7 +360,9 @@ mod tests {
 
     #[test]
     fn the_table_counts_as_counting_does() {
-        let hashes: Vec<u64> = (0..1000_u64).map(|at| xxh3_64(&at.to_le_bytes())).collect();
+        let hashes: Vec<u64> = (0..1000_u64)
+            .map(|at| mix(at, 0x9e37_79b9_7f4a_7c15))
+            .collect();
         let mut counts = Counts::default();
         hashes.iter().for_each(|&hash| counts.add(hash));
         let slow = (0..64).fold(0, |bits, at| {

@@ -18,8 +18,8 @@ use teia_testweb::{Listen, Server, WebConfig};
 #[test]
 fn with_a_tenth_of_the_processor_no_time_limit_is_our_own_fault() {
     let web = WebConfig {
-        hosts: 40,
-        pages_per_host: 10,
+        hosts: 20,
+        pages_per_host: 60,
         latency: Duration::from_millis(20),
         ..WebConfig::default()
     };
@@ -29,13 +29,13 @@ fn with_a_tenth_of_the_processor_no_time_limit_is_our_own_fault() {
     // Limits so short that a late look at the clock would break them.
     std::fs::write(
         &settings,
-        "[fetch]\nfirst-byte-timeout = \"400ms\"\nmin-rate-window = \"400ms\"\nconnect-timeout = \"400ms\"\n",
+        "[fetch]\nfirst-byte-timeout = \"60ms\"\nmin-rate-window = \"60ms\"\nconnect-timeout = \"60ms\"\n",
     )
     .unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_teia"))
         .args(["crawl", &server.web().front(0), "--scope", "suffix:.web.test", "--delay", "0s"])
         .args(["--resolve", &format!("*.web.test={}", server.addr()), "--report", "json"])
-        .args(["--timeout", "2s", "--retries", "0", "--hosts", "40", "--config"])
+        .args(["--timeout", "2s", "--retries", "0", "--hosts", "20", "--config"])
         .arg(&settings)
         .arg("--data")
         .arg(data.path().join("data"))
@@ -60,5 +60,5 @@ fn with_a_tenth_of_the_processor_no_time_limit_is_our_own_fault() {
         assert!(!codes.contains_key(code), "{code}: {codes:?}");
     }
     assert_eq!(report["reason"], "done");
-    assert_eq!(report["codes"]["200"], 400);
+    assert_eq!(report["codes"]["200"], 1200);
 }

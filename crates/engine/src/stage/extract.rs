@@ -12,7 +12,7 @@ use teia_archive::{
 use teia_base::filter::{Candidate, Fetched, Verdict};
 use teia_base::journal::{Attempt, LinkRecord, LinkVerdict, Next, Revisit};
 use teia_base::{
-    CanonicalUrl, CaptureId, Certificate, Document, Exchange, Flags, FoundUrl, LinkKind,
+    CanonicalUrl, CaptureId, Certificate, Document, Exchange, Flags, FoundUrl, Link, LinkKind,
     NormalForm, Outcome, Response,
 };
 use teia_extract::{Extracted, Extractors, Source, digest};
@@ -59,6 +59,20 @@ pub(crate) struct Page {
 pub(crate) struct Judged {
     pub(crate) record: LinkRecord,
     pub(crate) verdict: Verdict,
+}
+
+impl Page {
+    /// The links as the page has them, for its metadata record.
+    fn outlinks(&self) -> Vec<Link> {
+        let link = |judged: &Judged| Link {
+            url: judged.record.url.request().to_owned(),
+            kind: judged.record.kind,
+            rel: judged.record.rel,
+            anchor: judged.record.anchor.clone(),
+            last_modified: judged.record.last_modified,
+        };
+        self.links.iter().map(link).collect()
+    }
 }
 
 /// Where a redirect leads.
@@ -191,8 +205,9 @@ impl Workshop {
         attempt.title = std::mem::take(&mut extracted.title);
         attempt.language.clone_from(&extracted.language);
         if !extracted.text.is_empty() {
-            attempt.text_digest = Some(digest::text_digest(&extracted.text));
-            attempt.similarity = digest::similarity(&extracted.text);
+            let (text_digest, similarity) = digest::signatures(&extracted.text);
+            attempt.text_digest = Some(text_digest);
+            attempt.similarity = similarity;
         }
         let judge = self.judge();
         let verdict = judge.after(&Fetched {
@@ -322,6 +337,11 @@ impl Workshop {
             date: revisit.date,
             profile: RevisitProfile::IdenticalPayload,
         });
+        let outlinks: Vec<Link> = if config.metadata_records {
+            page.outlinks()
+        } else {
+            Vec::new()
+        };
         let id = CaptureId(self.next_capture.fetch_add(1, Ordering::Relaxed));
         let capture = Capture {
             id,
@@ -330,7 +350,7 @@ impl Workshop {
             exchange,
             payload_sha1,
             revisit_of: revisit_of.as_ref(),
-            outlinks: &[],
+            outlinks: &outlinks,
             truncated: None,
         };
         match capture_records(&capture, config) {

@@ -1,6 +1,8 @@
 //! What the outside tests share: the real program in a data directory of its own, and what it left there.
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
+mod plain;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write;
@@ -14,8 +16,10 @@ use teia_archive::{Captures, CdxEntry};
 use teia_base::Protocol;
 use teia_base::journal::{Attempt, Next, Record};
 use teia_engine::{Directory, Reading};
-use teia_testweb::{Entry, RequestLog, Server};
+use teia_testweb::{Asked, Entry, RequestLog, Server, Web};
 use tempfile::TempDir;
+
+pub(crate) use plain::Plain;
 
 /// No command of a test takes longer, unless it is broken.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
@@ -65,6 +69,14 @@ impl Home {
     /// A path beside the data.
     pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// The output of a command that is fed this on standard input, line by line as JSON.
+    #[track_caller]
+    pub(crate) fn json_lines<S: AsRef<str>>(&self, arguments: &[S], input: &str) -> Vec<Value> {
+        let ended = self.start_with(arguments, input.as_bytes()).wait(LIMIT);
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        ended.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// Writes a file beside the data.
@@ -288,6 +300,14 @@ pub(crate) fn answered(attempts: &[Attempt]) -> impl Iterator<Item = &Attempt> {
 
 pub(crate) fn owned<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
     texts.into_iter().map(str::to_owned).collect()
+}
+
+/// The body that the web serves at a URL, to a patient client that takes no compression.
+pub(crate) fn body(web: &Web, url: &str) -> Vec<u8> {
+    let (host, _) = web.locate(url).unwrap();
+    let rest = &url["http://".len()..];
+    let asked = Asked { earlier: u32::MAX, ..Asked::default() };
+    web.answer(host, &rest[rest.find('/').unwrap()..], &asked).body()
 }
 
 /// Two sets are the same; else some of what differs is shown.

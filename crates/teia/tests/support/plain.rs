@@ -1,0 +1,54 @@
+//! A few fixed answers on loopback, for what the test web does not have.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A server of fixed answers. Its thread ends with the test.
+#[derive(Debug)]
+pub(crate) struct Plain {
+    pub(crate) addr: SocketAddr,
+    paths: Arc<Mutex<Vec<String>>>,
+}
+
+impl Plain {
+    /// Answers each path with the status and HTML that the function gives.
+    pub(crate) fn start(answer: impl Fn(&str) -> (u16, String) + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        let paths = Arc::new(Mutex::new(Vec::new()));
+        let asked = Arc::clone(&paths);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                // What is no HTTP, a TLS greeting for one, is hung up on.
+                if let Some(path) = stream.ok().and_then(|stream| serve(&stream, &answer)) {
+                    asked.lock().unwrap().push(path);
+                }
+            }
+        });
+        Self { addr, paths }
+    }
+
+    /// The paths asked for so far, robots.txt apart.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let paths = self.paths.lock().unwrap();
+        paths.iter().filter(|path| *path != "/robots.txt").cloned().collect()
+    }
+}
+
+fn serve(mut stream: &TcpStream, answer: &impl Fn(&str) -> (u16, String)) -> Option<String> {
+    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    let mut head = BufReader::new(stream);
+    let mut line = Vec::new();
+    head.read_until(b'\n', &mut line).ok()?;
+    let path = String::from_utf8(line).ok()?.strip_prefix("GET ")?.split(' ').next()?.to_owned();
+    let mut line = String::new();
+    while head.read_line(&mut line).ok()? > 2 {
+        line.clear();
+    }
+    let (status, body) = answer(&path);
+    let length = body.len();
+    write!(stream, "HTTP/1.1 {status} Some\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}").ok()?;
+    Some(path)
+}
