@@ -9,13 +9,14 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Texts with fewer words have no signature: chance alone would make them alike.
 pub const MIN_WORDS: usize = 50;
 
-/// Both signatures of a text, for the price of one look at it: [`text_digest`] and [`similarity`].
+/// Both signatures of a text: [`text_digest`] and [`similarity`], with one buffer for the two.
 pub fn signatures(text: &str) -> (u128, u64) {
-    let mut words = Vec::with_capacity(text.len());
-    fold::<SPACE>(text, &mut words);
-    let similarity = simhash(&words);
-    words.retain(|&byte| byte != SPACE);
-    (xxh3_128(&words), similarity)
+    let mut buffer = Vec::with_capacity(text.len() + EIGHT);
+    fold::<SPACE>(text, &mut buffer);
+    let similarity = simhash(&mut buffer);
+    buffer.clear();
+    fold::<NOTHING>(text, &mut buffer);
+    (xxh3_128(&buffer), similarity)
 }
 
 /// A digest of the letters and digits of a text: case, accents, punctuation and white space do
@@ -29,21 +30,40 @@ pub fn text_digest(text: &str) -> u128 {
 /// A 64-bit simhash over shingles of three words, folded as for [`text_digest`]: texts that share
 /// most shingles differ in few bits. Zero, for no signature, below [`MIN_WORDS`] words.
 pub fn similarity(text: &str) -> u64 {
-    let mut words = Vec::with_capacity(text.len());
+    let mut words = Vec::with_capacity(text.len() + EIGHT);
     fold::<SPACE>(text, &mut words);
-    simhash(&words)
+    simhash(&mut words)
 }
 
-/// The simhash of folded words with spaces between them.
-fn simhash(text: &[u8]) -> u64 {
+/// Letters are looked at by eights: most words are shorter.
+const EIGHT: usize = 8;
+
+/// The simhash of folded words with spaces between them; adds spaces at the end.
+fn simhash(text: &mut Vec<u8>) -> u64 {
+    // With these, eight letters can be read wherever a word begins, and the last word ends.
+    text.extend_from_slice(&[SPACE; EIGHT]);
+    let end = text.len() - EIGHT;
     let mut counts = Counts::default();
     let mut shingle = [0_u64; 3];
     let mut words = 0_usize;
-    let mut start = 0;
-    while start < text.len() {
-        let end = start + word_length(&text[start..]);
-        if end > start {
-            shingle = [shingle[1], shingle[2], word_hash(&text[start..end])];
+    let mut at = 0;
+    while at < end {
+        let start = at;
+        let mut hash = 0;
+        loop {
+            let (letters, count) = letters_before_space(text, at);
+            at += count;
+            hash = mix(hash ^ letters, 0xc2b2_ae3d_27d4_eb4f);
+            if count < EIGHT {
+                break;
+            }
+        }
+        if at > start {
+            shingle = [
+                shingle[1],
+                shingle[2],
+                hash.wrapping_add((at - start) as u64),
+            ];
             words += 1;
             if words >= 3 {
                 // Order matters: "a b c" is another shingle than "c b a".
@@ -51,7 +71,7 @@ fn simhash(text: &[u8]) -> u64 {
                 counts.add(mix(joined, 0x9e37_79b9_7f4a_7c15));
             }
         }
-        start = end + 1;
+        at += 1;
     }
     if words < MIN_WORDS {
         0
@@ -60,39 +80,23 @@ fn simhash(text: &[u8]) -> u64 {
     }
 }
 
-/// Bytes before the next space. Most words are shorter than a machine word, so eight bytes are
-/// looked at together.
-fn word_length(text: &[u8]) -> usize {
+/// The letters at a place up to the next space, at most eight, and how many they are.
+fn letters_before_space(text: &[u8], at: usize) -> (u64, usize) {
     const SPACES: u64 = 0x2020_2020_2020_2020;
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let mut at = 0;
-    while let Some(eight) = text.get(at..at + 8) {
-        let without = u64::from_le_bytes(eight.try_into().expect("eight bytes")) ^ SPACES;
-        let found = without.wrapping_sub(ONES) & !without & HIGHS;
-        if found != 0 {
-            return at + (found.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
+    let Some(eight) = text.get(at..at + EIGHT) else {
+        return (0, 0);
+    };
+    let letters = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
+    // The classic search for a zero byte; the lowest one found is right.
+    let without = letters ^ SPACES;
+    let found = without.wrapping_sub(ONES) & !without & HIGHS;
+    if found == 0 {
+        return (letters, EIGHT);
     }
-    at + text[at..]
-        .iter()
-        .position(|&byte| byte == SPACE)
-        .unwrap_or(text.len() - at)
-}
-
-/// A hash of one word: a multiplication for each eight letters.
-fn word_hash(word: &[u8]) -> u64 {
-    let mut hash = word.len() as u64;
-    let mut chunks = word.chunks_exact(8);
-    for chunk in &mut chunks {
-        let value = u64::from_le_bytes(chunk.try_into().expect("eight bytes"));
-        hash = mix(hash ^ value, 0xc2b2_ae3d_27d4_eb4f);
-    }
-    let rest = chunks.remainder();
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    mix(hash ^ u64::from_le_bytes(last), 0x9fb2_1c65_1e98_df25)
+    let bits = found.trailing_zeros() & !7;
+    (letters & !(u64::MAX << bits), (bits / 8) as usize)
 }
 
 /// Multiplies to 128 bits and folds the halves together.
@@ -309,16 +313,21 @@ mod tests {
     }
 
     #[test]
-    fn a_word_ends_at_its_space_wherever_it_begins() {
-        let text = b"a bc def ghijklmn opqrstuvwxyz0123456789 x";
-        let mut start = 0;
-        let mut found = Vec::new();
-        while start < text.len() {
-            let end = start + word_length(&text[start..]);
-            found.push(&text[start..end]);
-            start = end + 1;
-        }
-        assert_eq!(found, text.split(|&byte| byte == SPACE).collect::<Vec<_>>());
+    fn letters_end_at_their_space() {
+        let text = b"a bc  defghijkl m       ";
+        assert_eq!(letters_before_space(text, 0), (u64::from(b'a'), 1));
+        assert_eq!(letters_before_space(text, 2).1, 2);
+        assert_eq!(letters_before_space(text, 4).1, 0);
+        assert_eq!(letters_before_space(text, 6).1, 8);
+        assert_eq!(letters_before_space(text, 14).1, 1);
+    }
+
+    #[test]
+    fn white_space_between_words_counts_once_and_their_order_counts() {
+        let text = words(100);
+        assert_eq!(similarity(&text), similarity(&text.replace(' ', "  \n")));
+        let back: Vec<&str> = text.split_whitespace().rev().collect();
+        assert!(distance(similarity(&text), similarity(&back.join(" "))) > 3);
     }
 
     #[test]

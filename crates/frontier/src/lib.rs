@@ -6,7 +6,8 @@
 //!   └────────────────────── settle <───────────────────────────┘
 //! ```
 //!
-//! A host is in one place only: idle, waiting, ready, or leased. That one sentence is the whole
+//! A host is in one place only: idle, waiting, ready (or blocked, while another host leases its
+//! address), or leased. That one sentence is the whole
 //! politeness guarantee: a leased host is in no heap, so nobody can lease it a second time, and it
 //! returns to a heap only with a moment that lies a full gap after its last answer.
 //! Which URL of the host goes out is the Repository's answer, in the order of the same policy.
@@ -15,6 +16,7 @@ mod load;
 mod orders;
 mod polite;
 mod politeness;
+mod unhurried;
 
 use std::any::Any;
 use std::fmt;
@@ -27,13 +29,15 @@ pub use load::HostLimit;
 pub use orders::{Breadth, Depth, LongestWait, OrderName, Random};
 pub use polite::PoliteFrontier;
 pub use politeness::{Politeness, PolitenessKey, gap, retry_wait};
+pub use unhurried::Unhurried;
 
 /// Hands out hosts, politely. Called by the ring's one loop; never from two threads.
 ///
 /// [`PoliteFrontier`] is the usual one; [`Unhurried`] serves tests and programs that ask a server
 /// of their own.
 pub trait Frontier: Send + fmt::Debug {
-    /// The host has a URL that may go out at `due` or later.
+    /// The host has a URL that may go out at `due` or later. Of a leased host this says nothing:
+    /// whoever ends the lease wakes it again if it has more.
     fn wake(&mut self, host: HostId, facts: HostFacts, due: Instant);
     /// The next host that may be asked now, leased to the caller until `settle` or `release`.
     fn lease(&mut self, now: Instant) -> Option<HostId>;
@@ -68,49 +72,4 @@ pub struct Answer {
     pub retry_after: Option<Duration>,
     /// Who answered.
     pub address: Option<IpAddr>,
-}
-
-/// A frontier without gaps: hosts go out in the order in which they were woken, one lease each.
-#[derive(Debug, Default)]
-pub struct Unhurried {
-    queue: std::collections::VecDeque<HostId>,
-    leased: usize,
-}
-
-impl Frontier for Unhurried {
-    fn wake(&mut self, host: HostId, _facts: HostFacts, _due: Instant) {
-        if !self.queue.contains(&host) {
-            self.queue.push_back(host);
-        }
-    }
-
-    fn lease(&mut self, _now: Instant) -> Option<HostId> {
-        let host = self.queue.pop_front()?;
-        self.leased += 1;
-        Some(host)
-    }
-
-    fn next_moment(&mut self) -> Option<Instant> {
-        None
-    }
-
-    fn settle(&mut self, _host: HostId, _answer: &Answer) {
-        self.leased -= 1;
-    }
-
-    fn release(&mut self, _host: HostId) {
-        self.leased -= 1;
-    }
-
-    fn hold(&mut self, _host: HostId, _until: Instant) {}
-
-    fn set_crawl_delay(&mut self, _host: HostId, _delay: Option<Duration>) {}
-
-    fn leased(&self) -> usize {
-        self.leased
-    }
-
-    fn queued(&self) -> usize {
-        self.queue.len()
-    }
 }

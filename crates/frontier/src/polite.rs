@@ -30,7 +30,15 @@ enum Place {
     Idle,
     Waiting,
     Ready,
+    /// Ready, but its address is leased by another host.
+    Blocked,
     Leased,
+}
+
+impl Place {
+    fn is_queued(self) -> bool {
+        matches!(self, Self::Waiting | Self::Ready | Self::Blocked)
+    }
 }
 
 #[derive(Debug)]
@@ -95,7 +103,7 @@ impl PoliteFrontier {
 
     fn put_waiting(&mut self, host: HostId, moment: Instant) {
         let slot = self.slot(host);
-        let was_queued = matches!(slot.place, Place::Waiting | Place::Ready);
+        let was_queued = slot.place.is_queued();
         slot.place = Place::Waiting;
         slot.moment = Some(moment);
         slot.entry = slot.entry.wrapping_add(1);
@@ -136,9 +144,7 @@ impl PoliteFrontier {
         let slot = self.addresses.entry(address).or_default();
         if slot.leased {
             slot.blocked.push(host);
-            let slot = self.slot(host);
-            slot.place = Place::Idle;
-            self.queued -= 1;
+            self.slot(host).place = Place::Blocked;
             return false;
         }
         match slot.allowed {
@@ -168,11 +174,10 @@ impl PoliteFrontier {
         let blocked = std::mem::take(&mut slot.blocked);
         for host in blocked {
             let slot = self.slot(host);
-            if slot.place == Place::Idle {
-                let moment = slot.moment.max(allowed).or(allowed);
-                if let Some(moment) = moment {
-                    self.put_waiting(host, moment);
-                }
+            // A host may have been told to rest while it was blocked.
+            let moment = slot.moment.max(slot.allowed).max(allowed);
+            if let (Place::Blocked, Some(moment)) = (slot.place, moment) {
+                self.put_waiting(host, moment);
             }
         }
     }
@@ -184,7 +189,7 @@ impl Frontier for PoliteFrontier {
         slot.facts = facts;
         let moment = slot.allowed.map_or(due, |allowed| allowed.max(due));
         let better = match slot.place {
-            Place::Leased | Place::Ready => false,
+            Place::Leased | Place::Ready | Place::Blocked => false,
             Place::Idle => true,
             Place::Waiting => slot.moment.is_none_or(|old| moment < old),
         };
@@ -254,7 +259,10 @@ impl Frontier for PoliteFrontier {
             answer.retry_after,
         ));
         slot.address = answer.address.or(slot.address);
-        let allowed = answer.ended + rest;
+        // A hold that came while the host was leased stands.
+        let allowed = slot.allowed.map_or(answer.ended + rest, |held| {
+            held.max(answer.ended + rest)
+        });
         slot.allowed = Some(allowed);
         slot.moment = None;
         self.leased -= 1;
@@ -280,12 +288,13 @@ impl Frontier for PoliteFrontier {
 
     fn hold(&mut self, host: HostId, until: Instant) {
         let slot = self.slot(host);
-        slot.allowed = Some(slot.allowed.map_or(until, |allowed| allowed.max(until)));
-        let allowed = slot.allowed;
-        if matches!(slot.place, Place::Waiting | Place::Ready)
-            && let Some(allowed) = allowed
+        slot.allowed = slot.allowed.max(Some(until));
+        // What was not due before then is still not.
+        let moment = slot.moment.max(slot.allowed);
+        if let (Place::Waiting | Place::Ready, Some(moment)) = (slot.place, moment)
+            && slot.moment != Some(moment)
         {
-            self.put_waiting(host, allowed);
+            self.put_waiting(host, moment);
         }
     }
 

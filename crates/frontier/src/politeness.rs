@@ -54,7 +54,9 @@ impl Default for Politeness {
 
 /// The rest that a host has earned with its last answer.
 pub fn gap(politeness: &Politeness, crawl_delay: Option<Duration>, latency: Duration) -> Duration {
-    let patience = (latency * politeness.latency_factor).min(politeness.delay * 10);
+    let patience = latency
+        .saturating_mul(politeness.latency_factor)
+        .min(politeness.delay.saturating_mul(10));
     let asked = crawl_delay
         .unwrap_or_default()
         .min(politeness.max_crawl_delay);

@@ -15,60 +15,164 @@ fn check(home: &Home, arguments: &[&str], code: i32, words: &[&str]) {
     let ended = home.run(arguments);
     assert_eq!(ended.code, Some(code), "{arguments:?} said: {}", ended.err);
     for word in words {
-        assert!(ended.err.contains(word), "{arguments:?} does not say {word:?}: {}", ended.err);
+        assert!(
+            ended.err.contains(word),
+            "{arguments:?} does not say {word:?}: {}",
+            ended.err
+        );
     }
     assert!(!ended.err.contains("panicked"), "{}", ended.err);
-    assert!(ended.out.is_empty(), "{arguments:?} printed: {}", ended.text());
+    assert!(
+        ended.out.is_empty(),
+        "{arguments:?} printed: {}",
+        ended.text()
+    );
 }
 
 #[test]
 fn a_misspelt_option_is_refused_with_the_right_spelling() {
-    check(&Home::new(), &["crawl", "example.org", "--max-dept", "3"], 2, &["--max-dept", "--max-depth"]);
+    check(
+        &Home::new(),
+        &["crawl", "example.org", "--max-dept", "3"],
+        2,
+        &["--max-dept", "--max-depth"],
+    );
     check(&Home::new(), &["crwl", "example.org"], 2, &["crawl"]);
 }
 
 #[test]
 fn a_misspelt_setting_is_refused_with_its_line_and_the_right_spelling() {
     let home = Home::new();
-    let config = home.write("my.toml", "mode = \"once\"\n\n[politeness]\ndelai = \"2s\"\n");
-    check(&home, &["crawl", "example.org", "--config", &config], 2, &["my.toml", "line 4", "delai", "`delay`"]);
+    let config = home.write(
+        "my.toml",
+        "mode = \"once\"\n\n[politeness]\ndelai = \"2s\"\n",
+    );
+    check(
+        &home,
+        &["crawl", "example.org", "--config", &config],
+        2,
+        &["my.toml", "line 4", "delai", "`delay`"],
+    );
     let config = home.write("my.toml", "[politeness]\ndelay = \"fast\"\n");
-    check(&home, &["crawl", "example.org", "--config", &config], 2, &["my.toml", "line 2"]);
+    check(
+        &home,
+        &["crawl", "example.org", "--config", &config],
+        2,
+        &["my.toml", "line 2"],
+    );
     let config = home.write("my.toml", "[politeness\n");
-    check(&home, &["crawl", "example.org", "--config", &config], 2, &["my.toml", "line 1"]);
-    check(&home, &["crawl", "example.org", "--config", "nowhere.toml"], 2, &["nowhere.toml"]);
+    check(
+        &home,
+        &["crawl", "example.org", "--config", &config],
+        2,
+        &["my.toml", "line 1"],
+    );
+    check(
+        &home,
+        &["crawl", "example.org", "--config", "nowhere.toml"],
+        2,
+        &["nowhere.toml"],
+    );
 }
 
 #[test]
 fn a_malformed_seed_is_refused_before_anything_is_made() {
     let home = Home::new();
-    for seed in ["http://", "http://exa mple.org/", "mailto:someone@example.org", "http://[::1/"] {
+    for seed in [
+        "http://",
+        "http://exa mple.org/",
+        "mailto:someone@example.org",
+        "http://[::1/",
+    ] {
         check(&home, &["crawl", seed], 2, &["teia: "]);
     }
     let seeds = home.write("seeds.txt", "# places\nexample.org\nhttp://\n");
     check(&home, &["crawl", "--seeds", &seeds], 2, &["line 3"]);
-    check(&home, &["crawl", "--seeds", "nowhere.txt"], 2, &["nowhere.txt"]);
+    check(
+        &home,
+        &["crawl", "--seeds", "nowhere.txt"],
+        2,
+        &["nowhere.txt"],
+    );
     assert!(!home.data().exists());
 }
 
 #[test]
 fn a_malformed_value_is_refused() {
     let home = Home::new();
-    check(&home, &["crawl", "example.org", "--exclude", "(unclosed"], 2, &["(unclosed"]);
-    check(&home, &["crawl", "example.org", "--delay", "soon"], 2, &["--delay", "soon"]);
-    check(&home, &["crawl", "example.org", "--max-size", "big"], 2, &["--max-size", "big"]);
-    check(&home, &["crawl", "example.org", "--scope", "galaxy"], 2, &["--scope", "galaxy"]);
-    check(&home, &["crawl", "example.org", "--types", "picture"], 2, &["--types", "picture"]);
-    check(&home, &["crawl", "example.org", "--report", "xml"], 2, &["xml", "json"]);
-    check(&home, &["crawl", "example.org", "--resolve", "nonsense"], 2, &["nonsense"]);
-    check(&home, &["crawl", "example.org", "--proxy", "gopher://x"], 2, &["gopher"]);
-    check(&home, &["crawl", "example.org", "--collection", "../up"], 2, &["../up"]);
+    check(
+        &home,
+        &["crawl", "example.org", "--exclude", "(unclosed"],
+        2,
+        &["(unclosed"],
+    );
+    check(
+        &home,
+        &["crawl", "example.org", "--delay", "soon"],
+        2,
+        &["--delay", "soon"],
+    );
+    check(
+        &home,
+        &["crawl", "example.org", "--max-size", "big"],
+        2,
+        &["--max-size", "big"],
+    );
+    check(
+        &home,
+        &["crawl", "example.org", "--scope", "galaxy"],
+        2,
+        &["--scope", "galaxy"],
+    );
+    check(
+        &home,
+        &["crawl", "example.org", "--types", "picture"],
+        2,
+        &["--types", "picture"],
+    );
+    check(
+        &home,
+        &["crawl", "example.org", "--report", "xml"],
+        2,
+        &["xml", "json"],
+    );
+    check(
+        &home,
+        &["crawl", "example.org", "--resolve", "nonsense"],
+        2,
+        &["nonsense"],
+    );
+    check(
+        &home,
+        &["crawl", "example.org", "--proxy", "gopher://x"],
+        2,
+        &["gopher"],
+    );
+    check(
+        &home,
+        &["crawl", "example.org", "--collection", "../up"],
+        2,
+        &["../up"],
+    );
 }
 
 #[test]
 fn an_order_that_is_not_built_yet_is_refused() {
-    for order in ["backlinks", "pagerank", "opic", "large-hosts", "fast-hosts", "focused", "alphabetic"] {
-        check(&Home::new(), &["crawl", "example.org", "--order", order], 2, &[order, "breadth"]);
+    for order in [
+        "backlinks",
+        "pagerank",
+        "opic",
+        "large-hosts",
+        "fast-hosts",
+        "focused",
+        "alphabetic",
+    ] {
+        check(
+            &Home::new(),
+            &["crawl", "example.org", "--order", order],
+            2,
+            &[order, "breadth"],
+        );
     }
 }
 
@@ -84,8 +188,19 @@ fn a_foreign_directory_is_refused_and_untouched() {
     std::fs::create_dir(home.data()).unwrap();
     std::fs::write(home.data().join("thesis.tex"), "years of work").unwrap();
     let before = content(home.data());
-    for arguments in [&["crawl", "example.org"] as &[&str], &["resume"], &["status"], &["page", "example.org"], &["export", "urls"]] {
-        check(&home, arguments, 2, &["not a Teia data directory", "--data"]);
+    for arguments in [
+        &["crawl", "example.org"] as &[&str],
+        &["resume"],
+        &["status"],
+        &["page", "example.org"],
+        &["export", "urls"],
+    ] {
+        check(
+            &home,
+            arguments,
+            2,
+            &["not a Teia data directory", "--data"],
+        );
     }
     assert_eq!(content(home.data()), before);
 }
@@ -94,9 +209,17 @@ fn a_foreign_directory_is_refused_and_untouched() {
 fn a_newer_directory_is_refused_and_untouched() {
     let home = Home::new();
     std::fs::create_dir(home.data()).unwrap();
-    std::fs::write(home.data().join("format"), "teia-data 9\nnormal-form 3\nkey 0123456789abcdef\n").unwrap();
+    std::fs::write(
+        home.data().join("format"),
+        "teia-data 9\nnormal-form 3\nkey 0123456789abcdef\n",
+    )
+    .unwrap();
     let before = content(home.data());
-    for arguments in [&["crawl", "example.org"] as &[&str], &["resume"], &["status"]] {
+    for arguments in [
+        &["crawl", "example.org"] as &[&str],
+        &["resume"],
+        &["status"],
+    ] {
         check(&home, arguments, 2, &["newer"]);
     }
     assert_eq!(content(home.data()), before);
@@ -107,12 +230,25 @@ fn a_directory_that_cannot_be_written_is_a_failed_run() {
     let home = Home::new();
     let file = home.write("file", "not a directory");
     let below = format!("{file}/data");
-    check(&home, &["crawl", "example.org", "--data", &below], 1, &[&below]);
+    check(
+        &home,
+        &["crawl", "example.org", "--data", &below],
+        1,
+        &[&below],
+    );
 }
 
 #[test]
 fn what_is_not_there_is_refused_with_what_is() {
-    let server = Server::start(WebConfig { hosts: 1, pages_per_host: 3, ..WebConfig::default() }, Listen::Names { port: 0 }).unwrap();
+    let server = Server::start(
+        WebConfig {
+            hosts: 1,
+            pages_per_host: 3,
+            ..WebConfig::default()
+        },
+        Listen::Names { port: 0 },
+    )
+    .unwrap();
     let home = Home::new();
     home.good(&crawl(&home, &server, "0s", &[]));
     for arguments in [
@@ -127,20 +263,42 @@ fn what_is_not_there_is_refused_with_what_is() {
     }
     check(&home, &["pause", "default"], 2, &["teia resume"]);
     check(&home, &["stop", "default"], 2, &["teia resume"]);
-    check(&home, &["get", &server.web().front(0), "--at", "teatime"], 2, &["teatime", "20"]);
-    check(&home, &["get", "http://h0.web.test/nunca.html"], 1, &["no archived copy"]);
+    check(
+        &home,
+        &["get", &server.web().front(0), "--at", "teatime"],
+        2,
+        &["teatime", "20"],
+    );
+    check(
+        &home,
+        &["get", "http://h0.web.test/nunca.html"],
+        1,
+        &["no archived copy"],
+    );
     check(&home, &["export", "files"], 2, &["--output"]);
 }
 
 #[test]
 fn a_directory_in_use_is_named_with_its_process() {
-    let server = Server::start(WebConfig { hosts: 1, ..WebConfig::default() }, Listen::Names { port: 0 }).unwrap();
+    let server = Server::start(
+        WebConfig {
+            hosts: 1,
+            ..WebConfig::default()
+        },
+        Listen::Names { port: 0 },
+    )
+    .unwrap();
     let home = Home::new();
     let running = home.start(&crawl(&home, &server, "1s", &[]));
     until("the first request", || !server.log().entries.is_empty());
     let process = running.id().to_string();
     check(&home, &["crawl", "example.org"], 1, &["in use", &process]);
-    check(&home, &["crawl", "example.org", "--collection", "birds"], 1, &["in use", &process]);
+    check(
+        &home,
+        &["crawl", "example.org", "--collection", "birds"],
+        1,
+        &["in use", &process],
+    );
     running.kill();
     std::thread::sleep(Duration::from_millis(50));
     home.good(&["resume", "--max-pages", "1", "--delay", "0s"]);
@@ -149,5 +307,10 @@ fn a_directory_in_use_is_named_with_its_process() {
 /// Every file of a directory with what is in it.
 fn content(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = std::fs::read_dir(directory).unwrap();
-    files.map(|file| { let path = file.unwrap().path(); (path.display().to_string(), std::fs::read(path).unwrap()) }).collect()
+    files
+        .map(|file| {
+            let path = file.unwrap().path();
+            (path.display().to_string(), std::fs::read(path).unwrap())
+        })
+        .collect()
 }

@@ -33,9 +33,29 @@ fn with_a_tenth_of_the_processor_no_time_limit_is_our_own_fault() {
     )
     .unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_teia"))
-        .args(["crawl", &server.web().front(0), "--scope", "suffix:.web.test", "--delay", "0s"])
-        .args(["--resolve", &format!("*.web.test={}", server.addr()), "--report", "json"])
-        .args(["--timeout", "2s", "--retries", "0", "--hosts", "20", "--config"])
+        .args([
+            "crawl",
+            &server.web().front(0),
+            "--scope",
+            "suffix:.web.test",
+            "--delay",
+            "0s",
+        ])
+        .args([
+            "--resolve",
+            &format!("*.web.test={}", server.addr()),
+            "--report",
+            "json",
+        ])
+        .args([
+            "--timeout",
+            "2s",
+            "--retries",
+            "0",
+            "--hosts",
+            "20",
+            "--config",
+        ])
         .arg(&settings)
         .arg("--data")
         .arg(data.path().join("data"))

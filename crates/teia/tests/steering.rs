@@ -12,13 +12,23 @@ const SOON: Duration = Duration::from_secs(15);
 
 /// A web that takes some seconds with a gap of 30 ms.
 fn web() -> Server {
-    Server::start(WebConfig { hosts: 3, pages_per_host: 80, ..WebConfig::default() }, Listen::Names { port: 0 }).unwrap()
+    Server::start(
+        WebConfig {
+            hosts: 3,
+            pages_per_host: 80,
+            ..WebConfig::default()
+        },
+        Listen::Names { port: 0 },
+    )
+    .unwrap()
 }
 
 /// Starts a crawl and lets it come to so many requests.
 fn started(home: &Home, server: &Server, requests: usize) -> Running {
     let running = home.start(&crawl(home, server, "30ms", &[]));
-    until("the first requests", || server.log().entries.len() >= requests);
+    until("the first requests", || {
+        server.log().entries.len() >= requests
+    });
     running
 }
 
@@ -27,8 +37,16 @@ fn started(home: &Home, server: &Server, requests: usize) -> Running {
 fn check_once_each(server: &Server) {
     let log = server.log();
     let want = server.web().depth_map(&[server.web().front(0)], None);
-    assert_same("requested", &requested(&log).into_keys().collect(), &want.into_keys().collect());
-    let again: Vec<_> = log.counts().into_iter().filter(|(_, count)| *count > 1).collect();
+    assert_same(
+        "requested",
+        &requested(&log).into_keys().collect(),
+        &want.into_keys().collect(),
+    );
+    let again: Vec<_> = log
+        .counts()
+        .into_iter()
+        .filter(|(_, count)| *count > 1)
+        .collect();
     assert!(again.is_empty(), "asked for again: {again:?}");
     assert_polite(server, Duration::from_millis(30));
 }
@@ -45,7 +63,10 @@ fn a_signal_commits_and_ends_and_nothing_is_fetched_again() {
         assert!(asked < 200, "there was nothing left to interrupt");
         assert_eq!(home.status()["state"], "ended (interrupted)");
         let committed = home.attempts().len();
-        assert!(committed >= asked, "{committed} attempts of {asked} requests are committed");
+        assert!(
+            committed >= asked,
+            "{committed} attempts of {asked} requests are committed"
+        );
         home.good(&["resume"]);
         check_once_each(&server);
     }
@@ -66,23 +87,40 @@ fn no_request_goes_out_after_a_signal() {
 fn the_second_signal_ends_at_once_and_what_was_committed_stays() {
     let latency = Duration::from_secs(5);
     let server = Server::start(
-        WebConfig { hosts: 1, pages_per_host: 10, slow: 1, slow_latency: latency, ..WebConfig::default() },
+        WebConfig {
+            hosts: 1,
+            pages_per_host: 10,
+            slow: 1,
+            slow_latency: latency,
+            ..WebConfig::default()
+        },
         Listen::Names { port: 0 },
     )
     .unwrap();
     let home = Home::new();
     let mut running = home.start(&crawl(&home, &server, "0s", &["--order", "depth"]));
     let is_slow = |url: &str| url.contains("/lenta/");
-    until("the slow page", || server.log().entries.iter().any(|entry| is_slow(&entry.url)));
+    until("the slow page", || {
+        server.log().entries.iter().any(|entry| is_slow(&entry.url))
+    });
     std::thread::sleep(Duration::from_millis(1000)); // The others are committed by now.
     running.signal(Signal::INT);
-    assert!(running.ends_within(Duration::from_millis(400)).is_none(), "it did not wait for what was under way");
+    assert!(
+        running.ends_within(Duration::from_millis(400)).is_none(),
+        "it did not wait for what was under way"
+    );
     running.signal(Signal::INT);
     let ended = running.wait(Duration::from_secs(1));
     assert_eq!(ended.code, Some(130), "{}", ended.err);
     home.good(&["resume"]);
-    let again: Vec<_> = requested(&server.log()).into_iter().filter(|(_, count)| *count > 1).collect();
-    assert!(again.iter().all(|(url, count)| is_slow(url) && *count == 2), "{again:?}");
+    let again: Vec<_> = requested(&server.log())
+        .into_iter()
+        .filter(|(_, count)| *count > 1)
+        .collect();
+    assert!(
+        again.iter().all(|(url, count)| is_slow(url) && *count == 2),
+        "{again:?}"
+    );
 }
 
 #[test]
@@ -96,7 +134,11 @@ fn a_paused_run_asks_nothing_and_goes_on_when_resumed() {
     assert_eq!(status["state"], "paused");
     assert!(status["fetched"].as_u64().unwrap() > 0, "{status}");
     std::thread::sleep(Duration::from_millis(1000));
-    assert_eq!(server.log().entries.len(), asked, "a paused run asked for something");
+    assert_eq!(
+        server.log().entries.len(),
+        asked,
+        "a paused run asked for something"
+    );
     assert!(home.good(&["resume", "default"]).contains("goes on"));
     let ended = running.wait(SOON);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
@@ -107,7 +149,11 @@ fn a_paused_run_asks_nothing_and_goes_on_when_resumed() {
 fn a_stopped_run_ends_well_and_can_be_resumed() {
     let (server, home) = (web(), Home::new());
     let running = started(&home, &server, 30);
-    assert_eq!(home.run(&["stop", "birds"]).code, Some(2), "another collection was stopped");
+    assert_eq!(
+        home.run(&["stop", "birds"]).code,
+        Some(2),
+        "another collection was stopped"
+    );
     assert_eq!(home.status()["state"], "running");
     assert!(home.good(&["status"]).contains("pages/s"));
     home.good(&["stop", "default"]);
@@ -124,7 +170,11 @@ fn a_paused_run_can_be_stopped_and_interrupted() {
         let (server, home) = (web(), Home::new());
         let running = started(&home, &server, 10);
         home.good(&["pause"]);
-        if order == "stop" { drop(home.good(&["stop"])) } else { running.signal(Signal::INT) }
+        if order == "stop" {
+            drop(home.good(&["stop"]))
+        } else {
+            running.signal(Signal::INT)
+        }
         assert_eq!(running.wait(SOON).code, Some(code), "{order}");
     }
 }

@@ -93,8 +93,8 @@ pub(crate) struct CrawlOptions {
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) config: Option<PathBuf>,
     /// Seeds from a file, one a line; - for standard input
-    #[arg(long, value_name = "FILE|-")]
-    pub(crate) seeds: Option<String>,
+    #[arg(long = "seeds", value_name = "FILE|-")]
+    pub(crate) seed_file: Option<String>,
     /// Fetch what robots.txt asks us not to; only for hosts of your own
     #[arg(long)]
     pub(crate) ignore_robots: bool,
@@ -202,7 +202,7 @@ impl CrawlOptions {
 
     /// Seeds in `--seeds`, one a line.
     pub(crate) fn seed_lines(&self) -> Result<Vec<String>> {
-        let Some(source) = &self.seeds else {
+        let Some(source) = &self.seed_file else {
             return Ok(Vec::new());
         };
         let text = if source == "-" {

@@ -76,7 +76,11 @@ impl Home {
     pub(crate) fn json_lines<S: AsRef<str>>(&self, arguments: &[S], input: &str) -> Vec<Value> {
         let ended = self.start_with(arguments, input.as_bytes()).wait(LIMIT);
         assert_eq!(ended.code, Some(0), "{}", ended.err);
-        ended.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        ended
+            .text()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
     /// Writes a file beside the data.
@@ -306,8 +310,12 @@ pub(crate) fn owned<'a>(texts: impl IntoIterator<Item = &'a str>) -> BTreeSet<St
 pub(crate) fn body(web: &Web, url: &str) -> Vec<u8> {
     let (host, _) = web.locate(url).unwrap();
     let rest = &url["http://".len()..];
-    let asked = Asked { earlier: u32::MAX, ..Asked::default() };
-    web.answer(host, &rest[rest.find('/').unwrap()..], &asked).body()
+    let asked = Asked {
+        earlier: u32::MAX,
+        ..Asked::default()
+    };
+    web.answer(host, &rest[rest.find('/').unwrap()..], &asked)
+        .body()
 }
 
 /// Two sets are the same; else some of what differs is shown.

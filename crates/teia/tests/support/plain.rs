@@ -33,7 +33,11 @@ impl Plain {
     /// The paths asked for so far, robots.txt apart.
     pub(crate) fn paths(&self) -> Vec<String> {
         let paths = self.paths.lock().unwrap();
-        paths.iter().filter(|path| *path != "/robots.txt").cloned().collect()
+        paths
+            .iter()
+            .filter(|path| *path != "/robots.txt")
+            .cloned()
+            .collect()
     }
 }
 
@@ -42,7 +46,12 @@ fn serve(mut stream: &TcpStream, answer: &impl Fn(&str) -> (u16, String)) -> Opt
     let mut head = BufReader::new(stream);
     let mut line = Vec::new();
     head.read_until(b'\n', &mut line).ok()?;
-    let path = String::from_utf8(line).ok()?.strip_prefix("GET ")?.split(' ').next()?.to_owned();
+    let path = String::from_utf8(line)
+        .ok()?
+        .strip_prefix("GET ")?
+        .split(' ')
+        .next()?
+        .to_owned();
     let mut line = String::new();
     while head.read_line(&mut line).ok()? > 2 {
         line.clear();

@@ -1,0 +1,101 @@
+//! A full disk fails the run with a sentence, and loses nothing.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use support::{Home, assert_polite, assert_same, crawl};
+use teia_testweb::{Listen, Server, WebConfig};
+
+/// A small disk, for as long as the value lives.
+struct SmallDisk {
+    at: PathBuf,
+}
+
+impl SmallDisk {
+    /// `None` where this machine does not let us mount one.
+    fn mount(at: &Path, size: &str) -> Option<Self> {
+        std::fs::create_dir_all(at).unwrap();
+        let disk = Self { at: at.to_owned() };
+        disk.run(
+            "mount",
+            &["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"],
+        )
+        .then_some(disk)
+    }
+
+    fn enlarge(&self, size: &str) {
+        assert!(self.run("mount", &["-o", &format!("remount,size={size}")]));
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> bool {
+        Command::new(program)
+            .args(arguments)
+            .arg(&self.at)
+            .output()
+            .is_ok_and(|output| output.status.success())
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        self.run("umount", &[]);
+    }
+}
+
+#[test]
+fn a_full_disk_fails_the_run_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(folder.path(), "512k") else {
+        println!(
+            "SKIPPED a_full_disk_fails_the_run_and_loses_nothing: cannot mount a small disk here (needs root)"
+        );
+        return;
+    };
+    let config = WebConfig {
+        hosts: 4,
+        pages_per_host: 100,
+        page_bytes: 16 << 10,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::with_data(folder.path().join("data"));
+    let ended = home.run(&crawl(&home, &server, "5ms", &[]));
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(
+        ended.err.to_lowercase().contains("no space left"),
+        "{}",
+        ended.err
+    );
+    // Still full: the same sentence, not a broken directory.
+    let ended = home.run(&["resume"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(
+        ended.err.to_lowercase().contains("no space left"),
+        "{}",
+        ended.err
+    );
+
+    disk.enlarge("64m");
+    home.good(&["resume"]);
+    let want = server.web().depth_map(&[server.web().front(0)], None);
+    let kept = home
+        .all_captures()
+        .into_iter()
+        .map(|entry| entry.url)
+        .filter(|url| !url.ends_with("/robots.txt"));
+    let mut urls: Vec<String> = kept.collect();
+    let count = urls.len();
+    urls.sort_unstable();
+    urls.dedup();
+    assert_eq!(urls.len(), count, "captures doubled");
+    assert_same(
+        "kept",
+        &urls.into_iter().collect(),
+        &want.into_keys().collect(),
+    );
+    assert!(home.captures().scrub().unwrap().wounds.is_empty());
+    assert_polite(&server, Duration::from_millis(5));
+}

@@ -1,0 +1,479 @@
+//! What the program prints and writes for people and for other programs, as the contract says.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use support::{Home, assert_same, body, crawl, owned};
+use teia_archive::{CdxEntry, index_warc};
+use teia_base::DiskFiles;
+use teia_testweb::{Listen, Rules, Server, WebConfig};
+
+/// A small crawl of a web with compressed, chunked, moved and missing pages.
+fn collected() -> (Server, Home, String) {
+    let config = WebConfig {
+        redirects: 2,
+        missing: 1,
+        copies: 2,
+        gzip_every: 3,
+        chunked_every: 4,
+        requisites: true,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let report = home.good(&crawl(&home, &server, "0s", &["--report", "json"]));
+    (server, home, report)
+}
+
+/// What a right crawl of that web fetches.
+fn truth(server: &Server) -> BTreeSet<String> {
+    let rules = Rules {
+        requisites: true,
+        ..Rules::default()
+    };
+    owned(
+        server
+            .web()
+            .reachable(&[server.web().front(0)], &rules)
+            .fetched(),
+    )
+}
+
+#[track_caller]
+fn has_keys(value: &Value, keys: &[&str]) {
+    let missing: Vec<_> = keys.iter().filter(|key| value.get(key).is_none()).collect();
+    assert!(missing.is_empty(), "no {missing:?} in {value}");
+}
+
+#[test]
+fn the_report_is_one_json_object_with_the_fields_of_the_contract() {
+    let (server, _, report) = collected();
+    assert_eq!(report.trim_end().lines().count(), 1, "{report}");
+    let report: Value = serde_json::from_str(&report).unwrap();
+    has_keys(
+        &report,
+        &[
+            "fetched",
+            "bytes",
+            "seconds",
+            "pages_per_second",
+            "known_urls",
+            "hosts",
+            "codes",
+            "types",
+            "duplicates",
+        ],
+    );
+    let want = truth(&server);
+    assert_eq!(report["fetched"], want.len());
+    assert_eq!(report["hosts"], 4);
+    let status = |url: &String| server.web().expected_status(url).unwrap();
+    for code in [200, 302, 404] {
+        let count = want.iter().filter(|url| status(url) == code).count();
+        assert_eq!(
+            report["codes"][code.to_string()],
+            count,
+            "code {code}: {report}"
+        );
+    }
+    let typed: u64 = report["types"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|count| count.as_u64().unwrap())
+        .sum();
+    assert_eq!(Some(typed), report["codes"]["200"].as_u64());
+    let received: u64 = server.log().entries.iter().map(|entry| entry.bytes).sum();
+    assert_eq!(report["bytes"], received, "bytes on the wire");
+    assert!(report["duplicates"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn get_returns_the_exact_body() {
+    let (server, home, _) = collected();
+    let (mut checked, web) = (0, server.web());
+    for url in truth(&server)
+        .iter()
+        .filter(|url| web.expected_status(url) == Some(200))
+        .step_by(4)
+    {
+        let ended = home.run(&["get", url]);
+        assert_eq!(ended.code, Some(0), "{url}: {}", ended.err);
+        assert!(
+            ended.out == body(web, url),
+            "{url} differs from what was served"
+        );
+        checked += 1;
+    }
+    assert!(checked >= 25, "{checked}");
+    let headed = home.run(&["get", &web.front(0), "--head"]);
+    assert!(
+        headed.out.starts_with(b"HTTP/1.1 200") && headed.out.ends_with(&body(web, &web.front(0)))
+    );
+}
+
+#[test]
+fn get_at_a_time_returns_what_was_there_then() {
+    let config = WebConfig {
+        hosts: 1,
+        pages_per_host: 4,
+        flaky: 1,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let slow = home.write("slow.toml", "[politeness]\nretry-wait = \"2s\"\n");
+    let mut arguments = crawl(&home, &server, "0s", &[]);
+    let at = arguments
+        .iter()
+        .position(|word| word == "--config")
+        .unwrap();
+    arguments[at + 1] = slow;
+    home.good(&arguments);
+    let versions: Vec<CdxEntry> = home
+        .all_captures()
+        .into_iter()
+        .filter(|entry| entry.url.contains("/fragil/"))
+        .collect();
+    let url = &versions[0].url;
+    assert_eq!(
+        versions
+            .iter()
+            .map(|entry| entry.status)
+            .collect::<Vec<_>>(),
+        [Some(503), Some(200)]
+    );
+    let newest = body(server.web(), url);
+    assert_eq!(home.run(&["get", url]).out, newest);
+    assert_eq!(home.run(&["get", url, "--at", "2999-01-01"]).out, newest);
+    let (first, last) = (versions[0].timestamp.clone(), versions[1].timestamp.clone());
+    assert_eq!(home.run(&["get", url, "--at", &last]).out, newest);
+    let then = home.run(&["get", url, "--at", &first, "--head"]);
+    assert!(
+        then.out.starts_with(b"HTTP/1.1 503"),
+        "{}",
+        String::from_utf8_lossy(&then.out)
+    );
+}
+
+#[test]
+fn exports_hold_everything_that_was_kept() {
+    let (server, home, _) = collected();
+    let want = truth(&server);
+    let pages = |urls: &mut dyn Iterator<Item = String>| -> BTreeSet<String> {
+        urls.filter(|url| !url.ends_with("/robots.txt")).collect()
+    };
+
+    let lines = home.good(&["export", "cdxj"]);
+    let entries: Vec<CdxEntry> = lines
+        .lines()
+        .map(|line| CdxEntry::parse(line).unwrap())
+        .collect();
+    assert_same(
+        "cdxj",
+        &pages(&mut entries.iter().map(|entry| entry.url.clone())),
+        &want,
+    );
+    assert!(lines.lines().is_sorted(), "the CDXJ is not sorted");
+
+    let warc = home.beside("all.warc.gz");
+    home.good(&["export", "warc", "--output", warc.to_str().unwrap()]);
+    let (records, damages) =
+        index_warc(&DiskFiles::existing("/"), warc.strip_prefix("/").unwrap()).unwrap();
+    assert!(damages.is_empty(), "{damages:?}");
+    assert_eq!(records.len(), entries.len());
+    assert_same(
+        "warc",
+        &pages(&mut records.iter().map(|entry| entry.url.clone())),
+        &want,
+    );
+
+    let urls = home.good(&["export", "urls"]);
+    let rows: Vec<Vec<&str>> = urls
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert_eq!(rows[0][..3], ["url", "state", "outcome"]);
+    assert_eq!(
+        rows.len() as u64 - 1,
+        home.status()["known"].as_u64().unwrap()
+    );
+    let fetched = rows
+        .iter()
+        .filter(|row| row[1] == "fetched" || row[1] == "gone")
+        .map(|row| row[0]);
+    assert_same("urls", &owned(fetched), &want);
+    let some = home.good(&["export", "urls", "--prefix", "http://h1.web.test/"]);
+    assert!(
+        some.lines()
+            .skip(1)
+            .all(|line| line.starts_with("http://h1.web.test/"))
+            && some.lines().count() > 10
+    );
+
+    let files = home.beside("files");
+    home.good(&["export", "files", "--output", files.to_str().unwrap()]);
+    let url = want
+        .iter()
+        .find(|url| url.contains("h2.") && url.contains("-7"))
+        .unwrap();
+    let path = files
+        .join("h2.web.test")
+        .join(&url["http://h2.web.test/".len()..]);
+    let file = std::fs::read(&path)
+        .or_else(|_| std::fs::read(files.join("http").join(&url["http://".len()..])))
+        .unwrap();
+    assert!(file == body(server.web(), url));
+}
+
+#[test]
+fn check_url_tells_the_normal_form_or_the_error() {
+    let lines = Home::new().json_lines(
+        &["check", "url", "-"],
+        "HTTP://Www.Example.ORG:80/a/../b?x=%7e#top\nhttp://\n",
+    );
+    has_keys(&lines[0], &["url", "normal", "host", "site", "depth"]);
+    assert_eq!(lines[0]["normal"], "http://www.example.org/b?x=~");
+    assert_eq!(
+        (&lines[0]["site"], &lines[0]["depth"]),
+        (&"example.org".into(), &1.into())
+    );
+    has_keys(&lines[1], &["url", "error"]);
+    let lines = Home::new().json_lines(&["check", "url", "example.org", "http://é.pt/"], "");
+    assert_eq!(lines[1]["host"], "xn--9ca.pt");
+}
+
+#[test]
+fn check_robots_tells_who_may_what_and_why() {
+    let home = Home::new();
+    let file = home.write("robots.txt", "User-agent: *\nDisallow: /private\nAllow: /private/open$\n\nUser-agent: Teia\nDisallow: /no\n");
+    let ask = |agent: &str| {
+        home.json_lines(
+            &[
+                "check",
+                "robots",
+                "--file",
+                &file,
+                "--agent",
+                agent,
+                "http://a.example/private/x",
+                "/private/open",
+                "-",
+            ],
+            "/no\n",
+        )
+    };
+    let lines = ask("Other");
+    lines
+        .iter()
+        .for_each(|line| has_keys(line, &["url", "allowed", "rule"]));
+    assert_eq!(
+        lines
+            .iter()
+            .map(|line| line["allowed"].as_bool().unwrap())
+            .collect::<Vec<_>>(),
+        [false, true, true]
+    );
+    assert!(lines[0]["rule"].as_str().unwrap().contains("/private"));
+    assert_eq!(lines[2]["rule"], Value::Null);
+    assert_eq!(
+        ask("Teia")
+            .iter()
+            .map(|line| line["allowed"].as_bool().unwrap())
+            .collect::<Vec<_>>(),
+        [true, true, false]
+    );
+}
+
+#[test]
+fn check_extract_tells_what_is_in_a_document() {
+    let home = Home::new();
+    let page = "<html lang=pt><meta name=robots content=NOINDEX><title>Olá &amp; adeus</title><p>Texto</p>\
+                <a href='b?x=1&amp;y=2' rel=nofollow>Seguinte</a><img src=/i.png></html>";
+    let file = home.write("page.html", page);
+    let told = home.json(&[
+        "check",
+        "extract",
+        "--url",
+        "http://a.example/d/",
+        "--type",
+        "text/html",
+        &file,
+    ]);
+    has_keys(
+        &told,
+        &["title", "text", "language", "charset", "robots", "links"],
+    );
+    assert_eq!(
+        (&told["title"], &told["language"]),
+        (&"Olá & adeus".into(), &"pt".into())
+    );
+    assert_eq!(told["robots"]["noindex"], true);
+    let links = told["links"].as_array().unwrap();
+    links
+        .iter()
+        .for_each(|link| has_keys(link, &["url", "anchor", "rel", "kind"]));
+    assert_eq!(links[0]["url"], "http://a.example/d/b?x=1&y=2");
+    assert_eq!(
+        (&links[0]["anchor"], &links[0]["rel"]),
+        (&"Seguinte".into(), &"nofollow".into())
+    );
+    assert_eq!(links[1]["url"], "http://a.example/i.png");
+}
+
+#[test]
+fn check_scope_tells_what_would_be_fetched_and_why_not() {
+    let arguments = [
+        "check",
+        "scope",
+        "--seed",
+        "http://a.example/",
+        "--exclude",
+        "secret",
+        "http://a.example/x",
+        "http://b.example/x",
+        "http://a.example/secret",
+    ];
+    let lines = Home::new().json_lines(&arguments, "");
+    lines
+        .iter()
+        .for_each(|line| has_keys(line, &["url", "in_scope", "rule"]));
+    assert_eq!(
+        lines
+            .iter()
+            .map(|line| line["in_scope"].as_bool().unwrap())
+            .collect::<Vec<_>>(),
+        [true, false, false]
+    );
+    assert!(
+        lines[2]["rule"].as_str().unwrap().contains("secret"),
+        "{}",
+        lines[2]
+    );
+    let lines = Home::new().json_lines(
+        &[
+            "check",
+            "scope",
+            "--scope",
+            "suffix:.pt",
+            "http://x.pt/",
+            "http://x.com/",
+        ],
+        "",
+    );
+    assert_eq!(
+        lines
+            .iter()
+            .map(|line| line["in_scope"].as_bool().unwrap())
+            .collect::<Vec<_>>(),
+        [true, false]
+    );
+}
+
+#[test]
+fn the_settings_that_are_printed_can_be_given_back() {
+    let server = Server::start(WebConfig::default(), Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let printed = home.good(&["config"]);
+    assert!(
+        printed.lines().any(|line| line.starts_with("# ")),
+        "no meanings"
+    );
+    let file = home.write("all.toml", &printed);
+    let mut arguments = crawl(&home, &server, "0s", &["--max-pages", "3"]);
+    let at = arguments
+        .iter()
+        .position(|word| word == "--config")
+        .unwrap();
+    arguments[at + 1] = file;
+    home.good(&arguments);
+    // What the collection keeps is again such a file.
+    let stored = home.data().join("collections/default.toml");
+    assert!(
+        std::fs::read_to_string(&stored)
+            .unwrap()
+            .contains("max-pages = 3")
+    );
+    let again = Home::new();
+    again.good(&[
+        "crawl",
+        "--config",
+        stored.to_str().unwrap(),
+        "--max-pages",
+        "2",
+    ]);
+    assert_eq!(again.status()["fetched"], 2);
+}
+
+#[test]
+fn seeds_come_from_arguments_files_and_standard_input() {
+    let server = Server::start(WebConfig::default(), Listen::Names { port: 0 }).unwrap();
+    let web = server.web();
+    let home = Home::new();
+    let file = home.write(
+        "seeds.txt",
+        &format!("# two hosts\n{}\n\n{}\n", web.front(1), web.front(2)),
+    );
+    let resolve = format!("*.test={}", server.addr());
+    let options = ["--resolve", &resolve, "--delay", "0s", "--max-depth", "0"];
+    home.good(&[&["crawl", &web.front(0), "--seeds", &file], &options[..]].concat());
+    let ended = home
+        .start_with(
+            &[&["crawl", "--seeds", "-"], &options[..]].concat(),
+            web.front(3).as_bytes(),
+        )
+        .wait(support::LIMIT);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let asked: BTreeSet<String> = support::requested(&server.log()).into_keys().collect();
+    assert_same(
+        "seeds",
+        &asked,
+        &(0..4).map(|host| web.front(host)).collect(),
+    );
+    assert_eq!(home.status()["fetched"], 4);
+}
+
+#[test]
+fn no_escape_codes_where_nobody_sees_them() {
+    let server = Server::start(
+        WebConfig {
+            missing: 1,
+            ..WebConfig::default()
+        },
+        Listen::Names { port: 0 },
+    )
+    .unwrap();
+    let home = Home::new();
+    let front = server.web().front(0);
+    let commands: [&[&str]; 6] = [
+        &["status"],
+        &["stats"],
+        &["page", &front],
+        &["crawl", "--nonsense"],
+        &["crawl", "--help"],
+        &["config"],
+    ];
+    let mut all = vec![home.run(&crawl(&home, &server, "5ms", &[]))];
+    all.extend(commands.iter().map(|arguments| home.run(arguments)));
+    for ended in all {
+        assert!(
+            !ended.out.contains(&0x1b),
+            "{}",
+            String::from_utf8_lossy(&ended.out)
+        );
+        assert!(!ended.err.contains('\u{1b}'), "{:?}", ended.err);
+    }
+}
+
+#[test]
+fn the_summary_has_a_row_for_each_outcome() {
+    let (_, home, _) = collected();
+    let told = home.good(&["stats"]);
+    for word in ["200", "302", "404", "text/html", "h0.web.test", "%"] {
+        assert!(told.contains(word), "no {word} in {told}");
+    }
+    let told = home.json(&["stats", "--json"]);
+    assert!(told.to_string().contains("\"404\""), "{told}");
+}
