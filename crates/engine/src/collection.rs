@@ -95,7 +95,7 @@ impl Default for RunConfig {
             retries: 4,
             max_time: None,
             ignore_robots: false,
-            commit_every: Duration::from_millis(500),
+            commit_every: Duration::from_millis(250),
             commit_bytes: 16 << 20,
             journal_segment_bytes: 64 << 20,
             digests_remembered: 65_536,

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use teia_fetch::FetchError;
+
 /// Why the engine cannot go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -87,7 +89,7 @@ pub enum EngineError {
     Archive(#[from] teia_archive::ArchiveError),
     /// The fetcher could not start.
     #[error(transparent)]
-    Fetch(#[from] teia_fetch::FetchError),
+    Fetch(#[from] FetchError),
     /// A setting that cannot be changed once the collection exists.
     #[error(
         "`{setting}` was fixed when the collection was created; start another collection with --collection NAME"
@@ -127,6 +129,12 @@ impl EngineError {
                 | Self::Filter(_)
                 | Self::Seed(_)
                 | Self::Fixed { .. }
+                | Self::Fetch(
+                    FetchError::Resolve(_)
+                        | FetchError::Proxy(_)
+                        | FetchError::Header(_)
+                        | FetchError::CaFile { .. }
+                )
         )
     }
 }

@@ -449,10 +449,12 @@ impl Ring {
 
     /// Whether one more page may go out: exact, because what is under way is counted as fetched.
     pub(crate) fn budget_left(&self) -> bool {
+        // What is under way is taken to be as long as what came before.
+        let usual_bytes = self.stats.bytes / self.stats.requests.max(1);
         let spent = Spent {
             documents: self.stats.fetched + self.pages_in_flight,
             host_documents: 0,
-            bytes: self.stats.bytes,
+            bytes: self.stats.bytes + self.pages_in_flight * usual_bytes,
         };
         self.workshop.judge().rules.spent(&spent).is_none()
     }

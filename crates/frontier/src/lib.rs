@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A host is in one place only: idle, waiting, ready (or blocked, while another host leases its
-//! address), or leased. That one sentence is the whole
-//! politeness guarantee: a leased host is in no heap, so nobody can lease it a second time, and it
-//! returns to a heap only with a moment that lies a full gap after its last answer.
+//! address), or leased. That one sentence is the whole politeness guarantee: a leased host is in no
+//! heap, so nobody can lease it a second time, and it returns to a heap only with a moment that
+//! lies a full gap after its last answer.
 //! Which URL of the host goes out is the Repository's answer, in the order of the same policy.
 
 mod load;

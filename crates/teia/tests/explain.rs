@@ -42,8 +42,10 @@ fn a_thousand_random_urls_are_explained_truly() {
         feeds: true,
         ..Rules::default()
     };
+    let reading = home.reading();
     let oracle = Oracle {
         web,
+        reading: &reading,
         truth: web.reachable(&[web.front(0)], &rules),
         requested: requested(&server.log()).into_keys().collect(),
     };
@@ -54,7 +56,6 @@ fn a_thousand_random_urls_are_explained_truly() {
     assert!(urls.len() >= URLS, "only {} URLs to draw from", urls.len());
 
     let mut draw = Draw(seed);
-    let reading = home.reading();
     let mut kinds: BTreeSet<&'static str> = BTreeSet::new();
     for number in 0..URLS {
         let at = usize::try_from(draw.next() % urls.len() as u64).unwrap();
@@ -122,6 +123,7 @@ fn ask_library(reading: &Reading, url: &str) -> Value {
 /// What is true.
 struct Oracle<'a> {
     web: &'a Web,
+    reading: &'a Reading,
     truth: Truth,
     requested: BTreeSet<String>,
 }
@@ -199,9 +201,13 @@ impl Oracle<'_> {
                 "{url} and {original} differ"
             );
         } else if let Some((host, Place::Copy(number))) = place {
-            // Whichever of the two came first is the original.
+            // It came before the page that it is a copy of; then that one is its copy.
             let other = self.web.url(host, Place::Page(number + 1));
-            assert_eq!(body(self.web, &other), body(self.web, url));
+            let told = ask_library(self.reading, &other);
+            assert!(
+                told["duplicate_of"]["url"].is_string(),
+                "nobody repeats {url}: {told:#}"
+            );
         }
         match status {
             404 => "gone",

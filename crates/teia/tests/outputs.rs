@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use support::{Home, assert_same, body, crawl, owned};
+use support::{Home, assert_same, body, crawl, crawl_with, owned};
 use teia_archive::{CdxEntry, index_warc};
 use teia_base::DiskFiles;
 use teia_testweb::{Listen, Rules, Server, WebConfig};
@@ -124,14 +124,10 @@ fn get_at_a_time_returns_what_was_there_then() {
     };
     let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
     let home = Home::new();
-    let slow = home.write("slow.toml", "[politeness]\nretry-wait = \"2s\"\n");
-    let mut arguments = crawl(&home, &server, "0s", &[]);
-    let at = arguments
-        .iter()
-        .position(|word| word == "--config")
-        .unwrap();
-    arguments[at + 1] = slow;
-    home.good(&arguments);
+    let settings = "[politeness]
+retry-wait = \"2s\"
+";
+    home.good(&crawl_with(&home, &server, "0s", settings, &[]));
     let versions: Vec<CdxEntry> = home
         .all_captures()
         .into_iter()
@@ -381,14 +377,13 @@ fn the_settings_that_are_printed_can_be_given_back() {
         printed.lines().any(|line| line.starts_with("# ")),
         "no meanings"
     );
-    let file = home.write("all.toml", &printed);
-    let mut arguments = crawl(&home, &server, "0s", &["--max-pages", "3"]);
-    let at = arguments
-        .iter()
-        .position(|word| word == "--config")
-        .unwrap();
-    arguments[at + 1] = file;
-    home.good(&arguments);
+    home.good(&crawl_with(
+        &home,
+        &server,
+        "0s",
+        &printed,
+        &["--max-pages", "3"],
+    ));
     // What the collection keeps is again such a file.
     let stored = home.data().join("collections/default.toml");
     assert!(

@@ -19,6 +19,7 @@ use teia_engine::{Directory, Reading};
 use teia_testweb::{Asked, Entry, RequestLog, Server, Web};
 use tempfile::TempDir;
 
+#[allow(unused_imports, reason = "only some test files need it")]
 pub(crate) use plain::Plain;
 
 /// No command of a test takes longer, unless it is broken.
@@ -262,9 +263,20 @@ pub(crate) const PATIENT: &str = "[politeness]\nretry-wait = \"20ms\"\n[robots]\
 
 /// The arguments of one `teia crawl` from the front page of host 0.
 pub(crate) fn crawl(home: &Home, server: &Server, delay: &str, more: &[&str]) -> Vec<String> {
+    crawl_with(home, server, delay, PATIENT, more)
+}
+
+/// The same, with other settings.
+pub(crate) fn crawl_with(
+    home: &Home,
+    server: &Server,
+    delay: &str,
+    settings: &str,
+    more: &[&str],
+) -> Vec<String> {
     let mut arguments = vec!["crawl".to_owned(), server.web().front(0)];
     arguments.extend(over_the_web(server, delay));
-    arguments.extend(["--config".to_owned(), home.write("patient.toml", PATIENT)]);
+    arguments.extend(["--config".to_owned(), home.write("settings.toml", settings)]);
     arguments.extend(more.iter().map(|&word| word.to_owned()));
     arguments
 }
@@ -312,6 +324,7 @@ pub(crate) fn body(web: &Web, url: &str) -> Vec<u8> {
     let rest = &url["http://".len()..];
     let asked = Asked {
         earlier: u32::MAX,
+        chunks: false,
         ..Asked::default()
     };
     web.answer(host, &rest[rest.find('/').unwrap()..], &asked)
