@@ -11,9 +11,7 @@ use std::time::Duration;
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
 use teia_base::journal::{Entry, LinkVerdict, Record};
-use teia_base::{
-    CanonicalUrl, Clock, Document, Files, FoundUrl, HostId, LinkKind, Seed, SystemClock,
-};
+use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, LinkKind, Seed, SystemClock};
 use teia_extract::Extractors;
 use teia_fetch::{DecodeLimits, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier};
@@ -23,6 +21,7 @@ use tokio::task::JoinSet;
 
 use crate::EngineError;
 use crate::alias::AliasWatch;
+use crate::analysis::{self, Analysis};
 use crate::analyzer::Analyzer;
 use crate::collection::CollectionConfig;
 use crate::control::Control;
@@ -261,11 +260,23 @@ impl Crawl {
             known_seeds: HashSet::new(),
             last_options: None,
         };
+        // Without Analyzers nothing is missed.
+        let analyzed = if parts.analyzers.is_empty() {
+            u64::MAX
+        } else {
+            analysis::position(&*files, &layout)
+        };
+        let mut missed = Vec::new();
         let journal = JournalWriter::open(
             Arc::clone(&files),
             layout.journal(),
             config.run.journal_segment_bytes,
-            |entry| past.replay(&entry, &digests),
+            |entry| {
+                past.replay(&entry, &digests);
+                if entry.sequence > analyzed {
+                    missed.extend(analysis::missed(&entry));
+                }
+            },
         )?;
         check_fixed(&config, past.last_options.as_deref())?;
         let names = RecordNames::new(key);
@@ -322,7 +333,17 @@ impl Crawl {
         let (messages, inbox) = mpsc::channel(1024);
         let (jobs, job_queue) = mpsc::channel(workers * 16);
         spawn_workers(workers, job_queue, &workshop, &messages);
-        let documents = spawn_analyzers(parts.analyzers, &messages);
+        let documents = (!parts.analyzers.is_empty()).then(|| {
+            Analysis {
+                analyzers: parts.analyzers,
+                files: Arc::clone(&files),
+                layout: layout.clone(),
+                workshop: Arc::clone(&workshop),
+                messages: messages.clone(),
+                missed,
+            }
+            .spawn()
+        });
         let (orders, order_queue) = std_mpsc::sync_channel(4);
         let next_sequence = journal.next_sequence();
         let committer = Committer {
@@ -545,32 +566,4 @@ fn spawn_workers(
             .name(format!("teia-worker-{number}"))
             .spawn(work);
     }
-}
-
-fn spawn_analyzers(
-    analyzers: Vec<Arc<dyn Analyzer>>,
-    messages: &mpsc::Sender<Message>,
-) -> Option<std_mpsc::SyncSender<Vec<Document>>> {
-    if analyzers.is_empty() {
-        return None;
-    }
-    let (sender, receiver) = std_mpsc::sync_channel::<Vec<Document>>(2);
-    let messages = messages.clone();
-    let listen = move || {
-        while let Ok(documents) = receiver.recv() {
-            for document in &documents {
-                let insights: Vec<_> = analyzers
-                    .iter()
-                    .flat_map(|analyzer| analyzer.analyze(document))
-                    .collect();
-                if !insights.is_empty() {
-                    let _ = messages.blocking_send(Message::Insights(insights));
-                }
-            }
-        }
-    };
-    let _ = std::thread::Builder::new()
-        .name("teia-analyze".to_owned())
-        .spawn(listen);
-    Some(sender)
 }

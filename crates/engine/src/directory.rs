@@ -188,6 +188,11 @@ impl Layout {
         Path::new("collections").join(format!("{}.toml", self.name))
     }
 
+    /// `NAME/part-0`.
+    pub fn part(&self) -> PathBuf {
+        Path::new(&self.name).join("part-0")
+    }
+
     /// `NAME/part-0/journal`.
     pub fn journal(&self) -> PathBuf {
         Path::new(&self.name).join("part-0/journal")

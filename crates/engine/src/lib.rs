@@ -11,6 +11,7 @@
 //! follows from that sentence.
 
 mod alias;
+mod analysis;
 mod analyzer;
 mod collection;
 mod control;

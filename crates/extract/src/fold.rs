@@ -192,7 +192,7 @@ fn plain_run(bytes: &[u8]) -> usize {
         let value = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
         let not_space = value ^ (ONES * 0x20);
         // The high bit of each byte that is a space; exact, because all bytes are below 0x80.
-        let spaces = !((not_space & !HIGHS) + (ONES * 0x7f) | not_space) & HIGHS;
+        let spaces = !(((not_space & !HIGHS) + (ONES * 0x7f)) | not_space) & HIGHS;
         let control = value.wrapping_sub(ONES * 0x20) & !value & HIGHS;
         let delete = !(((value ^ (ONES * 0x7f)) & !HIGHS) + (ONES * 0x7f)) & HIGHS;
         let doubled = spaces & ((spaces << 8) | space_before);

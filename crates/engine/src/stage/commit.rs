@@ -8,6 +8,7 @@ use teia_base::journal::{ArchivePosition, Attempt, Commit, Entry, HostUpdate, Re
 use teia_base::{Clock, Document};
 
 use crate::EngineError;
+use crate::analysis::Batch;
 use crate::journal_writer::JournalWriter;
 use crate::ring::Message;
 
@@ -56,7 +57,7 @@ pub(crate) struct Committer {
     /// The end of the archive that the journal names.
     pub(crate) journalled: Option<Committed>,
     pub(crate) clock: std::sync::Arc<dyn Clock>,
-    pub(crate) documents: Option<SyncSender<Vec<Document>>>,
+    pub(crate) documents: Option<SyncSender<Batch>>,
 }
 
 impl Committer {
@@ -115,7 +116,7 @@ impl Committer {
             && !documents.is_empty()
         {
             // A slow Analyzer holds up the next commit, and so the crawl: nothing piles up.
-            let _ = listener.send(documents);
+            let _ = listener.send((entry.sequence, documents));
         }
         Ok(entry)
     }

@@ -1,0 +1,167 @@
+//! Analyzers as a follower of the journal: each committed document, at least once.
+//!
+//! `NAME/part-0/analyzed` holds the number of the last entry whose documents were all handed over.
+//! What was committed after it and lost with a kill is read again from the archive at the next
+//! start; without an archive there is nothing to read, and those documents are passed over.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use teia_archive::Captures;
+use teia_base::journal::{Attempt, Entry, Record};
+use teia_base::{Document, Files, MediaType};
+use teia_extract::Source;
+use url::Url;
+
+use crate::analyzer::{Analyzer, Insight};
+use crate::directory::Layout;
+use crate::ring::Message;
+use crate::stage::extract::Workshop;
+
+/// Documents of one journal entry.
+pub(crate) type Batch = (u64, Vec<Document>);
+
+/// Hands documents to the Analyzers, on a thread of its own.
+pub(crate) struct Analysis {
+    pub(crate) analyzers: Vec<Arc<dyn Analyzer>>,
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) layout: Layout,
+    pub(crate) workshop: Arc<Workshop>,
+    pub(crate) messages: tokio::sync::mpsc::Sender<Message>,
+    /// Entries committed before this process, and not handed over by the last one.
+    pub(crate) missed: Vec<Missed>,
+}
+
+/// An attempt whose document was committed and perhaps not handed over.
+#[derive(Debug)]
+pub(crate) struct Missed {
+    sequence: u64,
+    attempt: Attempt,
+}
+
+/// The last entry whose documents were all handed over; 0 before the first.
+pub(crate) fn position(files: &dyn Files, layout: &Layout) -> u64 {
+    let bytes = files.read(&path(layout)).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).trim().parse().unwrap_or(0)
+}
+
+/// What an entry has for Analyzers.
+pub(crate) fn missed(entry: &Entry) -> Vec<Missed> {
+    let Record::Commit(commit) = &entry.record else {
+        return Vec::new();
+    };
+    let documents = commit
+        .attempts
+        .iter()
+        .filter(|attempt| attempt.outcome.is_ok() && !attempt.is_robots());
+    documents
+        .map(|attempt| Missed {
+            sequence: entry.sequence,
+            attempt: Attempt {
+                links: Vec::new(),
+                ..attempt.clone()
+            },
+        })
+        .collect()
+}
+
+fn path(layout: &Layout) -> PathBuf {
+    layout.part().join("analyzed")
+}
+
+impl Analysis {
+    /// Starts the thread; returns where documents are handed in. Full, it makes the committer wait.
+    pub(crate) fn spawn(self) -> SyncSender<Batch> {
+        let (sender, receiver) = sync_channel(2);
+        let _ = std::thread::Builder::new()
+            .name("teia-analyze".to_owned())
+            .spawn(move || self.run(&receiver));
+        sender
+    }
+
+    fn run(mut self, batches: &Receiver<Batch>) {
+        self.catch_up();
+        while let Ok((sequence, documents)) = batches.recv() {
+            for document in &documents {
+                self.hand_over(document);
+            }
+            self.note(sequence);
+        }
+    }
+
+    fn catch_up(&mut self) {
+        let missed = std::mem::take(&mut self.missed);
+        let Some(last) = missed.last().map(|missed| missed.sequence) else {
+            return;
+        };
+        if let Ok(captures) = Captures::open(Arc::clone(&self.files), &self.layout.archive()) {
+            for missed in &missed {
+                if let Some(document) = self.read_again(&captures, &missed.attempt) {
+                    self.hand_over(&document);
+                }
+            }
+        }
+        self.note(last);
+    }
+
+    fn read_again(&self, captures: &Captures, attempt: &Attempt) -> Option<Document> {
+        let url = Url::parse(attempt.url.request()).ok()?;
+        let entry = captures
+            .find(attempt.url.request(), Some(attempt.started))
+            .ok()??;
+        let response = captures.read(&entry).ok()?.response;
+        let decoded = teia_fetch::decode(&response, &self.workshop.decode);
+        let declared = response.media_type();
+        let head = &response.head;
+        let source = Source {
+            url: &url,
+            media_type: declared.as_ref(),
+            body: &decoded.bytes,
+            link_headers: &head.texts("link"),
+            robots_headers: &head.texts("x-robots-tag"),
+            refresh_header: None,
+            content_language: None,
+            robot_token: &self.workshop.robot_token,
+            status: response.status,
+        };
+        let extracted = self.workshop.extractors.extract(&source);
+        Some(Document {
+            url: attempt.url.normal().clone(),
+            requested: attempt.url.spelling().map(str::to_owned),
+            outcome: attempt.outcome,
+            flags: attempt.flags,
+            fetched: attempt.started,
+            capture: attempt.capture,
+            media_type: attempt.media_type.as_deref().and_then(MediaType::parse),
+            depth: attempt.depth,
+            title: extracted.title,
+            description: extracted.description,
+            headings: extracted.headings,
+            text: extracted.text,
+            language: extracted.language,
+            links: extracted.links,
+            robots: extracted.robots,
+        })
+    }
+
+    fn hand_over(&self, document: &Document) {
+        let insights: Vec<Insight> = self
+            .analyzers
+            .iter()
+            .flat_map(|analyzer| analyzer.analyze(document))
+            .collect();
+        if !insights.is_empty() {
+            let _ = self.messages.blocking_send(Message::Insights(insights));
+        }
+    }
+
+    fn note(&self, sequence: u64) {
+        let written = self
+            .files
+            .replace(&path(&self.layout), sequence.to_string().as_bytes());
+        if let Err(error) = written {
+            tracing::warn!(%error, "the place of the Analyzers could not be noted; they will see some documents again");
+        }
+    }
+}
