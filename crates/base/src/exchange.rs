@@ -245,13 +245,13 @@ fn header_text(bytes: &[u8]) -> String {
     };
     // A value folded over several lines (RFC 9112, section 5.2) reads as one line.
     if text.contains(['\r', '\n']) {
-        text.split(['\r', '\n'])
-            .map(str::trim)
+        let lines = text.split(['\r', '\n']).map(str::trim);
+        return lines
+            .filter(|line| !line.is_empty())
             .collect::<Vec<_>>()
-            .join(" ")
-    } else {
-        text
+            .join(" ");
     }
+    text
 }
 
 /// Where the time of an exchange went; zero where a step was not needed.

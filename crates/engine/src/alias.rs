@@ -70,6 +70,10 @@ impl Ring {
         if !is_page || original.host_str() == url.host_str() {
             return;
         }
+        // One of the two is collected in full: of hosts that name each other only samples would be left.
+        if self.is_alias(original.host_str()) || self.is_alias(url.host_str()) {
+            return;
+        }
         let same_path = original.path_and_query() == url.path_and_query();
         if !self
             .aliases
@@ -93,6 +97,16 @@ impl Ring {
         });
         self.alias_hosts
             .insert(url.host_str().to_owned(), original.host_str().to_owned());
+    }
+
+    fn is_alias(&self, name: &str) -> bool {
+        let record = |host| self.repository.host_record(host);
+        self.alias_hosts.contains_key(name)
+            || self
+                .repository
+                .host(name)
+                .and_then(record)
+                .is_some_and(|record| record.alias_of.is_some())
     }
 
     /// The host that this one repeats, if the URL is not among the samples.

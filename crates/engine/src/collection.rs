@@ -80,9 +80,6 @@ pub struct RunConfig {
     pub max_redirects: u8,
     /// Read sitemaps that robots.txt names.
     pub sitemaps: bool,
-    /// Pause when the disk has less than this left.
-    #[serde(with = "measure::size")]
-    pub disk_reserve: u64,
     /// Equal pages on two hosts before one is taken for an alias of the other; 0 turns it off.
     pub alias_pages: u32,
 }
@@ -101,7 +98,6 @@ impl Default for RunConfig {
             digests_remembered: 65_536,
             max_redirects: 10,
             sitemaps: true,
-            disk_reserve: 64 << 20,
             alias_pages: 16,
         }
     }

@@ -30,7 +30,7 @@ use crate::directory::Layout;
 use crate::feedback::{Feedback, Silence};
 use crate::journal_writer::JournalWriter;
 use crate::judge::Judge;
-use crate::limits::hosts_at_once;
+use crate::limits::{hosts_at_once, idle_connections};
 use crate::rates::Rates;
 use crate::report::Report;
 use crate::ring::{Allow, Message, Ring};
@@ -241,6 +241,7 @@ impl Crawl {
         if !config.archive.enabled {
             config.filter.requisites = false;
         }
+        config.fetch.max_idle_connections = idle_connections(config.fetch.max_idle_connections);
         let clock = Arc::clone(&parts.clock);
         let order = config.run.order.policy();
         let digests = Arc::new(Digests::new(config.run.digests_remembered));
@@ -376,7 +377,10 @@ impl Crawl {
             alias_hosts: HashMap::new(),
             feedback: parts.feedback,
             control,
-            limit: HostLimit::new(hosts_at_once(config.run.hosts_at_once)),
+            limit: HostLimit::new(
+                hosts_at_once(config.run.hosts_at_once),
+                shortest_limit(&config.fetch),
+            ),
             slack: workers * 16,
             outstanding: 0,
             pages_in_flight: 0,
@@ -520,6 +524,18 @@ fn allow_seed(fetcher: &HttpFetcher, url: &url::Url) {
         Some(url::Host::Domain(name)) => fetcher.allow_host(name, port),
         None => {}
     }
+}
+
+/// The shortest time that a server is given for anything.
+fn shortest_limit(fetch: &teia_fetch::FetchConfig) -> Duration {
+    let limits = [
+        fetch.timeout,
+        fetch.connect_timeout,
+        fetch.tls_timeout,
+        fetch.first_byte_timeout,
+        fetch.min_rate_window,
+    ];
+    limits.into_iter().min().unwrap_or(fetch.timeout)
 }
 
 /// The word by which robots.txt and metas address us: the product token of the user agent.

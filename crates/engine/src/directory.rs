@@ -61,6 +61,11 @@ impl Directory {
         let path = root.join("format");
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !root.exists() => {
+                return Err(EngineError::NoDirectory {
+                    path: root.to_owned(),
+                });
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(EngineError::Foreign {
                     path: root.to_owned(),

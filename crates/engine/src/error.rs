@@ -37,6 +37,12 @@ pub enum EngineError {
         /// The directory.
         path: PathBuf,
     },
+    /// There is nothing there.
+    #[error("there is no data directory {path}; `teia crawl SEED --data {path}` makes one")]
+    NoDirectory {
+        /// Where it should be.
+        path: PathBuf,
+    },
     /// The directory was written by a newer program.
     #[error(
         "{path} was written by a newer Teia ({found}); this one knows {known}: use the newer program"
@@ -121,6 +127,7 @@ impl EngineError {
         matches!(
             self,
             Self::Foreign { .. }
+                | Self::NoDirectory { .. }
                 | Self::Newer { .. }
                 | Self::CollectionName(_)
                 | Self::NoCollection { .. }

@@ -24,6 +24,11 @@ pub fn hosts_at_once(chosen: Option<usize>) -> usize {
     }
 }
 
+/// Idle connections that descriptors allow beside the busy ones.
+pub(crate) fn idle_connections(wanted: usize) -> usize {
+    wanted.min(raise_descriptors().saturating_sub(64) / 3)
+}
+
 /// Memory that the system could give us now; plenty where it does not say.
 fn memory_bytes() -> usize {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();

@@ -365,7 +365,7 @@ impl Ring {
         self.committing > 0 && self.window_is_due()
     }
 
-    fn window_is_due(&self) -> bool {
+    pub(crate) fn window_is_due(&self) -> bool {
         self.window.bytes >= self.config.run.commit_bytes
             || self.window.opened.is_some_and(|opened| {
                 self.clock.now().saturating_duration_since(opened) >= self.config.run.commit_every

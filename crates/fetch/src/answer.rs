@@ -21,8 +21,6 @@ pub(crate) struct Answer {
     pub(crate) body: Duration,
     /// The connection can serve again.
     pub(crate) reusable: bool,
-    /// Nothing came back at all: a connection that was idle may have died of old age.
-    pub(crate) silent: bool,
 }
 
 impl Answer {
@@ -38,7 +36,6 @@ impl Answer {
             first_byte: Duration::ZERO,
             body: Duration::ZERO,
             reusable: false,
-            silent: false,
         }
     }
 }

@@ -119,7 +119,7 @@ impl Default for FetchConfig {
             spool_dir: None,
             body_memory: 256 << 20,
             bandwidth: None,
-            max_idle_connections: 1024,
+            max_idle_connections: 4096,
             idle_per_host: 1,
             idle_timeout: Duration::from_secs(15),
             http2: true,

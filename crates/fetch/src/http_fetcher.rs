@@ -165,7 +165,6 @@ impl HttpFetcher {
         let key = target.key();
         let mut pooled = self.pool.take(&key).and_then(quiet);
         loop {
-            let reused = pooled.is_some();
             let mut connection = match pooled.take() {
                 Some(connection) => connection,
                 None => match self
@@ -186,9 +185,6 @@ impl HttpFetcher {
             let answer = connection
                 .exchange(request, &fields, &head, &setting, patience)
                 .await;
-            if answer.silent && reused {
-                continue;
-            }
             let h2 = connection.protocol() == Protocol::H2;
             if h2
                 && answer.outcome == Outcome::H2_PROTOCOL

@@ -9,17 +9,18 @@ use std::time::Duration;
 pub struct HostLimit {
     most: usize,
     now: f64,
+    late: Duration,
 }
 
 impl HostLimit {
-    /// Work that runs this late is a sign of pressure.
-    const LATE: Duration = Duration::from_millis(100);
-
-    /// At most `most` hosts at once, and so many at the start.
-    pub fn new(most: usize) -> Self {
+    /// At most `most` hosts at once, and so many at the start. Our own work must not use up the
+    /// shortest time limit that a server has: a twentieth of it is a sign of pressure.
+    pub fn new(most: usize, shortest_limit: Duration) -> Self {
+        let late = (shortest_limit / 20).clamp(Duration::from_millis(50), Duration::from_secs(1));
         Self {
             most: most.max(1),
             now: most_as_f64(most.max(1)),
+            late,
         }
     }
 
@@ -41,9 +42,9 @@ impl HostLimit {
 
     /// Tells how late the loop woke up, and how full the queue before the workers is (0 to 1).
     pub fn observe(&mut self, late: Duration, queue_fill: f64) {
-        if late > Self::LATE || queue_fill > 0.9 {
+        if late > self.late || queue_fill > 0.9 {
             self.now = (self.now * 0.7).max(1.0);
-        } else if late < Self::LATE / 4 && queue_fill < 0.5 {
+        } else if late < self.late / 4 && queue_fill < 0.5 {
             self.now = (self.now + (self.now * 0.05).max(1.0)).min(most_as_f64(self.most));
         }
     }
@@ -59,7 +60,7 @@ mod tests {
 
     #[test]
     fn it_sinks_under_pressure_and_recovers() {
-        let mut limit = HostLimit::new(256);
+        let mut limit = HostLimit::new(256, Duration::from_secs(2));
         for _ in 0..20 {
             limit.observe(Duration::from_millis(400), 0.0);
         }

@@ -260,9 +260,9 @@ impl Frontier for PoliteFrontier {
         ));
         slot.address = answer.address.or(slot.address);
         // A hold that came while the host was leased stands.
-        let allowed = slot.allowed.map_or(answer.ended + rest, |held| {
-            held.max(answer.ended + rest)
-        });
+        let allowed = slot
+            .allowed
+            .map_or(answer.ended + rest, |held| held.max(answer.ended + rest));
         slot.allowed = Some(allowed);
         slot.moment = None;
         self.leased -= 1;

@@ -55,7 +55,12 @@ fn random_goes_by_the_hash_alone() {
 
 #[test]
 fn longest_wait_is_first_in_first_out() {
-    check("longest-wait", facts(9, 1, 9), facts(0, 2, 0), Ordering::Less);
+    check(
+        "longest-wait",
+        facts(9, 1, 9),
+        facts(0, 2, 0),
+        Ordering::Less,
+    );
 }
 
 #[test]

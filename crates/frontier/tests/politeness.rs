@@ -210,7 +210,12 @@ fn facts() -> HostFacts {
 }
 
 fn address(host: u32) -> IpAddr {
-    IpAddr::V4(Ipv4Addr::new(10, 0, 0, u8::try_from(host % ADDRESSES).unwrap()))
+    IpAddr::V4(Ipv4Addr::new(
+        10,
+        0,
+        0,
+        u8::try_from(host % ADDRESSES).unwrap(),
+    ))
 }
 
 fn run(calls: &[Call], politeness: &Politeness, order: OrderName) {

@@ -78,6 +78,7 @@ pub struct Repository {
     rules: Vec<Exclusion>,
     rule_index: HashMap<(i16, String), u32>,
     links: HashMap<u32, Box<[u32]>>,
+    redirects: HashMap<u32, u32>,
     counts: [u64; 5],
     position: u64,
 }
@@ -102,6 +103,7 @@ impl Repository {
             rules: Vec::new(),
             rule_index: HashMap::new(),
             links: HashMap::new(),
+            redirects: HashMap::new(),
             counts: [0; 5],
             position: 0,
         }
@@ -152,19 +154,12 @@ impl Repository {
     }
 
     fn offer_known(&mut self, at: u32, offer: &Offer<'_>) -> Offered {
+        let lowered = self.meet_again(at, offer.depth, offer.requisite, offer.seed);
         let row = self.table.row_mut(at);
-        let lowered = offer.depth < row.depth;
-        if lowered {
-            row.depth = offer.depth;
-        }
         let host = row.host;
-        if !offer.requisite {
-            row.requisite = false;
-        }
         let admits = matches!(offer.admission, Admission::Admit);
         let verdict = if row.state == State::Excluded && admits {
             row.rule = 0;
-            row.requisite = offer.requisite;
             if let Some(chain) = offer.chain {
                 row.rare.get_or_insert_default().chain = Some(chain);
             }
@@ -172,9 +167,6 @@ impl Repository {
             self.enqueue(at);
             LinkVerdict::Readmitted
         } else {
-            if lowered && row.state == State::Waiting && !row.leased {
-                self.enqueue(at);
-            }
             LinkVerdict::Known
         };
         Offered {
@@ -183,6 +175,21 @@ impl Repository {
             verdict,
             lowered,
         }
+    }
+
+    /// What another way to a known URL adds, the same live and in replay: fewer hops, a page that
+    /// needs it, a person who names it. Returns whether the way is shorter.
+    fn meet_again(&mut self, at: u32, depth: u16, requisite: bool, seed: Option<bool>) -> bool {
+        let row = self.table.row_mut(at);
+        if let Some(fallback_http) = seed {
+            let rare = row.rare.get_or_insert_default();
+            rare.seed = true;
+            rare.fallback_http |= fallback_http;
+            row.requisite = false;
+        }
+        let is_seed = row.rare.as_ref().is_some_and(|rare| rare.seed);
+        row.requisite |= requisite && !is_seed;
+        self.lower(at, depth)
     }
 
     fn insert(&mut self, offer: &Offer<'_>, host: u32, now: Timestamp) -> u32 {
@@ -359,6 +366,11 @@ impl Repository {
     }
 
     fn replay_seed(&mut self, seed: &SeedRecord, wall: Timestamp) {
+        let known = self.table.find(seed.url.normal().as_str());
+        if let (LinkVerdict::Known, Some(at)) = (&seed.verdict, known) {
+            self.meet_again(at, 0, false, Some(seed.fallback_http));
+            return;
+        }
         let admission = match &seed.verdict {
             LinkVerdict::Excluded(exclusion) => Admission::Exclude(exclusion.clone()),
             _ => Admission::Admit,
@@ -384,8 +396,11 @@ impl Repository {
                 targets.push(target);
             }
         }
-        if let Some(referrer) = referrer {
-            self.set_links(referrer, &targets);
+        if let Some(referrer) = referrer.filter(|_| !attempt.is_robots()) {
+            match targets.as_slice() {
+                [target] if attempt.outcome.is_redirect() => self.set_redirect(referrer, *target),
+                _ => self.set_links(referrer, &targets),
+            }
         }
         self.settle(attempt);
     }
@@ -396,18 +411,18 @@ impl Repository {
         referrer: Option<UrlRef>,
         wall: Timestamp,
     ) -> Option<UrlRef> {
+        let seed = (link.kind == teia_base::LinkKind::Seed).then_some(false);
         let admission = match &link.verdict {
             LinkVerdict::NotFollowed => return None,
             LinkVerdict::Excluded(exclusion) => Admission::Exclude(exclusion.clone()),
             LinkVerdict::New | LinkVerdict::Readmitted | LinkVerdict::Pending => Admission::Admit,
             LinkVerdict::Known => {
-                // Known then means known now; only a shorter way can be news.
+                // Known then means known now, and excluded if it was.
                 let at = self.table.find(link.url.normal().as_str())?;
-                self.lower(at, link.depth);
+                self.meet_again(at, link.depth, link.requisite, seed);
                 return Some(UrlRef(at));
             }
         };
-        let seed = (link.kind == teia_base::LinkKind::Seed).then_some(false);
         let offer = Offer {
             url: &link.url,
             depth: link.depth,
@@ -433,14 +448,16 @@ impl Repository {
         }
     }
 
-    fn lower(&mut self, at: u32, depth: u16) {
+    fn lower(&mut self, at: u32, depth: u16) -> bool {
         let row = self.table.row_mut(at);
-        if depth < row.depth {
+        let lowered = depth < row.depth;
+        if lowered {
             row.depth = depth;
             if row.state == State::Waiting && !row.leased {
                 self.enqueue(at);
             }
         }
+        lowered
     }
 
     fn apply_hosts(&mut self, commit: &Commit) {
@@ -507,6 +524,8 @@ impl Repository {
             self.enqueue(at);
             return;
         }
+        // It was asked, so it was admitted; the entry may tell of that only after this.
+        row.rule = 0;
         row.tries = attempt.try_number;
         let digest_changed = row.fetched.as_ref().is_some_and(|fetched| {
             fetched.text_digest.is_some()
@@ -579,6 +598,19 @@ impl Repository {
         self.links.get(&page.0).map_or_else(Vec::new, |links| {
             links.iter().map(|&at| UrlRef(at)).collect()
         })
+    }
+
+    /// Remembers where a page redirects to, where depth is limited.
+    pub fn set_redirect(&mut self, page: UrlRef, target: UrlRef) {
+        if self.config.keep_links {
+            self.redirects.insert(page.0, target.0);
+        }
+    }
+
+    /// Where a page redirects to, where that is remembered. A redirect is no hop: its target is as
+    /// near as the page.
+    pub fn redirect_of(&self, page: UrlRef) -> Option<UrlRef> {
+        self.redirects.get(&page.0).map(|&at| UrlRef(at))
     }
 
     /// What is known of a URL.

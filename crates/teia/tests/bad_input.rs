@@ -1,5 +1,10 @@
 //! What is typed wrongly, or cannot be: the exit code, a sentence that helps, and nothing touched.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails, and says why"
+)]
+
 mod support;
 
 use std::collections::BTreeMap;

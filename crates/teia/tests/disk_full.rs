@@ -1,5 +1,11 @@
 //! A full disk fails the run with a sentence, and loses nothing.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails, and says why"
+)]
+
 mod support;
 
 use std::path::{Path, PathBuf};

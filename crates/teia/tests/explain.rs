@@ -1,5 +1,10 @@
 //! A thousand random URLs of a web with everything, each explained, and each explanation true.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails, and says why"
+)]
+
 mod support;
 
 use std::collections::BTreeSet;

@@ -4,6 +4,12 @@
 //! `TEIA_KILLS=N` kills N times (15 without it); `TEIA_SEED=N` replays the moments of a failure.
 //! `./dev soak kill --kills N` is this test with a large N.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails, and says why"
+)]
+
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,6 +66,49 @@ fn max_pages_is_exact_across_kills() {
             0
         },
     );
+}
+
+#[test]
+fn a_limit_of_depth_gives_the_same_set_across_kills() {
+    let seed = from_environment("TEIA_SEED").unwrap_or_else(|| std::process::id().into());
+    replayable(seed, |draw| {
+        let config = WebConfig {
+            seed: draw.next(),
+            hosts: 4,
+            pages_per_host: 60,
+            links_per_page: 6,
+            redirects: 3,
+            ..WebConfig::default()
+        };
+        let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+        let home = Home::new();
+        // The last one in goes first: most pages are met on a long way before the short one.
+        let first = crawl(
+            &home,
+            &server,
+            "30ms",
+            &["--max-depth", "4", "--order", "depth"],
+        );
+        run_with_kills(&home, &first, 4, draw, (500, 1200));
+        let want = server.web().depth_map(&[server.web().front(0)], Some(4));
+        let repository = home.reading().repository().unwrap();
+        let fetched = repository.urls().filter(|url| url.fetched.is_some());
+        let got: BTreeMap<String, u32> = fetched
+            .map(|url| (url.url.request().to_owned(), url.depth.into()))
+            .collect();
+        let disallowed = |url: &str| server.web().is_honeypot(url);
+        let got: BTreeMap<String, u32> = got
+            .into_iter()
+            .filter(|(url, _)| !disallowed(url))
+            .collect();
+        assert_same(
+            "settled",
+            &got.keys().cloned().collect(),
+            &want.keys().cloned().collect(),
+        );
+        assert_eq!(got, want, "depths");
+        0
+    });
 }
 
 #[test]

@@ -1,5 +1,10 @@
 //! What the program prints and writes for people and for other programs, as the contract says.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails, and says why"
+)]
+
 mod support;
 
 use std::collections::BTreeSet;

@@ -1,5 +1,10 @@
 //! Steering a run from outside: signals, and `pause`, `resume`, `stop`, `status` through the socket.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails, and says why"
+)]
+
 mod support;
 
 use std::time::Duration;
@@ -171,9 +176,9 @@ fn a_paused_run_can_be_stopped_and_interrupted() {
         let running = started(&home, &server, 10);
         home.good(&["pause"]);
         if order == "stop" {
-            drop(home.good(&["stop"]))
+            home.good(&["stop"]);
         } else {
-            running.signal(Signal::INT)
+            running.signal(Signal::INT);
         }
         assert_eq!(running.wait(SOON).code, Some(code), "{order}");
     }

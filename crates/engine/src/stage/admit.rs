@@ -91,12 +91,13 @@ impl Ring {
             self.window.records.push(records);
         }
         self.window.documents.extend(document);
-        if !crate::stats::is_answer(&attempt)
-            && let Some(count) = self.host_pages.get_mut(&state.host)
-        {
-            *count -= 1;
-        }
+        let answered = crate::stats::is_answer(&attempt);
         self.record(attempt);
+        if !answered && let Some(count) = self.host_pages.get_mut(&state.host) {
+            *count -= 1;
+            // The host may have been passed over because its budget seemed used up.
+            self.wake(state.host);
+        }
     }
 
     /// What is to be done with the URL after this attempt.
@@ -206,7 +207,9 @@ impl Ring {
             chain: Some(next),
             verdict: LinkVerdict::Pending,
         };
-        self.offer_link(record, admission, Some(state.reference), attempt);
+        let offered = self.offer_link(record, admission, Some(state.reference), attempt);
+        self.repository
+            .set_redirect(state.reference, offered.reference);
     }
 
     fn admit_link(
@@ -223,7 +226,16 @@ impl Ring {
             mut verdict,
         } = judged;
         if record.verdict == LinkVerdict::NotFollowed {
-            attempt.links.push(record);
+            // Kept in mind, so that people can ask about it; another link may still admit it.
+            if self.repository.state(record.url.normal()).is_none() {
+                let exclusion = Exclusion {
+                    outcome: Outcome::OUT_OF_SCOPE,
+                    rule: "nofollow".to_owned(),
+                };
+                self.offer_link(record, Admission::Exclude(exclusion), Some(page), attempt);
+            } else {
+                attempt.links.push(record);
+            }
             return None;
         }
         let depth = page_depth.saturating_add(1);
@@ -285,8 +297,14 @@ impl Ring {
     fn spread_depth(&mut self, page: UrlRef) {
         let mut queue = vec![page];
         while let Some(page) = queue.pop() {
-            let depth = self.repository.depth_of(page).saturating_add(1);
-            for target in self.repository.links_of(page) {
+            let own = self.repository.depth_of(page);
+            let links = self.repository.links_of(page).into_iter();
+            let targets = links.map(|target| (target, own.saturating_add(1))).chain(
+                self.repository
+                    .redirect_of(page)
+                    .map(|target| (target, own)),
+            );
+            for (target, depth) in targets {
                 if self.repository.depth_of(target) <= depth {
                     continue;
                 }
@@ -423,7 +441,19 @@ impl Ring {
         } else if self.config.run.sitemaps {
             self.offer_sitemaps(&origin, wall);
         }
+        self.begin_crawl_delay(host, &origin);
         self.wake(host);
+    }
+
+    /// The delay that a robots.txt asks for counts from that robots.txt on.
+    fn begin_crawl_delay(&mut self, host: teia_base::HostId, origin: &str) {
+        let rules = self.robots.rules(origin);
+        let Some(delay) = rules.and_then(teia_fetch::robots::Rules::crawl_delay) else {
+            return;
+        };
+        let rest = delay.min(self.config.politeness.max_crawl_delay);
+        self.frontier.set_crawl_delay(host, Some(delay));
+        self.frontier.hold(host, self.clock.now() + rest);
     }
 
     /// robots.txt could not be read: that was a try of the URL that waits for it.

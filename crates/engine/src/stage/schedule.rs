@@ -30,10 +30,11 @@ impl Ring {
                 match self.send_next(host) {
                     Sent::Out => break,
                     Sent::Settled => {
-                        if self.window_is_full() {
+                        // However many such URLs there are, a commit holds a window of them.
+                        if self.window_is_due() {
                             self.frontier.release(host);
                             self.wake(host);
-                            break;
+                            return;
                         }
                     }
                     Sent::Nothing => {

@@ -169,13 +169,8 @@ impl Reading<'_> {
     /// The answer where no head could be read.
     fn no_head(self, fault: Fault) -> Answer {
         let came = self.intake.bytes();
-        let broke = matches!(
-            fault.outcome,
-            Outcome::CONNECT_FAILED | Outcome::CONNECT_REFUSED | Outcome::CONNECT_TIMEOUT
-        );
         Answer {
             junk: Bytes::copy_from_slice(&came[..came.len().min(JUNK_BYTES)]),
-            silent: self.first_byte.is_none() && broke,
             first_byte: self
                 .first_byte
                 .map_or(Instant::now(), |at| at)
@@ -365,7 +360,6 @@ impl Reading<'_> {
             first_byte: first_byte.duration_since(self.sent),
             body: ended.duration_since(first_byte),
             reusable,
-            silent: false,
         }
     }
 }

@@ -91,14 +91,10 @@ impl Session {
                 answer.reusable &= self.is_open();
                 answer
             }
-            Err(fault) => {
-                let silent = fault.outcome == Outcome::CONNECT_FAILED;
-                Answer {
-                    silent,
-                    first_byte: sent.elapsed(),
-                    ..Answer::failed(fault, Protocol::H2)
-                }
-            }
+            Err(fault) => Answer {
+                first_byte: sent.elapsed(),
+                ..Answer::failed(fault, Protocol::H2)
+            },
         }
     }
 

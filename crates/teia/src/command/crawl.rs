@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use crate::show::outln;
 use anyhow::Result;
-use teia_base::Seed;
+use teia_base::{Seed, SystemClock};
 use teia_engine::{
     CollectionConfig, Control, Crawl, Directory, DirectoryLock, EndReason, EngineError, Executor,
     Layout, Parts, Report, ThisMachine,
 };
+use teia_fetch::HttpFetcher;
 
 use super::options::CrawlOptions;
 use super::socket::ControlSocket;
@@ -54,7 +55,9 @@ pub(crate) fn crawl(
             config.seeds.push(seed);
         }
     }
+    // A mistake is told before it is written down.
     teia_base::filter::Rules::compile(&config.filter, &[]).map_err(EngineError::from)?;
+    HttpFetcher::new(config.fetch.clone(), Arc::new(SystemClock)).map_err(EngineError::from)?;
     config.save(&*files, directory.root(), &layout)?;
     let report = run(
         &directory,
