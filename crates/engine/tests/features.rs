@@ -142,7 +142,11 @@ fn an_alias_of_a_host_is_noticed_and_then_asked_only_samples() {
     assert_eq!(whole, 300, "of {first} and {second}");
     assert_eq!(count(&names[1]) + count(&names[2]), 600);
     let skipped = report.stats.codes[&Outcome::ALIAS_HOST.number()];
-    assert_eq!(part as u64 + skipped, 300, "each is asked or passed over");
+    // Those linked only from pages of the alias that were passed over are not even met.
+    assert!(
+        part as u64 + skipped <= 300 && skipped > 100,
+        "{part} and {skipped}"
+    );
     println!("{part} pages of the alias were asked, {skipped} passed over");
     let files = DiskFiles::existing(directory.path());
     let passed: Vec<_> = attempts(&files)

@@ -153,6 +153,29 @@ impl Repository {
         }
     }
 
+    /// Keeps in mind a URL to which a link led that is not to be followed (`nofollow`), so that
+    /// people can ask about it. Such a link is no way: it gives a URL that is new no depth, and one
+    /// that is known nothing.
+    pub fn meet_barred(&mut self, url: &FoundUrl, referrer: Option<UrlRef>, now: Timestamp) {
+        if self.table.find(url.normal().as_str()).is_some() {
+            return;
+        }
+        let offer = Offer {
+            url,
+            depth: u16::MAX,
+            referrer,
+            requisite: false,
+            chain: None,
+            last_modified: None,
+            seed: None,
+            admission: Admission::Exclude(Exclusion {
+                outcome: Outcome::OUT_OF_SCOPE,
+                rule: "nofollow".to_owned(),
+            }),
+        };
+        self.offer(&offer, now);
+    }
+
     fn offer_known(&mut self, at: u32, offer: &Offer<'_>) -> Offered {
         let lowered = self.meet_again(at, offer.depth, offer.requisite, offer.seed);
         let row = self.table.row_mut(at);
@@ -413,7 +436,10 @@ impl Repository {
     ) -> Option<UrlRef> {
         let seed = (link.kind == teia_base::LinkKind::Seed).then_some(false);
         let admission = match &link.verdict {
-            LinkVerdict::NotFollowed => return None,
+            LinkVerdict::NotFollowed => {
+                self.meet_barred(&link.url, referrer, wall);
+                return None;
+            }
             LinkVerdict::Excluded(exclusion) => Admission::Exclude(exclusion.clone()),
             LinkVerdict::New | LinkVerdict::Readmitted | LinkVerdict::Pending => Admission::Admit,
             LinkVerdict::Known => {

@@ -264,6 +264,7 @@ impl Life {
         let requisite = matches!(admission, Admission::Admit) && self.draw.below(6) == 0;
         let not_followed = self.draw.below(20) == 0;
         let verdict = if not_followed {
+            self.meet_barred(&text);
             LinkVerdict::NotFollowed
         } else {
             self.offer(&text, depth, requisite, None, &admission)
@@ -279,6 +280,15 @@ impl Life {
             chain: None,
             verdict,
         }
+    }
+
+    fn meet_barred(&mut self, text: &str) {
+        if self.known.contains_key(text) {
+            self.live.meet_barred(&found(text), None, self.now);
+            return;
+        }
+        let out = Admission::Exclude(exclusion("nofollow"));
+        self.offer(text, u16::MAX, false, None, &out);
     }
 
     /// A shorter way to a URL that was met before, which no link of this commit tells of.
@@ -363,7 +373,7 @@ impl Life {
             }
         }
         let mut seeds = Vec::new();
-        for _ in 0..3 {
+        for _ in 0..20 {
             let text = url(&mut self.draw);
             let fallback_http = self.draw.below(2) == 0;
             let admission = self.random_admission();
@@ -397,7 +407,7 @@ impl Life {
             50..97 => self.visit(),
             97..99 => self.commit(),
             _ => {
-                if self.draw.below(30) == 0 {
+                if self.draw.below(8) == 0 {
                     self.new_run();
                 }
             }

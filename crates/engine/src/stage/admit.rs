@@ -227,15 +227,9 @@ impl Ring {
         } = judged;
         if record.verdict == LinkVerdict::NotFollowed {
             // Kept in mind, so that people can ask about it; another link may still admit it.
-            if self.repository.state(record.url.normal()).is_none() {
-                let exclusion = Exclusion {
-                    outcome: Outcome::OUT_OF_SCOPE,
-                    rule: "nofollow".to_owned(),
-                };
-                self.offer_link(record, Admission::Exclude(exclusion), Some(page), attempt);
-            } else {
-                attempt.links.push(record);
-            }
+            let wall = self.clock.wall();
+            self.repository.meet_barred(&record.url, Some(page), wall);
+            attempt.links.push(record);
             return None;
         }
         let depth = page_depth.saturating_add(1);
