@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::atomic::AtomicU64;
@@ -14,7 +15,7 @@ use teia_base::journal::{Entry, LinkVerdict, Record};
 use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, LinkKind, Seed, SystemClock};
 use teia_extract::Extractors;
 use teia_fetch::{DecodeLimits, Fetcher, HttpFetcher};
-use teia_frontier::{Frontier, HostLimit, PoliteFrontier};
+use teia_frontier::{Frontier, HostLimit, PoliteFrontier, gap};
 use teia_repository::{Repository, RepositoryConfig};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -55,6 +56,8 @@ pub struct Crawl {
     pub layout: Layout,
     /// Its settings.
     pub config: CollectionConfig,
+    /// Write the settings into the collection file once they are found good.
+    pub save: bool,
     /// Seeds to add; those of earlier runs are known.
     pub seeds: Vec<Seed>,
     /// The parts of the ring.
@@ -163,6 +166,8 @@ struct Past {
     archive: Option<Committed>,
     next_capture: u64,
     seeds: Vec<CanonicalUrl>,
+    /// Those that a person gave; only they may allow a private address.
+    given: Vec<(FoundUrl, bool)>,
     known_seeds: HashSet<CanonicalUrl>,
     last_options: Option<String>,
 }
@@ -179,6 +184,7 @@ impl Past {
             self.run_ended = false;
             self.last_options = Some(run.options.clone());
             for seed in &run.seeds {
+                self.given.push((seed.url.clone(), seed.fallback_http));
                 self.add_seed(seed.url.normal());
             }
         }
@@ -230,17 +236,21 @@ impl Crawl {
     fn start(self) -> Result<(Ring, mpsc::Receiver<Message>), EngineError> {
         let Self {
             files,
-            root: _,
+            root,
             key,
             layout,
             mut config,
+            save,
             seeds,
             parts,
             control,
         } = self;
+        let given_config = config.clone();
         if !config.archive.enabled {
             config.filter.requisites = false;
         }
+        // The safety limit gives way to the size that a person asked for.
+        config.fetch.body_wire_bytes = config.fetch.body_wire_bytes.max(config.filter.max_size);
         config.fetch.max_idle_connections = idle_connections(config.fetch.max_idle_connections);
         let clock = Arc::clone(&parts.clock);
         let order = config.run.order.policy();
@@ -258,6 +268,7 @@ impl Crawl {
             archive: None,
             next_capture: 1,
             seeds: Vec::new(),
+            given: Vec::new(),
             known_seeds: HashSet::new(),
             last_options: None,
         };
@@ -303,6 +314,11 @@ impl Crawl {
         for (seed, _) in &new_seeds {
             rules.check_seed(seed.normal())?;
         }
+        let (fetcher, allow) = fetcher(&config, &parts, &past.given)?;
+        // Only what was found good is written down.
+        if save {
+            given_config.save(&*files, &root, &layout)?;
+        }
         let run = if past.run_ended {
             past.repository.begin_run(clock.wall(), NEW_CHANCE);
             past.stats = Stats::default();
@@ -311,7 +327,6 @@ impl Crawl {
         } else {
             past.run
         };
-        let (fetcher, allow) = fetcher(&config, &parts, &past.seeds)?;
         let robot_token = robot_token(&config.fetch.user_agent);
         let workshop = Arc::new(Workshop {
             extractors: Extractors::new(config.extract.clone()),
@@ -321,7 +336,7 @@ impl Crawl {
                 own: parts.filter.clone(),
             })),
             robot_token: robot_token.clone(),
-            decode: DecodeLimits::default(),
+            decode: decode_limits(&config),
             archive: config
                 .archive
                 .enabled
@@ -417,6 +432,8 @@ impl Ring {
         for host in hosts {
             let mut rest = self.config.politeness.delay;
             if let Some(record) = self.repository.host_record(host) {
+                let latency = Duration::from_micros(record.latency_micros.into());
+                rest = gap(&self.config.politeness, None, latency);
                 let stored: Vec<(String, Vec<u8>)> = record
                     .robots
                     .iter()
@@ -495,7 +512,7 @@ fn normal_seeds(
 fn fetcher(
     config: &CollectionConfig,
     parts: &Parts,
-    seeds: &[CanonicalUrl],
+    given: &[(FoundUrl, bool)],
 ) -> Result<(Arc<dyn Fetcher>, Option<Allow>), EngineError> {
     if let Some(fetcher) = &parts.fetcher {
         return Ok((Arc::clone(fetcher), None));
@@ -504,9 +521,12 @@ fn fetcher(
         config.fetch.clone(),
         Arc::clone(&parts.clock),
     )?);
-    for seed in seeds {
-        if let Ok(url) = url::Url::parse(seed.as_str()) {
+    for (seed, fallback_http) in given {
+        if let Ok(mut url) = url::Url::parse(seed.request()) {
             allow_seed(&fetcher, &url);
+            if *fallback_http && url.set_scheme("http").is_ok() {
+                allow_seed(&fetcher, &url);
+            }
         }
     }
     let allowing = Arc::clone(&fetcher);
@@ -524,6 +544,13 @@ fn allow_seed(fetcher: &HttpFetcher, url: &url::Url) {
         Some(url::Host::Domain(name)) => fetcher.allow_host(name, port),
         None => {}
     }
+}
+
+/// As much is unpacked as may be fetched.
+fn decode_limits(config: &CollectionConfig) -> DecodeLimits {
+    let mut limits = DecodeLimits::default();
+    limits.decoded_bytes = limits.decoded_bytes.max(config.filter.max_size);
+    limits
 }
 
 /// The shortest time that a server is given for anything.
@@ -568,11 +595,13 @@ fn spawn_workers(
                     .unwrap_or_else(PoisonError::into_inner)
                     .blocking_recv();
                 let Some(job) = job else { return };
-                let page = workshop.work(job);
-                if messages
-                    .blocking_send(Message::Worked(Box::new(page)))
-                    .is_err()
-                {
+                // A part that a program brought may panic; the run then ends instead of hanging.
+                let worked = catch_unwind(AssertUnwindSafe(|| workshop.work(job)));
+                let message = match worked {
+                    Ok(page) => Message::Worked(Box::new(page)),
+                    Err(_) => Message::Broken(EngineError::WorkerLost),
+                };
+                if messages.blocking_send(message).is_err() {
                     return;
                 }
             }

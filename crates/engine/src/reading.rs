@@ -244,7 +244,7 @@ impl Reading {
                     for change in commit.changes.iter().filter(|change| change.url == *url) {
                         let what = match change.verdict {
                             LinkVerdict::Readmitted => format!(
-                                "a shorter way was found: admitted at depth {}",
+                                "the rules or a shorter way let it in: admitted at depth {}",
                                 change.depth
                             ),
                             _ => format!("a shorter way was found: depth {}", change.depth),

@@ -111,6 +111,7 @@ impl Ring {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         });
         self.order(record, Vec::new(), Vec::new());
+        self.judge_again();
     }
 
     /// Runs until done, stopped, or broken.
@@ -268,7 +269,11 @@ impl Ring {
                 }
             }
         }
-        while self.tasks.try_join_next().is_some() {}
+        while let Some(ended) = self.tasks.try_join_next() {
+            if ended.is_err_and(|error| error.is_panic()) {
+                return Err(EngineError::WorkerLost);
+            }
+        }
         Ok(())
     }
 
@@ -308,17 +313,11 @@ impl Ring {
         self.frontier.wake(host, facts, self.clock.now());
     }
 
-    /// A host that had nothing to send. Where it waits for an event (robots.txt to come, or the end
-    /// of its budget, which is the end of the run), others will wake it.
+    /// A host that had nothing to send; one whose budget is used up sleeps to the end of the run.
     pub(crate) fn wake_later(&mut self, host: HostId) {
-        if self.host_is_held(host) {
+        if self.host_budget_left(host) {
             self.wake(host);
         }
-    }
-
-    /// Whether the host waits for a moment (robots.txt to be asked again) and not for an event.
-    fn host_is_held(&self, host: HostId) -> bool {
-        self.host_budget_left(host) && !self.robots.has_pending(self.repository.host_name(host))
     }
 
     fn host_facts(&self, host: HostId) -> HostFacts {
@@ -338,7 +337,7 @@ impl Ring {
     /// Puts an attempt into the window.
     pub(crate) fn record(&mut self, attempt: Attempt) {
         self.window.opened.get_or_insert_with(|| self.clock.now());
-        self.window.bytes += 256 + 96 * attempt.links.len() as u64;
+        self.window.bytes += weight(&attempt);
         if self.feedback.wants_attempts() {
             self.feedback.hear(&Event::Attempted {
                 url: attempt.url.normal().clone(),
@@ -450,7 +449,7 @@ impl Ring {
     /// Whether one more page may go out: exact, because what is under way is counted as fetched.
     pub(crate) fn budget_left(&self) -> bool {
         // What is under way is taken to be as long as what came before.
-        let usual_bytes = self.stats.bytes / self.stats.requests.max(1);
+        let usual_bytes = (self.stats.bytes / self.stats.requests.max(1)).max(64 << 10);
         let spent = Spent {
             documents: self.stats.fetched + self.pages_in_flight,
             host_documents: 0,
@@ -469,6 +468,10 @@ impl Ring {
     fn nothing_is_due(&mut self) -> bool {
         if self.paused || !self.window.is_empty() || self.committing > 0 {
             return false;
+        }
+        let idle = self.errands.values().all(VecDeque::is_empty);
+        if idle && self.repository.count(State::Waiting) == 0 {
+            return true;
         }
         let horizon = self.clock.now() + PATIENCE;
         self.frontier
@@ -550,4 +553,11 @@ impl Ring {
             left,
         }
     }
+}
+
+/// What an attempt costs in memory and in the journal, about.
+fn weight(attempt: &Attempt) -> u64 {
+    let link =
+        |link: &teia_base::journal::LinkRecord| 160 + link.url.request().len() + link.anchor.len();
+    512 + attempt.links.iter().map(link).sum::<usize>() as u64
 }

@@ -91,19 +91,6 @@ impl RobotsBook {
         self.pending.insert(origin.to_owned());
     }
 
-    /// Whether a copy for this host is being fetched.
-    pub(crate) fn has_pending(&self, host: &str) -> bool {
-        self.pending.iter().any(|origin| {
-            let authority = origin
-                .split_once("://")
-                .map_or(origin.as_str(), |(_, rest)| rest);
-            authority == host
-                || authority
-                    .strip_prefix(host)
-                    .is_some_and(|rest| rest.starts_with(':'))
-        })
-    }
-
     /// Takes the answer; returns the durable copy.
     pub(crate) fn finish(
         &mut self,

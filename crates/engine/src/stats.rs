@@ -112,6 +112,6 @@ impl Stats {
 /// Whether the attempt was answered: a document, in the words of `--max-pages`.
 pub(crate) fn is_answer(attempt: &Attempt) -> bool {
     !attempt.is_robots()
-        && attempt.protocol != teia_base::Protocol::None
+        && attempt.answered
         && !matches!(attempt.next, Next::RetryAt(_) | Next::Waiting)
 }

@@ -618,6 +618,7 @@ fn a_dry_run_asks_for_nothing_and_remembers_the_seeds() {
         key: 7,
         layout: Layout::new("default").unwrap(),
         config: config(),
+        save: false,
         seeds: vec![teia_base::Seed::parse(SEED).unwrap().unwrap()],
         parts: Parts {
             fetcher: Some(Arc::new(script.clone())),

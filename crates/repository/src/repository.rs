@@ -286,6 +286,24 @@ impl Repository {
         }
     }
 
+    /// Gives a lease back: the URL waits again, and not before then. In memory only.
+    pub fn defer(&mut self, url: UrlRef, until: Timestamp) {
+        let row = self.table.row_mut(url.0);
+        row.leased = false;
+        if row.state == State::Waiting {
+            row.rare.get_or_insert_default().due = Some(until);
+            self.enqueue(url.0);
+        }
+    }
+
+    /// URLs that a rule left out.
+    pub fn excluded(&self) -> Vec<UrlRef> {
+        let rows = self.table.rows();
+        rows.filter(|(_, row)| row.state == State::Excluded)
+            .map(|(at, _)| UrlRef(at))
+            .collect()
+    }
+
     /// When the host's next URL is due: now, at a moment, or never.
     pub fn next_due(&mut self, host: HostId, now: Timestamp) -> Option<Timestamp> {
         self.bring_due(host, now);

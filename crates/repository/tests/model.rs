@@ -309,7 +309,7 @@ impl Life {
 
     fn commit(&mut self) {
         let mut commit = std::mem::take(&mut self.pending);
-        if self.draw.below(8) == 0 {
+        if self.draw.below(20) == 0 {
             commit.hosts.push(HostUpdate {
                 host: format!("h{}.model.test", self.draw.below(HOSTS)),
                 robots: Some(("http://x".to_owned(), vec![1, 2, 3])),
@@ -407,7 +407,7 @@ impl Life {
             50..97 => self.visit(),
             97..99 => self.commit(),
             _ => {
-                if self.draw.below(8) == 0 {
+                if self.draw.below(20) == 0 {
                     self.new_run();
                 }
             }

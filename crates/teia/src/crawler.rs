@@ -70,14 +70,13 @@ impl Crawler {
         let directory = Directory::create(&self.directory)?;
         let _lock = directory.lock()?;
         let layout = Layout::new(&self.name)?;
-        self.config
-            .save(&*directory.files(), directory.root(), &layout)?;
         let crawl = Crawl {
             files: directory.files(),
             root: directory.root().to_owned(),
             key: directory.key(),
             layout,
             config: self.config,
+            save: true,
             seeds: self.seeds,
             parts: self.parts,
             control: self.control,

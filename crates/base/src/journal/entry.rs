@@ -113,6 +113,8 @@ pub struct Attempt {
     pub detail: Option<String>,
     /// Notes beside the outcome.
     pub flags: Flags,
+    /// A head came back, whatever became of it then.
+    pub answered: bool,
     /// Where the time went.
     pub times: Times,
     /// Who answered.
@@ -162,6 +164,7 @@ impl Attempt {
             outcome,
             detail: None,
             flags: Flags::default(),
+            answered: false,
             times: Times::default(),
             remote: None,
             protocol: Protocol::None,

@@ -11,7 +11,7 @@ use crate::Files;
 /// First bytes of every segment: the format and its version.
 pub const SEGMENT_HEADER: &[u8; 8] = b"TEIAJRN1";
 /// No entry is larger: a commit window is closed long before.
-pub const MAX_ENTRY_BYTES: usize = 256 << 20;
+pub const MAX_ENTRY_BYTES: usize = 1 << 30;
 
 const MARK: &[u8; 4] = b"TEIJ";
 const FRAME_HEAD: usize = 16;
@@ -93,6 +93,10 @@ pub fn encode_frame(entry: &Entry, offset: u64, out: &mut Vec<u8>) -> Result<(),
     let mut taken = std::mem::take(out);
     taken = postcard::to_extend(entry, taken)?;
     let payload = &taken[start + FRAME_HEAD..];
+    if payload.len() > MAX_ENTRY_BYTES {
+        // What could not be read back must not be written.
+        return Err(postcard::Error::SerializeBufferFull);
+    }
     let len = u32::try_from(payload.len()).map_err(|_| postcard::Error::SerializeBufferFull)?;
     let checksum = xxh3_64_with_seed(payload, offset);
     taken[start + 4..start + 8].copy_from_slice(&len.to_le_bytes());

@@ -52,17 +52,8 @@ impl Ring {
             self.admit_redirect(&state, depth, location, &mut attempt);
         }
         attempt.next = self.next_step(&state, &attempt, retry_after);
-        if attempt.outcome.retry() == Retry::Host
-            && let Some(asked) = retry_after
-        {
-            // The rest that a host asks for outlives this process.
-            let rest = asked.min(self.config.politeness.max_retry_after);
-            self.window.hosts.push(HostUpdate {
-                host: state.url.normal().host_str().to_owned(),
-                robots: None,
-                back_off_until: Some(self.clock.wall().plus(rest)),
-                alias_of: None,
-            });
+        if attempt.outcome.retry() == Retry::Host {
+            self.keep_back_off(&state, retry_after);
         }
         if state.fallback_http && is_unreachable(attempt.outcome) {
             attempt.next = Next::Done;
@@ -98,6 +89,23 @@ impl Ring {
             // The host may have been passed over because its budget seemed used up.
             self.wake(state.host);
         }
+    }
+
+    /// The rest of a host in trouble outlives this process.
+    fn keep_back_off(&mut self, state: &UrlState, retry_after: Option<Duration>) {
+        let record = self.repository.host_record(state.host);
+        let failures = record.map_or(0, |record| record.failures).saturating_add(1);
+        let politeness = &self.config.politeness;
+        let asked = retry_after
+            .unwrap_or_default()
+            .min(politeness.max_retry_after);
+        let rest = retry_wait(politeness, failures).max(asked);
+        self.window.hosts.push(HostUpdate {
+            host: state.url.normal().host_str().to_owned(),
+            robots: None,
+            back_off_until: Some(self.clock.wall().plus(rest)),
+            alias_of: None,
+        });
     }
 
     /// What is to be done with the URL after this attempt.
@@ -340,6 +348,45 @@ impl Ring {
         }
     }
 
+    /// A run begins, perhaps with wider rules: what was left out and is now inside enters.
+    pub(crate) fn judge_again(&mut self) {
+        for url in self.repository.excluded() {
+            let state = self.repository.view_of(url);
+            // Met only through links that are not to be followed: no way leads there.
+            if state.depth == u16::MAX {
+                continue;
+            }
+            let verdict = self.workshop.judge().before(&Candidate {
+                url: state.url.normal(),
+                depth: state.depth,
+                kind: LinkKind::Anchor,
+                from_kept_in_scope: false,
+                from: None,
+            });
+            if !verdict.is_admitted() {
+                continue;
+            }
+            let offer = Offer {
+                url: &state.url,
+                depth: state.depth,
+                referrer: None,
+                requisite: false,
+                chain: state.chain,
+                last_modified: None,
+                seed: None,
+                admission: Admission::Admit,
+            };
+            let offered = self.repository.offer(&offer, self.clock.wall());
+            self.wake(offered.host);
+            self.window.opened.get_or_insert_with(|| self.clock.now());
+            self.window.changes.push(UrlChange {
+                url: state.url.into_normal(),
+                depth: state.depth,
+                verdict: offered.verdict,
+            });
+        }
+    }
+
     /// A seed without scheme could not be reached as https: it is tried as http.
     fn offer_http(&mut self, state: &UrlState, attempt: &mut Attempt) {
         let Some(rest) = state.url.request().strip_prefix("https://") else {
@@ -374,7 +421,13 @@ impl Ring {
             robots_body,
             ..
         } = page;
-        let Errand::Robots { origin, url, hops } = errand else {
+        let Errand::Robots {
+            origin,
+            url,
+            hops,
+            waiting,
+        } = errand
+        else {
             return;
         };
         attempt.next = Next::Robots;
@@ -397,6 +450,7 @@ impl Ring {
                     origin: origin.clone(),
                     url: target.clone(),
                     hops: hops + 1,
+                    waiting,
                 });
             self.record(attempt);
             self.wake_now(host);
@@ -431,41 +485,35 @@ impl Ring {
             !outcome.is_answered() || outcome.retry() == Retry::Host || outcome.number() >= 500;
         self.record(attempt);
         if failed {
-            self.fail_waiting_url(host, &origin, outcome, retry_after);
-        } else if self.config.run.sitemaps {
-            self.offer_sitemaps(&origin, wall);
+            self.fail_waiting_url(&waiting, outcome, retry_after);
+        } else {
+            self.repository.release(waiting.reference);
+            self.rest_after_robots(host, &origin);
+            if self.config.run.sitemaps {
+                self.offer_sitemaps(&origin, wall);
+            }
         }
-        self.begin_crawl_delay(host, &origin);
         self.wake(host);
     }
 
-    /// The delay that a robots.txt asks for counts from that robots.txt on.
-    fn begin_crawl_delay(&mut self, host: teia_base::HostId, origin: &str) {
+    /// A crawl-delay holds from the robots.txt that names it.
+    fn rest_after_robots(&mut self, host: teia_base::HostId, origin: &str) {
         let rules = self.robots.rules(origin);
-        let Some(delay) = rules.and_then(teia_fetch::robots::Rules::crawl_delay) else {
-            return;
-        };
-        let rest = delay.min(self.config.politeness.max_crawl_delay);
-        self.frontier.set_crawl_delay(host, Some(delay));
-        self.frontier.hold(host, self.clock.now() + rest);
+        let delay = rules.and_then(teia_fetch::robots::Rules::crawl_delay);
+        self.frontier.set_crawl_delay(host, delay);
+        if let Some(delay) = delay {
+            let rest = delay.min(self.config.politeness.max_crawl_delay);
+            self.frontier.hold(host, self.clock.now() + rest);
+        }
     }
 
     /// robots.txt could not be read: that was a try of the URL that waits for it.
     fn fail_waiting_url(
         &mut self,
-        host: teia_base::HostId,
-        origin: &str,
+        state: &UrlState,
         failure: Outcome,
         retry_after: Option<Duration>,
     ) {
-        let Some(state) = self.repository.window(host, 1, self.clock.wall()).pop() else {
-            return;
-        };
-        let normal = state.url.normal();
-        if origin != format!("{}://{}", normal.scheme(), normal.authority()) {
-            self.repository.release(state.reference);
-            return;
-        }
         let outcome = if failure.is_answered() {
             Outcome::ROBOTS_UNREACHABLE
         } else {
@@ -475,10 +523,10 @@ impl Ring {
         attempt.detail = Some(format!("robots.txt: {}", failure.name()));
         attempt.depth = self.repository.depth_of(state.reference);
         attempt.try_number = state.tries.saturating_add(1);
-        attempt.next = self.next_step(&state, &attempt, retry_after);
+        attempt.next = self.next_step(state, &attempt, retry_after);
         if state.fallback_http && is_unreachable(outcome) {
             attempt.next = Next::Done;
-            self.offer_http(&state, &mut attempt);
+            self.offer_http(state, &mut attempt);
         }
         self.record(attempt);
     }

@@ -24,6 +24,9 @@ use super::fetch::{Errand, Job, retry_after};
 use crate::digests::Digests;
 use crate::judge::Judge;
 
+/// Bytes of URLs and anchors that one page may bring; links beyond are left out, and it is flagged.
+const LINK_TEXT_BYTES: usize = 1 << 20;
+
 /// What all workers share.
 #[derive(Debug)]
 pub(crate) struct Workshop {
@@ -256,7 +259,7 @@ impl Workshop {
 
     fn judge_links(
         &self,
-        page: &Page,
+        page: &mut Page,
         state: &UrlState,
         extracted: &Extracted,
         judge: &Judge,
@@ -264,7 +267,15 @@ impl Workshop {
         let depth = state.depth.saturating_add(1);
         let page_nofollow = page.attempt.flags.has(Flags::NOFOLLOW);
         let mut judged = Vec::with_capacity(extracted.links.len());
+        let mut text_bytes = 0;
         for link in &extracted.links {
+            // A short page can have many very long links (one long `<base>` is enough): what it
+            // may put into a commit is bounded in bytes, not only in number.
+            text_bytes += link.url.len() + link.anchor.len();
+            if text_bytes > LINK_TEXT_BYTES {
+                page.attempt.flags.add(Flags::PARSE_PARTIAL);
+                break;
+            }
             let Ok(url) = self.normal_form.parse(&link.url) else {
                 continue;
             };
@@ -398,6 +409,7 @@ fn describe(attempt: &mut Attempt, exchange: &Exchange) {
     if exchange.certificate == Certificate::Accepted {
         attempt.flags.add(Flags::CERTIFICATE_ACCEPTED);
     }
+    attempt.answered = exchange.response.is_some();
     attempt.times = exchange.times;
     attempt.remote = exchange.remote;
     attempt.protocol = exchange.protocol;

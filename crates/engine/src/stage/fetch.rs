@@ -16,8 +16,13 @@ use crate::ring::Message;
 pub(crate) enum Errand {
     /// A URL of the collection.
     Page(Box<UrlState>),
-    /// The robots.txt of an origin, after so many redirects.
-    Robots { origin: String, url: Url, hops: u8 },
+    /// The robots.txt of an origin, after so many redirects; the URL that waits for it stays leased.
+    Robots {
+        origin: String,
+        url: Url,
+        hops: u8,
+        waiting: Box<UrlState>,
+    },
 }
 
 /// An exchange on its way to a worker.

@@ -9,6 +9,9 @@ use super::fetch::{Errand, fetch};
 use crate::ring::Ring;
 use crate::robots_book::Reading;
 
+/// How soon a URL looks again whether its robots.txt, which was sent elsewhere, has come.
+const PENDING_LOOK: std::time::Duration = std::time::Duration::from_millis(500);
+
 /// What became of an attempt to send a host's next URL out.
 enum Sent {
     /// It is out.
@@ -98,29 +101,29 @@ impl Ring {
                 Sent::Settled
             }
             Reading::Unknown => {
-                self.repository.release(url.reference);
                 let Ok(robots) = Url::parse(&format!("{origin}/robots.txt")) else {
-                    return Sent::Nothing;
+                    self.settle_unasked(&url, Outcome::URL_INVALID, String::new(), Next::Done);
+                    return Sent::Settled;
                 };
                 self.robots.begin(&origin);
-                self.send_errand(
-                    host,
-                    Errand::Robots {
-                        origin,
-                        url: robots,
-                        hops: 0,
-                    },
-                )
+                let waiting = Box::new(url);
+                let errand = Errand::Robots {
+                    origin,
+                    url: robots,
+                    hops: 0,
+                    waiting,
+                };
+                self.send_errand(host, errand)
             }
+            // robots.txt belongs to an origin: the host may have others, so only this URL waits.
             Reading::Pending => {
-                self.repository.release(url.reference);
-                Sent::Nothing
+                let moment = self.clock.wall().plus(PENDING_LOOK);
+                self.repository.defer(url.reference, moment);
+                Sent::Settled
             }
             Reading::Unreachable(until) => {
-                self.repository.release(url.reference);
-                let wait = until.since(self.clock.wall());
-                self.frontier.hold(host, self.clock.now() + wait);
-                Sent::Nothing
+                self.repository.defer(url.reference, until);
+                Sent::Settled
             }
         }
     }

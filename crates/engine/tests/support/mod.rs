@@ -62,6 +62,7 @@ pub(crate) fn crawl_on(
         key: 7,
         layout: Layout::new("default").unwrap(),
         config: config.clone(),
+        save: false,
         seeds: seeds
             .iter()
             .map(|seed| Seed::parse(seed).unwrap().unwrap())

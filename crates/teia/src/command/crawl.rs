@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use crate::show::outln;
 use anyhow::Result;
-use teia_base::{Seed, SystemClock};
+use teia_base::Seed;
 use teia_engine::{
     CollectionConfig, Control, Crawl, Directory, DirectoryLock, EndReason, EngineError, Executor,
     Layout, Parts, Report, ThisMachine,
 };
-use teia_fetch::HttpFetcher;
 
 use super::options::CrawlOptions;
 use super::socket::ControlSocket;
@@ -55,15 +54,11 @@ pub(crate) fn crawl(
             config.seeds.push(seed);
         }
     }
-    // A mistake is told before it is written down.
-    teia_base::filter::Rules::compile(&config.filter, &[]).map_err(EngineError::from)?;
-    HttpFetcher::new(config.fetch.clone(), Arc::new(SystemClock)).map_err(EngineError::from)?;
-    config.save(&*files, directory.root(), &layout)?;
     let report = run(
         &directory,
         lock,
         layout,
-        config,
+        (config, Save::Yes),
         all,
         options.report.as_deref(),
     )?;
@@ -105,7 +100,7 @@ pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<
         &directory,
         lock,
         layout,
-        config,
+        (config, Save::No),
         seeds,
         options.report.as_deref(),
     )?;
@@ -127,22 +122,23 @@ pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     config.run.retries = 1;
     config.fetch.resolve = web.resolve();
     config.seeds = web.seeds();
-    config.save(&*directory.files(), directory.root(), &layout)?;
     outln!(
         "A small web of {} hosts runs on {}; collecting it.",
         web.hosts().len(),
         web.addr()
     )?;
     let seeds = parse_seeds(&config.seeds, &[])?;
-    let report = run(&directory, lock, layout, config, seeds, None)?;
+    let report = run(&directory, lock, layout, (config, Save::Yes), seeds, None)?;
     let first = web.seeds().first().cloned().unwrap_or_default();
     let shown = data.display();
+    let program = std::env::args().next().unwrap_or_else(|| "teia".to_owned());
     outln!()?;
     outln!("What to try next:")?;
-    outln!("  teia page {first} --data {shown} --collection demo     the life of one URL")?;
-    outln!("  teia get {first} --data {shown} --collection demo      the page as it was fetched")?;
-    outln!("  teia stats --data {shown} --collection demo            the collection in numbers")?;
-    outln!("  teia crawl YOUR-SITE.example --max-pages 100           a site of your own")?;
+    let place = format!("--data {shown} --collection demo");
+    outln!("  {program} page {first} {place}     the life of one URL")?;
+    outln!("  {program} get {first} {place}      the page as it was fetched")?;
+    outln!("  {program} stats {place}      the collection in numbers")?;
+    outln!("  {program} crawl YOUR-SITE.example --max-pages 100      a site of your own")?;
     Ok(exit_code(&report))
 }
 
@@ -172,12 +168,19 @@ fn parse_seeds(given: &[String], lines: &[String]) -> Result<Vec<Seed>> {
     Ok(seeds)
 }
 
+/// Whether the settings become those of the collection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Save {
+    Yes,
+    No,
+}
+
 /// Runs a crawl with progress, signals and the control socket, and prints its summary.
 fn run(
     directory: &Directory,
     lock: DirectoryLock,
     layout: Layout,
-    config: CollectionConfig,
+    (config, save): (CollectionConfig, Save),
     seeds: Vec<Seed>,
     report_form: Option<&str>,
 ) -> Result<Report> {
@@ -201,6 +204,7 @@ fn run(
         key: directory.key(),
         layout,
         config,
+        save: save == Save::Yes,
         seeds,
         parts,
         control: control.clone(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use teia_archive::{Captures, StoredCapture};
+use teia_archive::{Captures, CdxEntry, StoredCapture};
 use teia_base::Timestamp;
 use teia_engine::{CollectionConfig, Directory, Reading};
 use teia_fetch::DecodeLimits;
@@ -35,7 +35,10 @@ pub(crate) fn get(
         .unwrap_or_default();
     let captures = Captures::open(reading.files(), &reading.layout().archive())?;
     for candidate in spellings(&config, url)? {
-        if let Some(entry) = captures.find(candidate.request(), at)? {
+        let found = captures.find(candidate.request(), at)?;
+        // The nearest copy may be a later one; that is not what was asked for.
+        let is_late = |entry: &CdxEntry| at.is_some() && entry.fetched() > at;
+        if let Some(entry) = found.filter(|entry| !is_late(entry)) {
             write_out(&captures.read(&entry)?, with_head)?;
             return Ok(ExitCode::SUCCESS);
         }

@@ -166,7 +166,12 @@ impl CrawlOptions {
 
     fn apply_fetch(&self, config: &mut CollectionConfig) -> Result<()> {
         let fetch = &mut config.fetch;
-        fetch.timeout = self.timeout.unwrap_or(fetch.timeout);
+        if let Some(timeout) = self.timeout {
+            // First byte and rate follow the whole, in the proportion of the defaults.
+            fetch.timeout = timeout;
+            fetch.first_byte_timeout = timeout / 4;
+            fetch.min_rate_window = timeout / 4;
+        }
         fetch.bandwidth = self.bandwidth.or(fetch.bandwidth);
         fetch.allow_private |= self.allow_private;
         fetch.cookies |= self.cookies;

@@ -25,13 +25,26 @@ pub(crate) fn tell(data: &Path, name: &str, command: &str) -> Result<ExitCode> {
     if let Some(error) = reply["error"].as_str() {
         return Err(Usage(error.to_owned()).into());
     }
+    if command == "stop" {
+        wait_for_end(&directory);
+    }
     let done = match command {
         "pause" => "rests; `teia resume` goes on",
-        "stop" => "ends; everything fetched is committed",
+        "stop" => "has ended; everything fetched is committed",
         _ => "goes on",
     };
     outln!("{name} {done}")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A stop is done when the process is gone; another may then begin at once.
+fn wait_for_end(directory: &Directory) {
+    for _ in 0..300 {
+        if directory.lock().is_ok() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
 }
 
 /// Shows where collections stand.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use teia_base::Outcome;
 use teia_base::measure::format_size;
-use teia_engine::{Report, Stats};
+use teia_engine::{EndReason, Report, Stats};
 
 /// Writes the summary to standard output.
 pub(crate) fn print_summary(report: &Report, is_terminal: bool) -> io::Result<()> {
@@ -25,7 +25,7 @@ pub(crate) fn print_summary(report: &Report, is_terminal: bool) -> io::Result<()
         style.plain,
         group(report.fetched),
         format_size(report.stats.bytes),
-        report.reason.sentence(),
+        ending(report),
     )?;
     writeln!(
         out,
@@ -44,6 +44,14 @@ pub(crate) fn print_summary(report: &Report, is_terminal: bool) -> io::Result<()
     }
     drop(out);
     print_tables(&report.stats, is_terminal)
+}
+
+/// Why it ended, in words.
+fn ending(report: &Report) -> &'static str {
+    if report.reason == EndReason::Done && report.waiting > 0 {
+        return "nothing more is due within a minute";
+    }
+    report.reason.sentence()
 }
 
 /// Writes the tables of outcomes, types and hosts.
