@@ -5,6 +5,10 @@ use url::Url;
 /// Schemes that name nothing to fetch.
 const DROPPED: [&str; 6] = ["javascript", "mailto", "tel", "data", "blob", "about"];
 
+/// No server takes longer URLs; with a long base, short references could make a page's links a
+/// thousand times as long as the page.
+const MAX_URL_BYTES: usize = 16 << 10;
+
 /// Resolves references against one base, as the URL standard says, without fragment.
 ///
 /// Most references of real pages are plain: they can be joined by putting two texts together,
@@ -47,6 +51,7 @@ impl<'a> Resolver<'a> {
     pub(crate) fn resolve(&self, reference: &str) -> Option<String> {
         self.resolve_plain(reference)
             .or_else(|| self.resolve_any(reference))
+            .filter(|url| url.len() <= MAX_URL_BYTES)
     }
 
     fn resolve_any(&self, reference: &str) -> Option<String> {

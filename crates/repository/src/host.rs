@@ -10,7 +10,7 @@ pub(crate) struct HostRow {
     pub(crate) name: Box<str>,
     /// URLs that may be asked now, smallest key first. An entry is stale when its URL is no longer
     /// waiting or has been put in again with a smaller key.
-    pub(crate) queue: BinaryHeap<Reverse<(u64, u32)>>,
+    pub(crate) queue: BinaryHeap<Reverse<((u8, u64), u32)>>,
     /// URLs whose next try lies ahead.
     pub(crate) later: BinaryHeap<Reverse<(Timestamp, u32)>>,
     pub(crate) known: u32,

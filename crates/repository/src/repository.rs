@@ -264,15 +264,21 @@ impl Repository {
         self.bring_due(host, now);
         let mut window = Vec::new();
         while window.len() < n {
-            let Some(Reverse((_, at))) = self.hosts[host.0 as usize].queue.pop() else {
+            let Some(Reverse((key, at))) = self.hosts[host.0 as usize].queue.pop() else {
                 break;
             };
-            let row = self.table.row_mut(at);
+            let row = self.table.row(at);
             let due = row.rare.as_ref().and_then(|rare| rare.due);
             if row.state != State::Waiting || row.leased || due.is_some_and(|due| due > now) {
                 continue;
             }
-            row.leased = true;
+            let place = self.place(at);
+            if key != place {
+                // Put in before its depth, tries or priority changed: its place is another one.
+                self.hosts[host.0 as usize].queue.push(Reverse((place, at)));
+                continue;
+            }
+            self.table.row_mut(at).leased = true;
             window.push(self.view(at));
         }
         window
@@ -748,16 +754,23 @@ impl Repository {
             self.hosts[row.host as usize].later.push(Reverse((due, at)));
             return;
         }
+        let host = row.host as usize;
+        let place = self.place(at);
+        self.hosts[host].queue.push(Reverse((place, at)));
+    }
+
+    /// Where a URL stands in its host's queue. Another try never holds up what was not tried yet.
+    fn place(&self, at: u32) -> (u8, u64) {
+        let row = self.table.row(at);
         let facts = UrlFacts {
             depth: row.depth,
             sequence: u64::from(at) + 1,
             hash: self.table.hash(&row.text),
             first_seen: Timestamp::from_micros(i64::from(row.first_seen) * 1_000_000),
             requisite: row.requisite,
-            priority: rare.map_or(0, |rare| rare.priority),
+            priority: row.rare.as_ref().map_or(0, |rare| rare.priority),
         };
-        let key = self.config.order.url_key(&facts);
-        self.hosts[row.host as usize].queue.push(Reverse((key, at)));
+        (row.tries, self.config.order.url_key(&facts))
     }
 
     fn set_state(&mut self, at: u32, state: State) {

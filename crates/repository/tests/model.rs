@@ -162,7 +162,11 @@ impl Life {
                     && known.due.is_none_or(|due| due <= self.now)
             })
             .collect();
-        waiting.sort_by_key(|text| (self.known[*text].depth, self.known[*text].sequence));
+        // Another try never holds up what was not tried yet.
+        waiting.sort_by_key(|text| {
+            let known = &self.known[*text];
+            (known.tries, known.depth, known.sequence)
+        });
         waiting
     }
 
