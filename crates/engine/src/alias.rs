@@ -43,7 +43,7 @@ impl AliasWatch {
         } else {
             signs.different += 1;
         }
-        same_path && signs.equal == enough && signs.different * 10 <= signs.equal
+        same_path && signs.equal >= enough && signs.different * 10 <= signs.equal
     }
 }
 

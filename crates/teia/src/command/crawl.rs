@@ -168,6 +168,27 @@ fn parse_seeds(given: &[String], lines: &[String]) -> Result<Vec<Seed>> {
     Ok(seeds)
 }
 
+/// Settings that a person should not forget, because they stay with the collection.
+fn warn_of_risky_settings(config: &CollectionConfig) {
+    let risky = [
+        (
+            config.run.ignore_robots,
+            "robots.txt is ignored (run.ignore-robots)",
+        ),
+        (
+            config.fetch.allow_private,
+            "private addresses are visited (fetch.allow-private)",
+        ),
+        (
+            config.fetch.certificates == teia_fetch::Certificates::Accept,
+            "bad certificates are accepted (fetch.certificates)",
+        ),
+    ];
+    for (_, what) in risky.iter().filter(|(is, _)| *is) {
+        eprintln!("note: {what}");
+    }
+}
+
 /// Whether the settings become those of the collection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Save {
@@ -190,6 +211,7 @@ fn run(
         layout.name(),
         std::io::stderr().is_terminal(),
     ));
+    warn_of_risky_settings(&config);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;

@@ -232,6 +232,11 @@ pub(crate) fn main() -> ExitCode {
                 return ExitCode::SUCCESS;
             }
             eprintln!("teia: {}", in_one_sentence(&error));
+            if is_full_disk(&error) {
+                eprintln!(
+                    "Free some space, then `teia resume` goes on; nothing that was committed is lost."
+                );
+            }
             ExitCode::from(code_of(&error))
         }
     }
@@ -278,6 +283,13 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
         .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+fn is_full_disk(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|error| error.kind() == std::io::ErrorKind::StorageFull)
 }
 
 fn start_log() {

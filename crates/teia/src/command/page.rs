@@ -71,9 +71,13 @@ fn print(known: &Explanation) -> Result<()> {
         outln!("  title      {title}")?;
     }
     outln!("  state      {}", state_in_words(known))?;
+    // Met only through links that are not to be followed: no way leads there.
+    let depth = match state.depth {
+        u16::MAX => "no way from a seed".to_owned(),
+        depth => format!("{depth} from a seed"),
+    };
     outln!(
-        "  depth      {} from a seed, path depth {}",
-        state.depth,
+        "  depth      {depth}, path depth {}",
         state.url.normal().path_depth()
     )?;
     outln!(
@@ -178,7 +182,7 @@ fn to_json(known: &Explanation) -> serde_json::Value {
         "host": state.url.normal().host_str(),
         "site": state.url.normal().site(),
         "state": state.state.name(),
-        "depth": state.depth,
+        "depth": (state.depth != u16::MAX).then_some(state.depth),
         "seed": state.seed,
         "requisite": state.requisite,
         "first_seen": state.first_seen.to_string(),

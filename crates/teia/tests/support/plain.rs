@@ -13,7 +13,8 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
-    /// Answers each path with the status and HTML that the function gives.
+    /// Answers each path with the status and HTML that the function gives; of a redirect, the text
+    /// is where it leads.
     pub(crate) fn start(answer: impl Fn(&str) -> (u16, String) + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
@@ -28,6 +29,11 @@ impl Plain {
             }
         });
         Self { addr, paths }
+    }
+
+    /// The URL of a path.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.addr)
     }
 
     /// The paths asked for so far, robots.txt apart.
@@ -58,6 +64,11 @@ fn serve(mut stream: &TcpStream, answer: &impl Fn(&str) -> (u16, String)) -> Opt
     }
     let (status, body) = answer(&path);
     let length = body.len();
-    write!(stream, "HTTP/1.1 {status} Some\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}").ok()?;
+    let location = if (300..400).contains(&status) {
+        format!("Location: {body}\r\n")
+    } else {
+        String::new()
+    };
+    write!(stream, "HTTP/1.1 {status} Some\r\n{location}Content-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}").ok()?;
     Some(path)
 }

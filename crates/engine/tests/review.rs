@@ -1,0 +1,154 @@
+//! What a strict reader found, so that it stays mended.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
+mod support;
+
+#[path = "support/script.rs"]
+mod script;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use script::Script;
+use support::{attempts, crawl_on};
+use teia_base::{Files, Outcome, SimulatedDisk};
+use teia_engine::{CollectionConfig, Control, EngineError, Parts, Report};
+
+fn config() -> CollectionConfig {
+    let mut config = CollectionConfig::default();
+    config.politeness.delay = Duration::ZERO;
+    config.politeness.retry_wait = Duration::from_millis(20);
+    config.robots.first_retry = Duration::from_millis(20);
+    config
+}
+
+fn run(
+    disk: &SimulatedDisk,
+    script: &Script,
+    config: &CollectionConfig,
+    seeds: &[&str],
+) -> Result<Report, EngineError> {
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let seeds: Vec<String> = seeds.iter().map(|&seed| seed.to_owned()).collect();
+    let parts = Parts {
+        fetcher: Some(Arc::new(script.clone())),
+        ..Parts::default()
+    };
+    crawl_on(files, config, &seeds, parts, &Control::default())
+}
+
+#[test]
+fn a_short_page_with_very_long_links_does_not_fill_the_journal() {
+    let base = "x".repeat(12_000);
+    let links: String = (0..9_000).map(|n| format!("<a href={n}>{n}</a>")).collect();
+    let script = Script::default().html(
+        "http://a.test/",
+        &format!("<base href=\"/{base}/\">{links}"),
+    );
+    let disk = SimulatedDisk::new();
+    run(&disk, &script, &config(), &["http://a.test/"]).unwrap();
+    let all = attempts(&disk);
+    let page = all
+        .iter()
+        .find(|attempt| attempt.url.normal().as_str() == "http://a.test/")
+        .unwrap();
+    let bytes: usize = page.links.iter().map(|link| link.url.request().len()).sum();
+    assert!(bytes <= 1 << 20, "{bytes}");
+    assert!(page.flags.names().contains(&"parse_partial"));
+    // What was written can be read, and gone on with.
+    run(&disk, &script, &config(), &["http://a.test/"]).unwrap();
+}
+
+#[test]
+fn a_dead_port_does_not_starve_the_rest_of_its_host() {
+    let script = Script::default()
+        .failure("http://a.test:8199/robots.txt", Outcome::CONNECT_REFUSED)
+        .html("http://a.test/", "<a href=/1>1</a> <a href=/2>2</a>")
+        .html("http://a.test/1", "1")
+        .html("http://a.test/2", "2");
+    let disk = SimulatedDisk::new();
+    let report = run(
+        &disk,
+        &script,
+        &config(),
+        &["http://a.test:8199/", "http://a.test/"],
+    )
+    .unwrap();
+    assert_eq!(report.fetched, 3, "{:?}", script.asked());
+}
+
+#[test]
+fn wider_rules_let_in_what_was_left_out() {
+    let script = Script::default()
+        .html(
+            "http://a.test/",
+            "<a href=/1>1</a> <a rel=nofollow href=/barred>no</a>",
+        )
+        .html("http://a.test/1", "<a href=/2>2</a>")
+        .html("http://a.test/2", "2");
+    let disk = SimulatedDisk::new();
+    let mut narrow = config();
+    narrow.filter.max_depth = Some(0);
+    assert_eq!(
+        run(&disk, &script, &narrow, &["http://a.test/"])
+            .unwrap()
+            .fetched,
+        1
+    );
+    assert_eq!(
+        run(&disk, &script, &config(), &["http://a.test/"])
+            .unwrap()
+            .fetched,
+        2
+    );
+    assert!(!script.asked().contains(&"http://a.test/barred".to_owned()));
+    // And once more, from the journal alone.
+    assert_eq!(
+        run(&disk, &script, &config(), &["http://a.test/"])
+            .unwrap()
+            .fetched,
+        0
+    );
+}
+
+#[test]
+fn no_answer_is_not_a_document() {
+    let script = Script::default()
+        .html("http://a.test/", "<a href=/1>1</a> <a href=/2>2</a>")
+        .failure("http://a.test/1", Outcome::ADDR_BLOCKED)
+        .html("http://a.test/2", "2");
+    let disk = SimulatedDisk::new();
+    assert_eq!(
+        run(&disk, &script, &config(), &["http://a.test/"])
+            .unwrap()
+            .fetched,
+        2
+    );
+}
+
+#[test]
+fn a_filter_that_panics_ends_the_run_instead_of_hanging_it() {
+    struct Panics;
+    impl teia_base::filter::Filter for Panics {
+        fn before(&self, link: &teia_base::filter::Candidate<'_>) -> teia_base::filter::Verdict {
+            assert!(link.from.is_none(), "planted");
+            teia_base::filter::Verdict::KEEP_AND_FOLLOW
+        }
+    }
+    let script = Script::default().html("http://a.test/", "<a href=/1>1</a>");
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let parts = Parts {
+        fetcher: Some(Arc::new(script)),
+        filter: Some(Arc::new(Panics)),
+        ..Parts::default()
+    };
+    let result = crawl_on(
+        files,
+        &config(),
+        &["http://a.test/".to_owned()],
+        parts,
+        &Control::default(),
+    );
+    assert!(matches!(result, Err(EngineError::WorkerLost)), "{result:?}");
+}
