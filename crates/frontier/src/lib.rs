@@ -70,6 +70,8 @@ pub struct Answer {
     pub outcome: Outcome,
     /// What the server asked for (`Retry-After`).
     pub retry_after: Option<Duration>,
-    /// Who answered.
+    /// Who answered, or at least took the connection; none where the host could not be reached.
     pub address: Option<IpAddr>,
+    /// Which try of its URL this was: 1 for the first.
+    pub tries: u8,
 }

@@ -248,14 +248,22 @@ impl Frontier for PoliteFrontier {
         let slot = self.slot(host);
         debug_assert_eq!(slot.place, Place::Leased, "only a leased host is settled");
         slot.place = Place::Idle;
+        // A host that cannot be reached rests longer with each failure in a row. One that answers,
+        // if only to complain, rests as long as this URL has failed: its other pages may be well.
+        let reached = answer.address.is_some();
         slot.failures = match answer.outcome.retry() {
-            Retry::Host => slot.failures.saturating_add(1),
+            Retry::Host if !reached => slot.failures.saturating_add(1),
             _ => 0,
+        };
+        let failures = if reached {
+            answer.tries.into()
+        } else {
+            slot.failures
         };
         let rest = gap(&politeness, slot.crawl_delay, answer.latency).max(back_off(
             &politeness,
             answer.outcome,
-            slot.failures,
+            failures,
             answer.retry_after,
         ));
         slot.address = answer.address.or(slot.address);

@@ -152,11 +152,21 @@ impl Model {
         let politeness = &self.politeness;
         let host = &mut self.hosts[host.0 as usize];
         let in_trouble = answer.outcome.retry() == Retry::Host;
-        host.failures = if in_trouble { host.failures + 1 } else { 0 };
+        let reached = answer.address.is_some();
+        host.failures = if in_trouble && !reached {
+            host.failures + 1
+        } else {
+            0
+        };
+        let failures = if reached {
+            answer.tries.into()
+        } else {
+            host.failures
+        };
         let mut rest = gap(politeness, host.crawl_delay, answer.latency);
         if in_trouble {
             rest = rest
-                .max(retry_wait(politeness, host.failures))
+                .max(retry_wait(politeness, failures))
                 .max(answer.retry_after.unwrap_or_default());
         }
         let allowed = Some(answer.ended + rest).max(host.allowed);
@@ -267,6 +277,7 @@ fn run(calls: &[Call], politeness: &Politeness, order: OrderName) {
                     outcome: Outcome::http(status),
                     retry_after: retry_after.map(ms),
                     address: known.then(|| address(host.0)),
+                    tries: u8::try_from(latency % 5 + 1).unwrap(),
                 };
                 frontier.settle(host, &answer);
                 model.settle(host, &answer);
@@ -317,6 +328,7 @@ fn drain(frontier: &mut PoliteFrontier, model: &mut Model, leases: Vec<HostId>, 
                 outcome: Outcome::http(200),
                 retry_after: None,
                 address: Some(address(host.0)),
+                tries: 1,
             };
             frontier.settle(host, &answer);
             model.settle(host, &answer);
@@ -385,6 +397,7 @@ fn many_hosts_on_one_address_have_a_turn_each_before_anyone_has_a_second() {
                 outcome: Outcome::http(200),
                 retry_after: None,
                 address: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+                tries: 1,
             },
         );
         frontier.wake(host, facts(), now);
@@ -412,6 +425,7 @@ fn a_retry_after_beyond_the_limit_is_cut() {
             outcome: Outcome::http(503),
             retry_after: Some(Duration::from_secs(u64::MAX)),
             address: None,
+            tries: 1,
         },
     );
     frontier.wake(HostId(0), facts(), now);

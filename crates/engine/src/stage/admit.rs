@@ -53,7 +53,7 @@ impl Ring {
         }
         attempt.next = self.next_step(&state, &attempt, retry_after);
         if attempt.outcome.retry() == Retry::Host {
-            self.keep_back_off(&state, retry_after);
+            self.keep_back_off(&state, attempt.remote.is_some(), retry_after);
         }
         if state.fallback_http && is_unreachable(attempt.outcome) {
             attempt.next = Next::Done;
@@ -92,9 +92,14 @@ impl Ring {
     }
 
     /// The rest of a host in trouble outlives this process.
-    fn keep_back_off(&mut self, state: &UrlState, retry_after: Option<Duration>) {
+    fn keep_back_off(&mut self, state: &UrlState, reached: bool, retry_after: Option<Duration>) {
         let record = self.repository.host_record(state.host);
-        let failures = record.map_or(0, |record| record.failures).saturating_add(1);
+        let in_a_row = record.map_or(0, |record| record.failures);
+        let failures = if reached {
+            state.tries.into()
+        } else {
+            in_a_row
+        } + 1;
         let politeness = &self.config.politeness;
         let asked = retry_after
             .unwrap_or_default()

@@ -25,6 +25,14 @@ pub(crate) enum Errand {
     },
 }
 
+impl Errand {
+    /// Which try of its URL this is.
+    fn tries(&self) -> u8 {
+        let (Self::Page(state) | Self::Robots { waiting: state, .. }) = self;
+        state.tries.saturating_add(1)
+    }
+}
+
 /// An exchange on its way to a worker.
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -48,6 +56,7 @@ pub(crate) async fn fetch(
         outcome: exchange.outcome,
         retry_after: retry_after(&exchange),
         address: exchange.remote.map(|remote| remote.ip()),
+        tries: errand.tries(),
     };
     // Both fail only when the ring is gone, and with it the need for an answer.
     if messages
