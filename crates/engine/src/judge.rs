@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use teia_base::CanonicalUrl;
 use teia_base::filter::{Candidate, Fetched, Filter, Rules, Verdict};
+use teia_base::journal::Exclusion;
+use teia_base::{CanonicalUrl, Outcome};
+use teia_repository::Admission;
 
 /// The rules, and the filter that takes their place if a program brought one.
 #[derive(Clone)]
@@ -34,6 +36,17 @@ impl Judge {
             own: self.own.clone(),
         }
     }
+}
+
+/// A verdict, as the Repository is told of it.
+pub(crate) fn admission(verdict: Verdict) -> Admission {
+    if verdict.is_admitted() {
+        return Admission::Admit;
+    }
+    Admission::Exclude(Exclusion {
+        outcome: verdict.outcome.unwrap_or(Outcome::OUT_OF_SCOPE),
+        rule: verdict.rule.into_owned(),
+    })
 }
 
 impl std::fmt::Debug for Judge {

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use teia_base::filter::Candidate;
-use teia_base::journal::{
-    Attempt, Chain, Exclusion, HostUpdate, LinkRecord, LinkVerdict, Next, UrlChange,
-};
+use teia_base::journal::{Attempt, Chain, HostUpdate, LinkRecord, LinkVerdict, Next, UrlChange};
 use teia_base::{Flags, FoundUrl, LinkKind, Outcome, Rel, Retry, Timestamp};
 use teia_fetch::robots::Answer;
 use teia_frontier::retry_wait;
@@ -14,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::extract::{Judged, Location, Page, remember};
 use super::fetch::Errand;
+use crate::judge::admission;
 use crate::ring::Ring;
 
 /// robots.txt may redirect this often (RFC 9309 section 2.3.1.2).
@@ -201,13 +200,10 @@ impl Ring {
         let refused = verdict
             .outcome
             .filter(|outcome| *outcome != Outcome::OUT_OF_SCOPE && requisite);
-        let admission = if verdict.is_admitted() || (requisite && refused.is_none()) {
+        let admission = if requisite && refused.is_none() {
             Admission::Admit
         } else {
-            Admission::Exclude(Exclusion {
-                outcome: verdict.outcome.unwrap_or(Outcome::OUT_OF_SCOPE),
-                rule: verdict.rule.into_owned(),
-            })
+            admission(verdict)
         };
         let record = LinkRecord {
             url: target,
@@ -257,14 +253,7 @@ impl Ring {
             });
             record.requisite = verdict.requisite;
         }
-        let admission = if verdict.is_admitted() {
-            Admission::Admit
-        } else {
-            Admission::Exclude(Exclusion {
-                outcome: verdict.outcome.unwrap_or(Outcome::OUT_OF_SCOPE),
-                rule: verdict.rule.into_owned(),
-            })
-        };
+        let admission = admission(verdict);
         Some(
             self.offer_link(record, admission, Some(page), attempt)
                 .reference,
@@ -569,14 +558,7 @@ impl Ring {
                 from_kept_in_scope: false,
                 from: None,
             });
-            let admission = if verdict.is_admitted() {
-                Admission::Admit
-            } else {
-                Admission::Exclude(Exclusion {
-                    outcome: verdict.outcome.unwrap_or(Outcome::OUT_OF_SCOPE),
-                    rule: verdict.rule.into_owned(),
-                })
-            };
+            let admission = admission(verdict);
             let record = LinkRecord {
                 url,
                 kind: LinkKind::Sitemap,

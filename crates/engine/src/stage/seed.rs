@@ -1,11 +1,12 @@
 //! Seed: what a person gave becomes the first URLs, recorded before any fetch.
 
+use teia_base::FoundUrl;
 use teia_base::filter::Candidate;
-use teia_base::journal::{Exclusion, LinkVerdict, SeedRecord};
-use teia_base::{FoundUrl, Outcome};
-use teia_repository::{Admission, Offer};
+use teia_base::journal::{LinkVerdict, SeedRecord};
+use teia_repository::Offer;
 use url::Url;
 
+use crate::judge::admission;
 use crate::ring::Ring;
 
 impl Ring {
@@ -16,14 +17,7 @@ impl Ring {
         for (url, fallback_http) in seeds {
             self.allow_private_seed(url);
             let verdict = self.workshop.judge().before(&Candidate::seed(url.normal()));
-            let admission = if verdict.is_admitted() {
-                Admission::Admit
-            } else {
-                Admission::Exclude(Exclusion {
-                    outcome: verdict.outcome.unwrap_or(Outcome::OUT_OF_SCOPE),
-                    rule: verdict.rule.into_owned(),
-                })
-            };
+            let admission = admission(verdict);
             let offered = self.repository.offer(
                 &Offer {
                     url,
