@@ -9,6 +9,14 @@ pub(crate) struct Folded {
 }
 
 impl Folded {
+    /// With room for the usual share of text in a page of this length.
+    pub(crate) fn for_page(bytes: usize) -> Self {
+        Self {
+            text: String::with_capacity((bytes / 2).min(64 << 10)),
+            gap: false,
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.text.len()
     }

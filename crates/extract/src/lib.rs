@@ -33,6 +33,7 @@ mod fold;
 mod gunzip;
 mod html;
 mod json_feed;
+mod letters;
 mod limits;
 mod link_header;
 mod link_rel;
@@ -44,6 +45,7 @@ mod sitemap;
 mod sniff;
 mod source;
 mod srcset;
+mod votes;
 mod xml;
 
 pub use css::Css;

@@ -89,7 +89,7 @@ impl<'a, 's> Page<'a, 's> {
             scanner: Scanner::new(text, rules),
             rules,
             budget: Budget::new(limits.cpu),
-            text: Folded::default(),
+            text: Folded::for_page(text.len()),
             foreign: Foreign::default(),
             anchor: None,
             heading: None,

@@ -212,9 +212,7 @@ fn run(
         std::io::stderr().is_terminal(),
     ));
     warn_of_risky_settings(&config);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = runtime()?;
     let parts = Parts {
         feedback: Arc::clone(&progress) as Arc<dyn teia_engine::Feedback>,
         ..Parts::default()
@@ -250,6 +248,18 @@ fn run(
         print_summary(&report, std::io::stdout().is_terminal())?;
     }
     Ok(report)
+}
+
+/// On few cores one thread does all the waiting: fetching and the ring's loop then wake each other
+/// for nothing, where threads would pay a fifth of the processor time for it.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut builder = if cores < 4 {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    builder.enable_all().build()
 }
 
 /// The first signal commits and stops; the second stops at once, without loss of what was committed.
