@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
+use crate::plain_url::is_normal;
 use crate::{Host, site_of};
 
 /// Version of the rules in this file, stored in every data directory.
@@ -215,6 +216,9 @@ pub struct NormalForm {
 impl NormalForm {
     /// Reads an absolute URL.
     pub fn parse(&self, text: &str) -> Result<FoundUrl, UrlError> {
+        if *self == Self::default() && is_normal(text) {
+            return Ok(CanonicalUrl(text.into()).into());
+        }
         self.normalise(&Url::parse(text).map_err(UrlError::Unreadable)?)
     }
 

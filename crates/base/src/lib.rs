@@ -26,6 +26,7 @@ pub mod measure;
 mod media_type;
 mod order;
 mod outcome;
+pub mod plain_url;
 mod robots;
 pub mod scope;
 mod seed;

@@ -1,5 +1,6 @@
 //! References to absolute URLs.
 
+use teia_base::plain_url::{is_plain_authority, is_plain_path};
 use url::Url;
 
 /// Schemes that name nothing to fetch.
@@ -74,9 +75,11 @@ impl<'a> Resolver<'a> {
             .map(|rest| ("", rest))
             .or_else(|| reference.strip_prefix("//").map(|rest| (self.scheme, rest)));
         if let Some((scheme, rest)) = rest {
+            let secure = reference.starts_with("https:") || scheme == "https:";
+            let default_port = if secure { "443" } else { "80" };
             let host_length = rest.find('/').unwrap_or(rest.len());
-            let (host, path) = rest.split_at(host_length);
-            if !is_plain_host(host) || !is_plain_path(path) {
+            let (authority, path) = rest.split_at(host_length);
+            if !is_plain_authority(authority, default_port) || !is_plain_path(path) {
                 return None;
             }
             let slash = if path.is_empty() { "/" } else { "" };
@@ -100,70 +103,6 @@ fn suffix_length(url: &Url) -> usize {
     let part = |text: Option<&str>| text.map_or(0, |text| text.len() + 1);
     url.path().len() + part(url.query()) + part(url.fragment())
 }
-
-/// Whether the URL parser would leave this host as it is: small letters, a last label that is
-/// no number, no punycode, no empty label.
-fn is_plain_host(host: &str) -> bool {
-    let bytes = host.as_bytes();
-    let Some(dot) = host.rfind('.') else {
-        return false;
-    };
-    let last = &bytes[dot + 1..];
-    bytes.len() <= 253
-        && bytes[0].is_ascii_alphanumeric()
-        && last.len() >= 2
-        && last.iter().all(u8::is_ascii_lowercase)
-        && bytes
-            .iter()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-".contains(byte))
-        && bytes
-            .windows(2)
-            .all(|pair| pair.iter().any(u8::is_ascii_alphanumeric))
-}
-
-/// Whether the URL parser would leave this path and query as they are: nothing to encode,
-/// no segment of dots.
-fn is_plain_path(path: &str) -> bool {
-    let bytes = path.as_bytes();
-    let mut previous = b'/';
-    let mut query = false;
-    for (at, &byte) in bytes.iter().enumerate() {
-        let plain = match byte {
-            b'.' => query || previous != b'/',
-            b'%' => {
-                let escape = bytes.get(at + 1..at + 3);
-                query || !escape.is_some_and(|escape| escape.eq_ignore_ascii_case(b"2e"))
-            }
-            b'?' => {
-                query = true;
-                true
-            }
-            _ => PLAIN[usize::from(byte)],
-        };
-        if !plain {
-            return false;
-        }
-        previous = byte;
-    }
-    // Two slashes at the front would begin a host.
-    !path.starts_with("//")
-}
-
-/// Bytes that stand for themselves in a path and in a query.
-const PLAIN: [bool; 256] = {
-    let mut plain = [false; 256];
-    let mut byte = 0_u8;
-    while byte < 128 {
-        plain[byte as usize] = byte.is_ascii_alphanumeric()
-            || matches!(
-                byte,
-                b'-' | b'_' | b'~' | b'!' | b'$' | b'&' | b'(' | b')' | b'*' | b'+'
-            )
-            || matches!(byte, b',' | b';' | b'=' | b':' | b'@' | b'/');
-        byte += 1;
-    }
-    plain
-};
 
 #[cfg(test)]
 mod tests {
@@ -212,7 +151,7 @@ mod tests {
 
         #[test]
         fn common_references_take_the_fast_way_and_agree(
-            reference in "(https?://[a-z0-9-]{1,4}\\.[a-z0-9]{1,3})?/?[a-z0-9%./_-]{0,8}(\\?[a-z=&./%]{0,5})?",
+            reference in "(https?://[a-z0-9-]{1,4}\\.[a-z0-9]{1,3}(:80|:443|:81)?)?/?[a-z0-9%./_-]{0,8}(\\?[a-z=&./%]{0,5})?",
         ) {
             let base = Url::parse("http://a.example:81/x/y/z?u").unwrap();
             let resolver = Resolver::new(&base);
