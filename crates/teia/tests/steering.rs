@@ -183,3 +183,35 @@ fn a_paused_run_can_be_stopped_and_interrupted() {
         assert_eq!(running.wait(SOON).code, Some(code), "{order}");
     }
 }
+
+#[test]
+fn options_for_a_run_that_is_under_way_are_refused_and_not_dropped() {
+    let (server, home) = (web(), Home::new());
+    let running = started(&home, &server, 10);
+    let ended = home.run(&["resume", "default", "--max-pages", "20"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    for word in ["options", "teia stop default", &running.id().to_string()] {
+        assert!(ended.err.contains(word), "no {word:?} in {}", ended.err);
+    }
+    assert_eq!(home.status()["state"], "running");
+    running.kill();
+}
+
+#[test]
+fn another_collection_of_a_directory_in_use_cannot_be_resumed() {
+    let (server, home) = (web(), Home::new());
+    let more = ["--collection", "birds", "--max-pages", "1"];
+    home.good(&crawl(&home, &server, "0s", &more));
+    let running = started(&home, &server, 10);
+    for options in [
+        &["resume", "birds"] as &[&str],
+        &["resume", "birds", "--retries", "1"],
+    ] {
+        let ended = home.run(options);
+        assert_eq!(ended.code, Some(1), "{}", ended.err);
+        for word in ["in use", "`default`", &running.id().to_string()] {
+            assert!(ended.err.contains(word), "no {word:?} in {}", ended.err);
+        }
+    }
+    running.kill();
+}

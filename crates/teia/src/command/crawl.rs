@@ -15,7 +15,7 @@ use teia_engine::{
 };
 
 use super::options::CrawlOptions;
-use super::socket::ControlSocket;
+use super::socket::{ControlSocket, ask};
 use super::{Usage, status};
 use crate::demo::DemoWeb;
 use crate::show::{ProgressBar, print_summary};
@@ -86,8 +86,8 @@ pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<
     let lock = match directory.lock() {
         Ok(lock) => lock,
         // A process that runs and is paused goes on.
-        Err(EngineError::InUse { .. }) if directory.control_socket().exists() => {
-            return status::tell(data, name, "resume");
+        Err(EngineError::InUse { path, holder }) => {
+            return resume_running(data, name, options, path, &holder);
         }
         Err(error) => return Err(error.into()),
     };
@@ -105,6 +105,35 @@ pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<
         options.report.as_deref(),
     )?;
     Ok(exit_code(&report))
+}
+
+/// Tells the process that has the directory to go on, if it collects this collection.
+fn resume_running(
+    data: &Path,
+    name: &str,
+    options: &CrawlOptions,
+    path: PathBuf,
+    holder: &str,
+) -> Result<ExitCode> {
+    let directory = Directory::open(data)?;
+    let reply = ask(&directory.control_socket(), "status")?;
+    let other = match &reply {
+        None => return Err(in_use(path, holder.to_owned())),
+        Some(reply) => reply["collection"].as_str().unwrap_or_default(),
+    };
+    if other != name {
+        return Err(in_use(path, format!("{holder}, which collects `{other}`")));
+    }
+    if !options.is_empty() {
+        anyhow::bail!(
+            "process {holder} collects `{name}` already, and options count from a start only: `teia stop {name}` first, then `teia resume {name}` with the same options; without options it goes on"
+        );
+    }
+    status::tell(data, name, "resume")
+}
+
+fn in_use(path: PathBuf, holder: String) -> anyhow::Error {
+    EngineError::InUse { path, holder }.into()
 }
 
 /// Crawls the program's own little web.
@@ -173,15 +202,15 @@ fn warn_of_risky_settings(config: &CollectionConfig) {
     let risky = [
         (
             config.run.ignore_robots,
-            "robots.txt is ignored (run.ignore-robots)",
+            "robots.txt is ignored (run.ignore-robots; --respect-robots takes it back)",
         ),
         (
             config.fetch.allow_private,
-            "private addresses are visited (fetch.allow-private)",
+            "private addresses are visited (fetch.allow-private; --refuse-private takes it back)",
         ),
         (
             config.fetch.certificates == teia_fetch::Certificates::Accept,
-            "bad certificates are accepted (fetch.certificates)",
+            "bad certificates are accepted (fetch.certificates; --check-certificates takes it back)",
         ),
     ];
     for (_, what) in risky.iter().filter(|(is, _)| *is) {
