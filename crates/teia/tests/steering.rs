@@ -215,3 +215,19 @@ fn another_collection_of_a_directory_in_use_cannot_be_resumed() {
     }
     running.kill();
 }
+
+#[test]
+fn a_long_path_of_the_data_directory_is_no_hindrance() {
+    let server = web();
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::with_data(folder.path().join("a-long-name/".repeat(16)).join("data"));
+    assert!(home.data().as_os_str().len() > 200);
+    let running = started(&home, &server, 10);
+    assert_eq!(home.status()["state"], "running");
+    assert!(home.good(&["pause"]).contains("rests"));
+    assert_eq!(home.status()["state"], "paused");
+    home.good(&["stop"]);
+    let ended = running.wait(SOON);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(!home.data().join("control.sock").exists());
+}
