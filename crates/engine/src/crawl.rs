@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
-use teia_base::journal::{Entry, LinkVerdict, Record};
-use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, LinkKind, Seed, SystemClock};
+use teia_base::journal::{Entry, Record};
+use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, Seed, SystemClock};
 use teia_extract::Extractors;
 use teia_fetch::{DecodeLimits, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, gap};
@@ -202,14 +202,8 @@ impl Past {
                         self.next_capture = self.next_capture.max(capture.0 + 1);
                     }
                     remember(digests, attempt);
-                    for link in attempt
-                        .links
-                        .iter()
-                        .filter(|link| link.kind == LinkKind::Seed)
-                    {
-                        if !matches!(link.verdict, LinkVerdict::Excluded(_)) {
-                            self.add_seed(link.url.normal());
-                        }
+                    for link in attempt.links.iter().filter(|link| link.widens_the_scope()) {
+                        self.add_seed(link.url.normal());
                     }
                 }
                 if let Some(position) = &commit.archive {

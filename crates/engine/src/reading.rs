@@ -1,6 +1,6 @@
 //! Reading a collection without a lock: what the journal says, for people and for programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -140,6 +140,28 @@ impl Reading {
         Ok(())
     }
 
+    /// Seeds of all runs, and where they were sent on to: around them lies the scope.
+    pub fn seeds(&self) -> Result<Vec<CanonicalUrl>, EngineError> {
+        let mut seeds = Vec::new();
+        let mut met = HashSet::new();
+        let mut add = |seed: &CanonicalUrl| {
+            if met.insert(seed.clone()) {
+                seeds.push(seed.clone());
+            }
+        };
+        self.entries(|entry| match &entry.record {
+            Record::RunStarted(run) => run.seeds.iter().for_each(|seed| add(seed.url.normal())),
+            Record::Commit(commit) => commit
+                .attempts
+                .iter()
+                .flat_map(|attempt| &attempt.links)
+                .filter(|link| link.widens_the_scope())
+                .for_each(|link| add(link.url.normal())),
+            _ => {}
+        })?;
+        Ok(seeds)
+    }
+
     /// The Repository, as committed.
     pub fn repository(&self) -> Result<Repository, EngineError> {
         let mut repository = Repository::new(RepositoryConfig {
@@ -193,7 +215,7 @@ impl Reading {
         let mut life = Vec::new();
         let mut attempts = Vec::new();
         let mut in_links = Vec::new();
-        let mut linking = std::collections::HashSet::new();
+        let mut linking = HashSet::new();
         let mut run = 0;
         self.entries(|entry| {
             if entry.run != run && matches!(entry.record, Record::RunStarted(_)) {

@@ -374,6 +374,36 @@ fn check_scope_tells_what_would_be_fetched_and_why_not() {
 }
 
 #[test]
+fn check_scope_takes_an_existing_collection() {
+    let server = Server::start(WebConfig::default(), Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let front = server.web().front(0);
+    let resolve = format!("*.test={}", server.addr());
+    let common = ["crawl", &front, "--resolve", &resolve, "--max-pages", "1"];
+    home.good(&[&common[..], &["--exclude", "secret"]].concat());
+    let birds = ["--collection", "birds", "--scope", "suffix:.web.test"];
+    home.good(&[&common[..], &birds].concat());
+    let inside = |arguments: &[&str]| -> Vec<bool> {
+        let urls = [
+            &format!("{front}x"),
+            "http://h1.web.test/",
+            "http://h0.web.test/secret",
+        ];
+        let words = [&["check", "scope"], arguments, &urls[..]].concat();
+        home.json_lines(&words, "")
+            .iter()
+            .map(|line| line["in_scope"].as_bool().unwrap())
+            .collect()
+    };
+    assert_eq!(inside(&[]), [true, false, false]);
+    assert_eq!(inside(&["--collection", "birds"]), [true, true, true]);
+    let wider = ["--collection", "default", "--scope", "domain"];
+    assert_eq!(inside(&wider), [true, true, false]);
+    // Seeds given by hand stand for themselves.
+    assert_eq!(inside(&["--seed", "h1.web.test"]), [false, true, false]);
+}
+
+#[test]
 fn the_settings_that_are_printed_can_be_given_back() {
     let server = Server::start(WebConfig::default(), Listen::Names { port: 0 }).unwrap();
     let home = Home::new();

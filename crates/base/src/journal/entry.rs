@@ -241,6 +241,13 @@ pub struct LinkRecord {
     pub verdict: LinkVerdict,
 }
 
+impl LinkRecord {
+    /// Whether it is where a seed leads, and so a seed itself.
+    pub fn widens_the_scope(&self) -> bool {
+        self.kind == LinkKind::Seed && !matches!(self.verdict, LinkVerdict::Excluded(_))
+    }
+}
+
 /// A chain of redirects: the name of its first URL, and its length so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chain {
