@@ -36,8 +36,24 @@ pub(crate) fn crawl(
             .into_iter()
             .filter(|line| matches!(Seed::parse(line), Ok(Some(_)))),
     );
+    let fresh = FreshDirectory::before(data);
     let directory = Directory::create(data)?;
     let lock = directory.lock()?;
+    let done = crawl_in(&directory, lock, layout, options, parsed, given);
+    if done.as_ref().is_err_and(|error| super::code_of(error) == 2) {
+        fresh.remove();
+    }
+    done
+}
+
+fn crawl_in(
+    directory: &Directory,
+    lock: DirectoryLock,
+    layout: Layout,
+    options: &CrawlOptions,
+    parsed: Vec<Seed>,
+    given: Vec<String>,
+) -> Result<ExitCode> {
     let files = directory.files();
     let stored = CollectionConfig::load(&*files, directory.root(), &layout)?;
     let mut config = options.base(stored.unwrap_or_default())?;
@@ -55,7 +71,7 @@ pub(crate) fn crawl(
         }
     }
     let report = run(
-        &directory,
+        directory,
         lock,
         layout,
         (config, Save::Yes),
@@ -63,6 +79,32 @@ pub(crate) fn crawl(
         options.report.as_deref(),
     )?;
     Ok(exit_code(&report))
+}
+
+/// What was not there before a command, and must not be there after it was refused.
+struct FreshDirectory {
+    missing: Vec<PathBuf>,
+}
+
+impl FreshDirectory {
+    fn before(data: &Path) -> Self {
+        let missing = data
+            .ancestors()
+            .take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+        Self {
+            missing: missing.map(Path::to_owned).collect(),
+        }
+    }
+
+    fn remove(self) {
+        let mut missing = self.missing.iter();
+        let Some(data) = missing.next() else { return };
+        let _ = std::fs::remove_dir_all(data);
+        // The directories above it, as far as they are empty again.
+        for above in missing {
+            let _ = std::fs::remove_dir(above);
+        }
+    }
 }
 
 /// Goes on with a collection.
