@@ -65,6 +65,14 @@ pub struct RunConfig {
     pub max_time: Option<Duration>,
     /// Fetch what robots.txt asks us not to. Only for hosts of your own.
     pub ignore_robots: bool,
+    /// The run rests while less than this is free on the disk, and goes on by itself when there is
+    /// more; `0` fills it to the end. Without it: 5 GiB or a twentieth of the disk, whichever is
+    /// more, but at most half of what is free at the start, and nothing where that is below 2 GiB.
+    #[serde(
+        with = "measure::optional_size",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub disk_reserve: Option<u64>,
     /// A commit window is closed after this long.
     #[serde(with = "measure::duration")]
     pub commit_every: Duration,
@@ -92,6 +100,7 @@ impl Default for RunConfig {
             retries: 4,
             max_time: None,
             ignore_robots: false,
+            disk_reserve: None,
             commit_every: Duration::from_millis(250),
             commit_bytes: 16 << 20,
             journal_segment_bytes: 64 << 20,

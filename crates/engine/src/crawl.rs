@@ -34,6 +34,7 @@ use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
 use crate::rates::Rates;
 use crate::report::Report;
+use crate::reserve::Reserve;
 use crate::ring::{Allow, Message, Ring};
 use crate::robots_book::RobotsBook;
 use crate::stage::commit::{Committer, Window};
@@ -161,6 +162,7 @@ struct Past {
     repository: Repository,
     run: u32,
     run_ended: bool,
+    paused: bool,
     stats: Stats,
     host_pages: HashMap<HostId, u64>,
     archive: Option<Committed>,
@@ -188,6 +190,7 @@ impl Past {
                 self.add_seed(seed.url.normal());
             }
         }
+        self.paused = entry.record.is_paused_after(self.paused);
         self.repository.replay(entry);
         match &entry.record {
             Record::Commit(commit) => {
@@ -257,6 +260,7 @@ impl Crawl {
             }),
             run: 0,
             run_ended: true,
+            paused: false,
             stats: Stats::default(),
             host_pages: HashMap::new(),
             archive: None,
@@ -396,6 +400,8 @@ impl Crawl {
             host_pages: past.host_pages,
             stopping: false,
             paused: false,
+            pause_noted: past.paused,
+            reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
             committing: 0,
             run,

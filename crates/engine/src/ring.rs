@@ -30,9 +30,10 @@ use crate::alias::AliasWatch;
 use crate::analyzer::Insight;
 use crate::collection::CollectionConfig;
 use crate::control::Control;
-use crate::feedback::{Event, Feedback, Progress};
+use crate::feedback::{Event, Feedback, Level, Progress};
 use crate::rates::Rates;
 use crate::report::{EndReason, Report};
+use crate::reserve::Reserve;
 use crate::robots_book::RobotsBook;
 use crate::stage::commit::{Order, Window};
 use crate::stage::extract::{Page, Workshop};
@@ -87,7 +88,11 @@ pub(crate) struct Ring {
     pub(crate) pages_in_flight: u64,
     pub(crate) host_pages: HashMap<HostId, u64>,
     pub(crate) stopping: bool,
+    /// Nothing is sent out: a person wished it, or the disk is nearly full.
     pub(crate) paused: bool,
+    /// What the journal says of a person's pause.
+    pub(crate) pause_noted: bool,
+    pub(crate) reserve: Reserve,
     pub(crate) window: Window,
     pub(crate) committing: usize,
     pub(crate) run: u32,
@@ -111,6 +116,15 @@ impl Ring {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         });
         self.order(record, Vec::new(), Vec::new());
+        self.control.note_pause(self.pause_noted);
+        if self.pause_noted && !self.control.was_resumed() {
+            self.control.pause();
+            let text = format!(
+                "{} was paused: it rests until `teia resume {0}`",
+                self.collection
+            );
+            self.warn(text);
+        }
         self.judge_again();
     }
 
@@ -131,7 +145,7 @@ impl Ring {
                 self.stopping = true;
                 stop_by = Some(self.clock.now() + GRACE);
             }
-            self.paused = self.control.is_paused();
+            self.rest_if_told();
             self.schedule();
             if self.outstanding == 0 && reason.is_none() && self.nothing_is_due() {
                 self.stopping = true;
@@ -159,6 +173,29 @@ impl Ring {
         };
         self.tasks.abort_all();
         self.finish(reason, &mut inbox).await
+    }
+
+    /// Looks whether to rest, and writes down what a person wishes: a pause outlives the process.
+    fn rest_if_told(&mut self) {
+        if let Some(text) = self.reserve.look(self.clock.now()) {
+            self.warn(text);
+        }
+        let wished = self.control.is_paused();
+        self.paused = wished || self.reserve.is_low();
+        if wished != self.pause_noted && self.committing == 0 && self.control.end().is_none() {
+            self.pause_noted = wished;
+            let record = if wished {
+                Record::Paused
+            } else {
+                Record::Resumed
+            };
+            self.order(record, Vec::new(), Vec::new());
+        }
+    }
+
+    fn warn(&self, text: String) {
+        let level = Level::Warning;
+        self.feedback.hear(&Event::Notice { level, text });
     }
 
     /// Commits what is left, records the end, and waits until it is on disk.
@@ -245,6 +282,9 @@ impl Ring {
             Message::Committed(entry) => {
                 self.committing -= 1;
                 self.repository.apply(&entry);
+                if matches!(entry.record, Record::Paused | Record::Resumed) {
+                    self.control.note_pause(self.pause_noted);
+                }
                 let attempts = match &entry.record {
                     Record::Commit(commit) => commit.attempts.len(),
                     _ => 0,
@@ -466,12 +506,15 @@ impl Ring {
     }
 
     fn nothing_is_due(&mut self) -> bool {
-        if self.paused || !self.window.is_empty() || self.committing > 0 {
+        if self.control.is_paused() || !self.window.is_empty() || self.committing > 0 {
             return false;
         }
         let idle = self.errands.values().all(VecDeque::is_empty);
         if idle && self.repository.count(State::Waiting) == 0 {
             return true;
+        }
+        if self.paused {
+            return false;
         }
         let horizon = self.clock.now() + PATIENCE;
         self.frontier
@@ -514,11 +557,13 @@ impl Ring {
         let elapsed = self.clock.now().saturating_duration_since(self.started);
         let (pages_per_second, bytes_per_second) = self.rates.get();
         let mut left: Option<Duration> = None;
+        let mut share: Option<f64> = None;
+        #[expect(clippy::cast_precision_loss, reason = "estimates for people")]
         let mut limit = |amount: u64, most: Option<u64>, rate: f64| {
-            if let Some(most) = most
-                && rate > 0.0
-            {
-                #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
+            let Some(most) = most else { return };
+            let used = amount as f64 / most.max(1) as f64;
+            share = Some(share.unwrap_or(0.0).max(used.min(1.0)));
+            if rate > 0.0 {
                 let seconds = most.saturating_sub(amount) as f64 / rate;
                 let estimate = Duration::from_secs_f64(seconds.min(1e9));
                 left = Some(left.map_or(estimate, |left| left.min(estimate)));
@@ -537,6 +582,8 @@ impl Ring {
         if let Some(max_time) = self.config.run.max_time {
             let remaining = max_time.saturating_sub(elapsed);
             left = Some(left.map_or(remaining, |left| left.min(remaining)));
+            let used = elapsed.as_secs_f64() / max_time.as_secs_f64().max(0.001);
+            share = Some(share.unwrap_or(0.0).max(used.min(1.0)));
         }
         Progress {
             fetched: self.stats.fetched,
@@ -551,6 +598,12 @@ impl Ring {
             pages_per_second,
             bytes_per_second,
             left,
+            share,
+            rest: match (self.control.is_paused(), self.reserve.is_low()) {
+                (true, _) => Some("paused"),
+                (false, true) => Some("waiting for disk space"),
+                (false, false) => None,
+            },
         }
     }
 }

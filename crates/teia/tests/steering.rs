@@ -231,3 +231,58 @@ fn a_long_path_of_the_data_directory_is_no_hindrance() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(!home.data().join("control.sock").exists());
 }
+
+#[test]
+fn a_pause_holds_across_a_kill_until_it_is_lifted() {
+    let (server, home) = (web(), Home::new());
+    let running = started(&home, &server, 30);
+    home.good(&["pause", "default"]);
+    running.kill();
+    let state = home.status()["state"].as_str().unwrap().to_owned();
+    assert!(state.starts_with("paused"), "{state}");
+    assert!(state.contains("teia resume default"), "{state}");
+
+    // Whoever else starts it, it rests; the seeds that come with it are taken in.
+    let asked = server.log().entries.len();
+    let running = home.start(&crawl(&home, &server, "30ms", &[]));
+    until("the note", || running.said().contains("was paused"));
+    until("the socket", || home.status()["state"] == "paused");
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(server.log().entries.len(), asked, "it did not rest");
+    // A signal, as of a machine that is shut down, does not lift it either.
+    running.signal(Signal::TERM);
+    assert_eq!(running.wait(SOON).code, Some(130));
+    let state = home.status()["state"].as_str().unwrap().to_owned();
+    assert!(state.starts_with("paused"), "{state}");
+
+    home.good(&["resume", "default"]);
+    assert_eq!(home.status()["state"], "ended (done)");
+    let want = server.web().depth_map(&[server.web().front(0)], None);
+    assert_same(
+        "requested",
+        &requested(&server.log()).into_keys().collect(),
+        &want.into_keys().collect(),
+    );
+    assert_polite(&server, Duration::from_millis(30));
+}
+
+#[test]
+fn a_pause_that_was_lifted_or_stopped_is_over_after_a_kill() {
+    for lift in ["resume", "stop"] {
+        let (server, home) = (web(), Home::new());
+        let running = started(&home, &server, 10);
+        home.good(&["pause"]);
+        home.good(&[lift]);
+        if lift == "resume" {
+            running.kill();
+        } else {
+            running.wait(SOON);
+        }
+        let state = home.status()["state"].as_str().unwrap().to_owned();
+        assert!(!state.contains("paused"), "{lift}: {state}");
+        let asked = server.log().entries.len();
+        let running = home.start(&crawl(&home, &server, "30ms", &[]));
+        until("more requests", || server.log().entries.len() > asked + 5);
+        running.kill();
+    }
+}

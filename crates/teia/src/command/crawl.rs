@@ -18,7 +18,7 @@ use super::options::CrawlOptions;
 use super::socket::{ControlSocket, ask};
 use super::{Usage, status};
 use crate::demo::DemoWeb;
-use crate::show::{ProgressBar, print_summary};
+use crate::show::{ProgressBar, counted, print_summary};
 
 /// Collects, beginning at the seeds.
 pub(crate) fn crawl(
@@ -76,6 +76,7 @@ fn crawl_in(
         layout,
         (config, Save::Yes),
         all,
+        Control::default(),
         options.report.as_deref(),
     )?;
     Ok(exit_code(&report))
@@ -135,6 +136,9 @@ pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<
     };
     let mut config = options.base(stored)?;
     options.apply(&mut config)?;
+    // A pause, also one that a process before this one was told of, ends here.
+    let control = Control::default();
+    control.resume();
     let lines = options.seed_lines()?;
     let mut seeds = parse_seeds(&config.seeds, &[])?;
     seeds.extend(parse_seeds(&[], &lines)?);
@@ -144,6 +148,7 @@ pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<
         layout,
         (config, Save::No),
         seeds,
+        control,
         options.report.as_deref(),
     )?;
     Ok(exit_code(&report))
@@ -181,6 +186,7 @@ fn in_use(path: PathBuf, holder: String) -> anyhow::Error {
 /// Crawls the program's own little web.
 pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     let web = DemoWeb::start()?;
+    let is_temporary = data.is_none();
     let temporary = std::env::temp_dir().join(format!("teia-demo-{}", std::process::id()));
     let data = data.unwrap_or(temporary);
     let directory = Directory::create(&data)?;
@@ -192,24 +198,37 @@ pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     config.robots.first_retry = Duration::from_millis(100);
     config.run.retries = 1;
     config.fetch.resolve = web.resolve();
+    config.run.disk_reserve = Some(0);
     config.seeds = web.seeds();
     outln!(
-        "A small web of {} hosts runs on {}; collecting it.",
-        web.hosts().len(),
+        "A small web of {} runs on {}; collecting it.",
+        counted(web.hosts().len() as u64, "host"),
         web.addr()
     )?;
     let seeds = parse_seeds(&config.seeds, &[])?;
-    let report = run(&directory, lock, layout, (config, Save::Yes), seeds, None)?;
+    let settings = (config, Save::Yes);
+    let control = Control::default();
+    let report = run(&directory, lock, layout, settings, seeds, control, None)?;
     let first = web.seeds().first().cloned().unwrap_or_default();
     let shown = data.display();
     let program = std::env::args().next().unwrap_or_else(|| "teia".to_owned());
     outln!()?;
     outln!("What to try next:")?;
     let place = format!("--data {shown} --collection demo");
-    outln!("  {program} page {first} {place}     the life of one URL")?;
-    outln!("  {program} get {first} {place}      the page as it was fetched")?;
-    outln!("  {program} stats {place}      the collection in numbers")?;
-    outln!("  {program} crawl YOUR-SITE.example --max-pages 100      a site of your own")?;
+    for (meaning, command) in [
+        ("the life of one URL", format!("page {first} {place}")),
+        ("the page as it was fetched", format!("get {first} {place}")),
+        ("the collection in numbers", format!("stats {place}")),
+        (
+            "a site of your own",
+            "crawl YOUR-SITE.example --max-pages 100".to_owned(),
+        ),
+    ] {
+        outln!("  {meaning}:\n    {program} {command}")?;
+    }
+    if is_temporary {
+        outln!("\nThe collection lies in {shown}; when you have seen enough: rm -r {shown}")?;
+    }
     Ok(exit_code(&report))
 }
 
@@ -274,9 +293,9 @@ fn run(
     layout: Layout,
     (config, save): (CollectionConfig, Save),
     seeds: Vec<Seed>,
+    control: Control,
     report_form: Option<&str>,
 ) -> Result<Report> {
-    let control = Control::default();
     let json = report_form == Some("json");
     let progress = Arc::new(ProgressBar::new(
         layout.name(),

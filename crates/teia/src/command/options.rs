@@ -52,6 +52,9 @@ pub(crate) struct CrawlOptions {
     /// The largest document [default: 16MB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_size: Option<u64>,
+    /// Rest while less than this is free on the disk; none fills it, auto takes what suits the disk [default: auto]
+    #[arg(long, value_name = "SIZE", value_parser = parse_reserve)]
+    pub(crate) disk_reserve: Option<Given<u64>>,
     /// Media types to keep, separated by commas: text/html,image/*; or all [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |text: &str| given(text, "all", str::parse::<MediaPattern>))]
     pub(crate) types: Vec<Given<MediaPattern>>,
@@ -182,6 +185,7 @@ impl CrawlOptions {
         run.retries = self.retries.unwrap_or(run.retries);
         run.order = self.order.unwrap_or(run.order);
         set(&mut run.hosts_at_once, self.hosts.as_ref());
+        set(&mut run.disk_reserve, self.disk_reserve.as_ref());
         switch(
             &mut run.ignore_robots,
             self.ignore_robots,
@@ -332,6 +336,13 @@ fn parse_hosts(text: &str) -> Result<Given<usize>, String> {
     given(text, "auto", |text| match text.parse() {
         Ok(hosts @ 1..=100_000) => Ok(hosts),
         _ => Err("write a number from 1 to 100000".to_owned()),
+    })
+}
+
+fn parse_reserve(text: &str) -> Result<Given<u64>, String> {
+    given(text, "auto", |text| match text {
+        "none" => Ok(0),
+        _ => parse_size(text),
     })
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use teia_engine::Control;
+use teia_engine::{Control, Progress};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 
@@ -90,10 +90,12 @@ async fn answer(
         "status" => None,
         "pause" => {
             control.pause();
+            until_noted(control).await;
             None
         }
         "resume" => {
             control.resume();
+            until_noted(control).await;
             None
         }
         "stop" => {
@@ -102,16 +104,36 @@ async fn answer(
         }
         _ => Some("unknown command; use status, pause, resume or stop"),
     };
+    let latest = progress.latest();
     let reply = match error {
         Some(error) => json!({"error": error}),
         None => json!({
             "collection": collection,
             "process": std::process::id(),
-            "state": if control.is_paused() { "paused" } else { "running" },
-            "progress": progress.latest(),
+            "state": state(control, &latest),
+            "progress": latest,
         }),
     };
     write.write_all(format!("{reply}\n").as_bytes()).await
+}
+
+fn state(control: &Control, latest: &Progress) -> &'static str {
+    match (control.is_paused(), latest.rest) {
+        (true, _) => "paused",
+        (false, Some(rest)) if rest != "paused" => rest,
+        (false, _) => "running",
+    }
+}
+
+/// Whoever is told of a pause can rely on it: it is on disk. Where the disk is slow the answer does
+/// not wait for it beyond the patience of the one who asks.
+async fn until_noted(control: &Control) {
+    for _ in 0..400 {
+        if control.is_paused() == control.is_pause_noted() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// A path of the socket that fits into a socket's address (108 bytes), however long the directory's
