@@ -2,6 +2,7 @@
 
 mod progress;
 mod summary;
+mod width;
 
 pub(crate) use progress::ProgressBar;
 pub(crate) use summary::{print_summary, print_tables};
