@@ -14,7 +14,7 @@ use teia_base::filter::{Filter, Rules};
 use teia_base::journal::{Entry, Record};
 use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, Seed, SystemClock};
 use teia_extract::Extractors;
-use teia_fetch::{DecodeLimits, Fetcher, HttpFetcher};
+use teia_fetch::{Authenticator, DecodeLimits, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, gap};
 use teia_repository::{Repository, RepositoryConfig};
 use tokio::sync::mpsc;
@@ -73,6 +73,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// In place of HTTP.
     pub fetcher: Option<Arc<dyn Fetcher>>,
+    /// Logs in where a server asks for it; a fetcher in place of HTTP has its own way.
+    pub authenticator: Option<Arc<dyn Authenticator>>,
     /// In place of the collection's rules.
     pub filter: Option<Arc<dyn Filter>>,
     /// In place of the polite one.
@@ -88,6 +90,7 @@ impl Default for Parts {
         Self {
             clock: Arc::new(SystemClock),
             fetcher: None,
+            authenticator: None,
             filter: None,
             frontier: None,
             analyzers: Vec::new(),
@@ -276,17 +279,11 @@ impl Crawl {
         } else {
             analysis::position(&*files, &layout)
         };
-        let mut missed = Vec::new();
         let journal = JournalWriter::open(
             Arc::clone(&files),
             layout.journal(),
             config.run.journal_segment_bytes,
-            |entry| {
-                past.replay(&entry, &digests);
-                if entry.sequence > analyzed {
-                    missed.extend(analysis::missed(&entry));
-                }
-            },
+            |entry| past.replay(&entry, &digests),
         )?;
         check_fixed(&config, past.last_options.as_deref())?;
         let names = RecordNames::new(key);
@@ -354,7 +351,7 @@ impl Crawl {
                 layout: layout.clone(),
                 workshop: Arc::clone(&workshop),
                 messages: messages.clone(),
-                missed,
+                missed: (analyzed, journal.next_sequence() - 1),
             }
             .spawn()
         });
@@ -397,6 +394,7 @@ impl Crawl {
             slack: workers * 16,
             outstanding: 0,
             pages_in_flight: 0,
+            bytes_arrived: 0,
             host_pages: past.host_pages,
             stopping: false,
             paused: false,
@@ -517,10 +515,11 @@ fn fetcher(
     if let Some(fetcher) = &parts.fetcher {
         return Ok((Arc::clone(fetcher), None));
     }
-    let fetcher = Arc::new(HttpFetcher::new(
-        config.fetch.clone(),
-        Arc::clone(&parts.clock),
-    )?);
+    let mut fetcher = HttpFetcher::new(config.fetch.clone(), Arc::clone(&parts.clock))?;
+    if let Some(authenticator) = &parts.authenticator {
+        fetcher = fetcher.with_authenticator(Arc::clone(authenticator));
+    }
+    let fetcher = Arc::new(fetcher);
     for (seed, fallback_http) in given {
         if let Ok(mut url) = url::Url::parse(seed.request()) {
             allow_seed(&fetcher, &url);

@@ -50,8 +50,12 @@ const GRACE: Duration = Duration::from_secs(10);
 /// What reaches the loop.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// A host has answered, or not; it may rest.
-    Answered { host: HostId, answer: Answer },
+    /// A host has answered, or not, with so many bytes; it may rest.
+    Answered {
+        host: HostId,
+        answer: Answer,
+        bytes: u64,
+    },
     /// A worker is done with a page.
     Worked(Box<Page>),
     /// An entry is on disk.
@@ -86,6 +90,8 @@ pub(crate) struct Ring {
     pub(crate) slack: usize,
     pub(crate) outstanding: usize,
     pub(crate) pages_in_flight: u64,
+    /// Received, and not yet counted: the workers still have it.
+    pub(crate) bytes_arrived: u64,
     pub(crate) host_pages: HashMap<HostId, u64>,
     pub(crate) stopping: bool,
     /// Nothing is sent out: a person wished it, or the disk is nearly full.
@@ -271,12 +277,18 @@ impl Ring {
 
     fn hear(&mut self, message: Message) -> Result<(), EngineError> {
         match message {
-            Message::Answered { host, answer } => {
+            Message::Answered {
+                host,
+                answer,
+                bytes,
+            } => {
+                self.bytes_arrived += bytes;
                 self.frontier.settle(host, &answer);
                 self.wake(host);
             }
             Message::Worked(page) => {
                 self.outstanding -= 1;
+                self.bytes_arrived -= page.attempt.wire_bytes.min(self.bytes_arrived);
                 self.admit(*page);
             }
             Message::Committed(entry) => {
@@ -488,12 +500,14 @@ impl Ring {
 
     /// Whether one more page may go out: exact, because what is under way is counted as fetched.
     pub(crate) fn budget_left(&self) -> bool {
-        // What is under way is taken to be as long as what came before.
-        let usual_bytes = (self.stats.bytes / self.stats.requests.max(1)).max(64 << 10);
+        // What hosts are sending now is taken to be as long as what came before: a limit of bytes is
+        // passed by at most one document of each.
+        let usual_bytes = (self.stats.bytes / self.stats.fetched.max(1)).max(64 << 10);
+        let coming = self.frontier.leased() as u64 * usual_bytes;
         let spent = Spent {
             documents: self.stats.fetched + self.pages_in_flight,
             host_documents: 0,
-            bytes: self.stats.bytes + self.pages_in_flight * usual_bytes,
+            bytes: self.stats.bytes + self.bytes_arrived + coming,
         };
         self.workshop.judge().rules.spent(&spent).is_none()
     }
