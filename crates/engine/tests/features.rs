@@ -166,6 +166,38 @@ fn an_alias_of_a_host_is_noticed_and_then_asked_only_samples() {
 }
 
 #[test]
+fn an_alias_asked_in_step_with_its_original_is_noticed() {
+    let server = serve(WebConfig {
+        hosts: 2,
+        pages_per_host: 120,
+        alias_hosts: 1,
+        honeypots: 0,
+        latency: Duration::from_millis(5),
+        ..WebConfig::default()
+    });
+    let web = server.web();
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config(&server);
+    config.run.alias_pages = 16;
+    // Both from the start, at the same pace: which page comes first is chance.
+    let seeds = [web.front(0), web.front(1)];
+    let report = crawl(directory.path(), &config, &seeds).unwrap();
+    let skipped = report.stats.codes.get(&Outcome::ALIAS_HOST.number());
+    assert!(skipped.is_some_and(|skipped| *skipped > 10), "{skipped:?}");
+    // The one met first is collected in full.
+    let requested = requested(&server);
+    let of = |host: u32| {
+        let prefix = format!("http://{}/", web.host_name(host));
+        requested
+            .keys()
+            .filter(|url| url.starts_with(&prefix))
+            .count()
+    };
+    assert_eq!(of(0), 120);
+    assert!(of(1) < 80, "{} pages of the alias", of(1));
+}
+
+#[test]
 fn the_samples_of_an_alias_are_about_one_in_twenty() {
     let server = serve(WebConfig {
         hosts: 2,
