@@ -15,12 +15,13 @@ use teia_base::journal::{Entry, Record};
 use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, Seed, SystemClock};
 use teia_extract::Extractors;
 use teia_fetch::{Authenticator, DecodeLimits, Fetcher, HttpFetcher};
-use teia_frontier::{Frontier, HostLimit, PoliteFrontier, gap};
+use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
 use teia_repository::{Repository, RepositoryConfig};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::EngineError;
+use crate::addresses::AddressBook;
 use crate::alias::AliasWatch;
 use crate::analysis::{self, Analysis};
 use crate::analyzer::Analyzer;
@@ -309,6 +310,7 @@ impl Crawl {
         for (seed, _) in &new_seeds {
             rules.check_seed(seed.normal())?;
         }
+        let own_http = parts.fetcher.is_none();
         let (fetcher, allow) = fetcher(&config, &parts, &past.given)?;
         // Only what was found good is written down.
         if save {
@@ -372,6 +374,11 @@ impl Crawl {
         let frontier = parts
             .frontier
             .unwrap_or_else(|| Box::new(PoliteFrontier::new(config.politeness.clone(), order)));
+        // Through a proxy names are not resolved here, and a fetcher of its own may have none.
+        let count_addresses = config.politeness.key == PolitenessKey::Address
+            && own_http
+            && config.fetch.proxy.is_none();
+        let addresses = count_addresses.then(|| AddressBook::new(&config.fetch));
         let now = clock.now();
         let mut ring = Ring {
             collection: layout.name().to_owned(),
@@ -383,6 +390,7 @@ impl Crawl {
             workshop,
             robots: RobotsBook::new(&robot_token, config.robots.clone()),
             errands: HashMap::new(),
+            addresses,
             aliases: AliasWatch::default(),
             alias_hosts: HashMap::new(),
             feedback: parts.feedback,

@@ -10,6 +10,7 @@
 //! What the journal names has happened; what it does not name has not. Everything else here
 //! follows from that sentence.
 
+mod addresses;
 mod alias;
 mod analysis;
 mod analyzer;

@@ -11,6 +11,7 @@
 //! windows (one being written, one filling).
 
 use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,6 +27,7 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use crate::EngineError;
+use crate::addresses::AddressBook;
 use crate::alias::AliasWatch;
 use crate::analyzer::Insight;
 use crate::collection::CollectionConfig;
@@ -56,6 +58,11 @@ pub(crate) enum Message {
         answer: Answer,
         bytes: u64,
     },
+    /// These addresses may answer for a host.
+    Located {
+        host: HostId,
+        addresses: Vec<IpAddr>,
+    },
     /// A worker is done with a page.
     Worked(Box<Page>),
     /// An entry is on disk.
@@ -82,6 +89,8 @@ pub(crate) struct Ring {
     pub(crate) workshop: Arc<Workshop>,
     pub(crate) robots: RobotsBook,
     pub(crate) errands: HashMap<HostId, VecDeque<Errand>>,
+    /// Where addresses count for politeness.
+    pub(crate) addresses: Option<AddressBook>,
     pub(crate) aliases: AliasWatch,
     pub(crate) alias_hosts: HashMap<String, String>,
     pub(crate) feedback: Arc<dyn Feedback>,
@@ -286,6 +295,7 @@ impl Ring {
                 self.frontier.settle(host, &answer);
                 self.wake(host);
             }
+            Message::Located { host, addresses } => self.locate(host, &addresses),
             Message::Worked(page) => {
                 self.outstanding -= 1;
                 self.bytes_arrived -= page.attempt.wire_bytes.min(self.bytes_arrived);
@@ -344,6 +354,9 @@ impl Ring {
 
     /// Tells the Frontier when the host's next URL is due.
     pub(crate) fn wake(&mut self, host: HostId) {
+        if !self.is_located(host) {
+            return;
+        }
         if self
             .errands
             .get(&host)
@@ -361,6 +374,9 @@ impl Ring {
     }
 
     pub(crate) fn wake_now(&mut self, host: HostId) {
+        if !self.is_located(host) {
+            return;
+        }
         let facts = self.host_facts(host);
         self.frontier.wake(host, facts, self.clock.now());
     }
@@ -527,7 +543,7 @@ impl Ring {
         if idle && self.repository.count(State::Waiting) == 0 {
             return true;
         }
-        if self.paused {
+        if self.paused || self.addresses.as_ref().is_some_and(AddressBook::is_asking) {
             return false;
         }
         let horizon = self.clock.now() + PATIENCE;

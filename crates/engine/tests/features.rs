@@ -449,3 +449,39 @@ fn robots_metas_of_the_test_web_are_recorded_and_obeyed() {
         }
     }
 }
+
+#[test]
+fn names_on_one_address_are_never_asked_at_once_from_the_first_request_on() {
+    let server = serve(WebConfig {
+        hosts: 8,
+        pages_per_host: 4,
+        latency: Duration::from_millis(3),
+        ..WebConfig::default()
+    });
+    let web = server.web();
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config(&server);
+    let gap = Duration::from_millis(10);
+    config.politeness.delay = gap;
+    config.politeness.key = teia_frontier::PolitenessKey::Address;
+    let seeds: Vec<String> = (0..8).map(|host| web.front(host)).collect();
+    let report = crawl(directory.path(), &config, &seeds).unwrap();
+    assert_eq!(report.fetched, 32);
+    let mut entries = server.log().entries;
+    entries.sort_by_key(|entry| entry.start);
+    for pair in entries.windows(2) {
+        let rest = pair[1].start.checked_sub(pair[0].end.unwrap());
+        assert!(rest.is_some_and(|rest| rest >= gap), "{pair:#?}");
+    }
+    // The same web, each name for itself: only the address held them back.
+    config.politeness.key = teia_frontier::PolitenessKey::Host;
+    server.clear_log();
+    crawl(tempfile::tempdir().unwrap().path(), &config, &seeds).unwrap();
+    let mut entries = server.log().entries;
+    entries.sort_by_key(|entry| entry.start);
+    assert!(
+        entries
+            .windows(2)
+            .any(|pair| pair[1].start < pair[0].end.unwrap() + gap)
+    );
+}

@@ -517,3 +517,26 @@ fn the_limits_of_time_follow_the_timeout_both_ways() {
         assert!(stored.contains(line), "no {line:?} in {stored}");
     }
 }
+
+#[test]
+fn names_are_looked_up_where_the_address_counts() {
+    let site = Plain::start(|_| (200, "<title>here</title>".to_owned()));
+    let home = Home::new();
+    let settings = home.write("address.toml", "[politeness]\nkey = \"address\"\n");
+    let port = site.addr.port();
+    let (named, numbered) = (format!("http://localhost:{port}/"), site.url("/"));
+    let nowhere = "http://no-such-name.invalid/";
+    let more = [
+        "--delay",
+        "0s",
+        "--retries",
+        "0",
+        "--config",
+        &settings,
+        "--report",
+        "json",
+    ];
+    let told = home.json(&[&["crawl", &named, &numbered, nowhere], &more[..]].concat());
+    assert_eq!(told["codes"]["200"], 2, "{told}");
+    assert_eq!(told["waiting"], 0, "{told}");
+}
