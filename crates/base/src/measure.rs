@@ -199,7 +199,6 @@ pub mod optional_size {
     }
 
     /// Writes what is there.
-    #[expect(clippy::ref_option, reason = "the signature that serde calls")]
     pub fn serialize<S: Serializer>(bytes: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
         bytes.map(Size).serialize(serializer)
     }

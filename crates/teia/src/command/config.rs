@@ -106,6 +106,18 @@ impl Section {
         settings
     }
 
+    /// What the section above it says of it.
+    fn meaning(&self) -> Vec<String> {
+        let (above, key) = self.name.rsplit_once('.').unwrap_or(("", self.name));
+        SECTIONS
+            .iter()
+            .filter(|section| section.name == above)
+            .flat_map(Self::settings)
+            .filter(|setting| setting.key == key)
+            .flat_map(|setting| setting.meaning)
+            .collect()
+    }
+
     /// The section's table in the defaults.
     fn table<'a>(&self, defaults: &'a toml::Table) -> Option<&'a toml::Table> {
         self.name
@@ -125,7 +137,10 @@ fn annotated() -> String {
             continue;
         };
         if !section.name.is_empty() {
-            out.push_str(&format!("[{}]\n", section.name));
+            for text in section.meaning() {
+                out.push_str(&format!("# {text}\n"));
+            }
+            out.push_str(&format!("[{}]\n\n", section.name));
         }
         for setting in section.settings() {
             let key = &setting.key;
@@ -160,6 +175,8 @@ mod tests {
         let defaults = defaults();
         for section in &SECTIONS {
             let table = section.table(&defaults).expect(section.name);
+            let has_meaning = section.name.is_empty() || !section.meaning().is_empty();
+            assert!(has_meaning, "[{}]", section.name);
             let settings = section.settings();
             for setting in &settings {
                 assert!(!setting.meaning.is_empty(), "{setting:?} has no meaning");
