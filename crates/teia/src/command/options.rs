@@ -91,7 +91,7 @@ pub(crate) struct CrawlOptions {
     /// A page or address where people can ask about this crawl
     #[arg(long, value_name = "URL")]
     pub(crate) contact: Option<String>,
-    /// http://[user:password@]host:port or socks5://…; none for none
+    /// http://[user:password@]host:port or socks5://…; none to go without
     #[arg(long, value_name = "URL", value_parser = |text: &str| given(text, "none", |text| Ok(text.to_owned())))]
     pub(crate) proxy: Option<Given<String>>,
     /// A fixed address for a host: example.org=192.0.2.1:8080, *.example.org=… (repeatable; '' for none)
