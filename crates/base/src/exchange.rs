@@ -269,6 +269,13 @@ pub struct Times {
     pub body: Duration,
 }
 
+impl Times {
+    /// All of it.
+    pub fn total(&self) -> Duration {
+        self.dns + self.connect + self.tls + self.first_byte + self.body
+    }
+}
+
 /// What was spoken with the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Protocol {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Reads `500ms`, `1s`, `1.5m`, `2h`, `7d`, `0`, or several in a row (`1h30m`).
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
@@ -98,6 +98,26 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     Ok(bytes.round() as u64)
 }
 
+/// Writes a size so that [`parse_size`] reads the same one: `16MB`, `64KiB`, or bytes where no unit
+/// fits.
+pub fn exact_size(bytes: u64) -> String {
+    for (unit, size) in [
+        ("TiB", 1 << 40),
+        ("TB", 1_000_000_000_000),
+        ("GiB", 1 << 30),
+        ("GB", 1_000_000_000),
+        ("MiB", 1 << 20),
+        ("MB", 1_000_000),
+        ("KiB", 1 << 10),
+        ("KB", 1000),
+    ] {
+        if bytes >= size && bytes.is_multiple_of(size) {
+            return format!("{}{unit}", bytes / size);
+        }
+    }
+    bytes.to_string()
+}
+
 /// Writes a size for people, three digits or fewer: `24.1 KB`.
 pub fn format_size(bytes: u64) -> String {
     #[expect(
@@ -153,9 +173,34 @@ pub mod size {
         }
     }
 
-    /// Writes the number of bytes.
+    /// Writes `"16MB"`, or the number of bytes where no unit fits.
     pub fn serialize<S: Serializer>(bytes: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(*bytes)
+        let text = super::exact_size(*bytes);
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            serializer.serialize_u64(*bytes)
+        } else {
+            serializer.serialize_str(&text)
+        }
+    }
+}
+
+/// For `#[serde(with = "optional_size")]`: a size, or nothing.
+pub mod optional_size {
+    use super::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Deserialize, Serialize)]
+    struct Size(#[serde(with = "super::size")] u64);
+
+    /// Reads `"16MB"`, `16000000`, or nothing.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<u64>, D::Error> {
+        Ok(Option::<Size>::deserialize(deserializer)?.map(|size| size.0))
+    }
+
+    /// Writes what is there.
+    pub fn serialize<S: Serializer>(bytes: &Option<u64>, serializer: S) -> Result<S::Ok, S::Error> {
+        bytes.map(Size).serialize(serializer)
     }
 }
 
@@ -186,5 +231,8 @@ mod tests {
         assert!(parse_size("").is_err());
         assert_eq!(format_size(24_100), "24.1 KB");
         assert_eq!(format_size(999), "999 B");
+        for text in ["200KB", "16MB", "16MiB", "64KiB", "1GiB", "7", "1025", "0"] {
+            assert_eq!(exact_size(parse_size(text).unwrap()), text);
+        }
     }
 }

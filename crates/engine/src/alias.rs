@@ -1,7 +1,9 @@
 //! Hosts that serve the same pages under two names.
 //!
-//! A page of one host that repeats the page of the same path on another is a sign; enough signs
-//! without a counter-sign, and the younger host is an alias: from then on it is asked only samples.
+//! A page of one host that repeats the page of the same path on another is a sign, whichever of the
+//! two came first; enough signs without a counter-sign, and the younger host is an alias: from then
+//! on it is asked only samples. Bodies are known by their digests, so without an archive there are
+//! no signs.
 
 use std::collections::HashMap;
 
@@ -15,16 +17,24 @@ use crate::ring::Ring;
 
 /// One URL of an alias in this many is still asked, in case the hosts part ways.
 const SAMPLE: u64 = 20;
-/// Pairs of hosts that are watched at once; the rest wait until one is decided.
+/// Pairs of hosts that are watched at once, of the newer and of the older ones each.
 const MOST_PAIRS: usize = 10_000;
 
+/// Two hosts, the older one first: which of them repeated the other with a page is chance where both
+/// are asked in step.
+type Pair = (HostId, HostId);
+
 /// Signs for and against, for each pair of hosts.
+///
+/// Bounded: when the newer pairs are full, they become the older ones, and the older ones, which
+/// have given no sign for as long as that took, are forgotten.
 #[derive(Debug, Default)]
 pub(crate) struct AliasWatch {
-    pairs: HashMap<(String, String), Signs>,
+    newer: HashMap<Pair, Signs>,
+    older: HashMap<Pair, Signs>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Signs {
     equal: u32,
     different: u32,
@@ -32,18 +42,22 @@ struct Signs {
 
 impl AliasWatch {
     /// Notes one page; true when the pair has just given enough signs.
-    fn note(&mut self, host: &str, original: &str, same_path: bool, enough: u32) -> bool {
-        let key = (host.to_owned(), original.to_owned());
-        if self.pairs.len() >= MOST_PAIRS && !self.pairs.contains_key(&key) {
-            return false;
-        }
-        let signs = self.pairs.entry(key).or_default();
+    fn note(&mut self, pair: Pair, same_path: bool, enough: u32) -> bool {
+        let known = self.newer.remove(&pair).or(self.older.remove(&pair));
+        let mut signs = known.unwrap_or_default();
         if same_path {
             signs.equal += 1;
         } else {
             signs.different += 1;
         }
-        same_path && signs.equal >= enough && signs.different * 10 <= signs.equal
+        if same_path && signs.equal >= enough && signs.different * 10 <= signs.equal {
+            return true;
+        }
+        if self.newer.len() >= MOST_PAIRS {
+            self.older = std::mem::take(&mut self.newer);
+        }
+        self.newer.insert(pair, signs);
+        false
     }
 }
 
@@ -51,52 +65,63 @@ impl Ring {
     /// Looks at a page that repeats another one.
     pub(crate) fn notice_alias(&mut self, attempt: &Attempt) {
         let enough = self.config.run.alias_pages;
-        let Some(revisit) = attempt
-            .revisit
-            .as_ref()
-            .filter(|_| enough > 0 && attempt.outcome.is_ok())
-        else {
-            return;
-        };
-        let Ok(original) = CanonicalUrl::parse(&revisit.url) else {
-            return;
-        };
-        let url = attempt.url.normal();
         // Pictures and styles are shared by honest hosts; pages are not.
         let is_page = attempt
             .media_type
             .as_deref()
             .is_some_and(|name| name.contains("html"));
-        if !is_page || original.host_str() == url.host_str() {
+        if enough == 0 || !is_page || !attempt.outcome.is_ok() {
+            return;
+        }
+        // Where two hosts are asked in step, the original was still on its way when the worker
+        // looked for it; by now it may have been admitted.
+        let original = match (&attempt.revisit, &attempt.payload_sha1) {
+            (Some(revisit), _) => Some(revisit.url.clone()),
+            (None, Some(digest)) => self.workshop.digests.find(digest).map(|found| found.url),
+            (None, None) => None,
+        };
+        let Some(original) = original.and_then(|url| CanonicalUrl::parse(&url).ok()) else {
+            return;
+        };
+        let url = attempt.url.normal();
+        if original.host_str() == url.host_str() {
             return;
         }
         // One of the two is collected in full: of hosts that name each other only samples would be left.
         if self.is_alias(original.host_str()) || self.is_alias(url.host_str()) {
             return;
         }
+        let hosts = (
+            self.repository.host(original.host_str()),
+            self.repository.host(url.host_str()),
+        );
+        let (Some(one), Some(other)) = hosts else {
+            return;
+        };
+        let (older, younger) = if one.0 < other.0 {
+            (one, other)
+        } else {
+            (other, one)
+        };
         let same_path = original.path_and_query() == url.path_and_query();
-        if !self
-            .aliases
-            .note(url.host_str(), original.host_str(), same_path, enough)
-        {
+        if !self.aliases.note((older, younger), same_path, enough) {
             return;
         }
+        let name = |host| self.repository.host_name(host).to_owned();
+        let (alias, original) = (name(younger), name(older));
         self.feedback.hear(&Event::Notice {
             level: Level::Warning,
             text: format!(
-                "{} serves the same pages as {}: from now on only samples of it are fetched",
-                url.host_str(),
-                original.host_str()
+                "{alias} serves the same pages as {original}: from now on only samples of it are fetched"
             ),
         });
         self.window.hosts.push(HostUpdate {
-            host: url.host_str().to_owned(),
+            host: alias.clone(),
             robots: None,
             back_off_until: None,
-            alias_of: Some(original.host_str().to_owned()),
+            alias_of: Some(original.clone()),
         });
-        self.alias_hosts
-            .insert(url.host_str().to_owned(), original.host_str().to_owned());
+        self.alias_hosts.insert(alias, original);
     }
 
     fn is_alias(&self, name: &str) -> bool {
@@ -119,5 +144,57 @@ impl Ring {
         })?;
         let sampled = xxh3_64(url.url.normal().as_str().as_bytes()).is_multiple_of(SAMPLE);
         (!sampled && !url.seed).then_some(original)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENOUGH: u32 = 8;
+
+    #[test]
+    fn signs_count_whichever_host_came_first() {
+        let mut watch = AliasWatch::default();
+        let pair = (HostId(1), HostId(2));
+        let decided = (1..=ENOUGH).find(|_| watch.note(pair, true, ENOUGH));
+        assert_eq!(decided, Some(ENOUGH));
+        // A pair that was decided is watched no more.
+        assert!(watch.newer.is_empty() && watch.older.is_empty());
+    }
+
+    #[test]
+    fn however_many_pairs_there_were_another_one_is_noticed() {
+        let mut watch = AliasWatch::default();
+        for number in 0..50_000 {
+            assert!(!watch.note((HostId(0), HostId(number + 1)), true, ENOUGH));
+            assert!(watch.newer.len() <= MOST_PAIRS && watch.older.len() <= MOST_PAIRS);
+        }
+        let pair = (HostId(70_000), HostId(70_001));
+        assert!((0..ENOUGH).any(|_| watch.note(pair, true, ENOUGH)));
+    }
+
+    #[test]
+    fn a_pair_that_gives_signs_is_not_forgotten_among_many() {
+        let mut watch = AliasWatch::default();
+        let pair = (HostId(70_000), HostId(70_001));
+        let mut noticed = false;
+        for number in 0..ENOUGH {
+            noticed = watch.note(pair, true, ENOUGH);
+            for other in 0..9000 {
+                watch.note((HostId(number), HostId(other + 100)), true, ENOUGH);
+            }
+        }
+        assert!(noticed);
+    }
+
+    #[test]
+    fn pages_that_differ_speak_against_it() {
+        let mut watch = AliasWatch::default();
+        let pair = (HostId(1), HostId(2));
+        for _ in 0..4 {
+            watch.note(pair, false, ENOUGH);
+        }
+        assert!(!(0..2 * ENOUGH).any(|_| watch.note(pair, true, ENOUGH)));
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use teia_archive::Captures;
-use teia_base::journal::{Attempt, Entry, Record};
+use teia_base::journal::{Attempt, Entry, Record, read_segment, segments};
 use teia_base::{Document, Files, MediaType};
 use teia_extract::Source;
 use url::Url;
@@ -29,41 +29,15 @@ pub(crate) struct Analysis {
     pub(crate) layout: Layout,
     pub(crate) workshop: Arc<Workshop>,
     pub(crate) messages: tokio::sync::mpsc::Sender<Message>,
-    /// Entries committed before this process, and not handed over by the last one.
-    pub(crate) missed: Vec<Missed>,
-}
-
-/// An attempt whose document was committed and perhaps not handed over.
-#[derive(Debug)]
-pub(crate) struct Missed {
-    sequence: u64,
-    attempt: Attempt,
+    /// The entries after the first and up to the second number were committed before this process,
+    /// and not handed over by the last one.
+    pub(crate) missed: (u64, u64),
 }
 
 /// The last entry whose documents were all handed over; 0 before the first.
 pub(crate) fn position(files: &dyn Files, layout: &Layout) -> u64 {
     let bytes = files.read(&path(layout)).unwrap_or_default();
     String::from_utf8_lossy(&bytes).trim().parse().unwrap_or(0)
-}
-
-/// What an entry has for Analyzers.
-pub(crate) fn missed(entry: &Entry) -> Vec<Missed> {
-    let Record::Commit(commit) = &entry.record else {
-        return Vec::new();
-    };
-    let documents = commit
-        .attempts
-        .iter()
-        .filter(|attempt| attempt.outcome.is_ok() && !attempt.is_robots());
-    documents
-        .map(|attempt| Missed {
-            sequence: entry.sequence,
-            attempt: Attempt {
-                links: Vec::new(),
-                ..attempt.clone()
-            },
-        })
-        .collect()
 }
 
 fn path(layout: &Layout) -> PathBuf {
@@ -80,7 +54,7 @@ impl Analysis {
         sender
     }
 
-    fn run(mut self, batches: &Receiver<Batch>) {
+    fn run(self, batches: &Receiver<Batch>) {
         self.catch_up();
         while let Ok((sequence, documents)) = batches.recv() {
             for document in &documents {
@@ -90,19 +64,55 @@ impl Analysis {
         }
     }
 
-    fn catch_up(&mut self) {
-        let missed = std::mem::take(&mut self.missed);
-        let Some(last) = missed.last().map(|missed| missed.sequence) else {
+    /// Hands over what was missed: segment by segment, so that however much it is, no more than one
+    /// lies in memory, and what was handed over is noted after each.
+    fn catch_up(&self) {
+        let (after, until) = self.missed;
+        if after >= until {
             return;
+        }
+        let journal = self.layout.journal();
+        let captures = Captures::open(Arc::clone(&self.files), &self.layout.archive());
+        let (Ok(captures), Ok(found)) = (captures, segments(&*self.files, &journal)) else {
+            return self.note(until);
         };
-        if let Ok(captures) = Captures::open(Arc::clone(&self.files), &self.layout.archive()) {
-            for missed in &missed {
-                if let Some(document) = self.read_again(&captures, &missed.attempt) {
-                    self.hand_over(&document);
+        for (at, &first) in found.iter().enumerate() {
+            let next = found.get(at + 1).copied();
+            if next.is_some_and(|next| next <= after + 1) {
+                continue;
+            }
+            let segment = match read_segment(&*self.files, &journal, first, next.is_none()) {
+                Ok(segment) => segment,
+                Err(error) => {
+                    tracing::warn!(%error, "what Analyzers missed cannot be read; they will see it at the next start");
+                    return;
+                }
+            };
+            let mut last = after;
+            for entry in &segment.entries {
+                // The committer may be adding to this segment meanwhile; that comes another way.
+                if (after + 1..=until).contains(&entry.sequence) {
+                    self.hand_over_again(entry, &captures);
+                    last = entry.sequence;
                 }
             }
+            self.note(last);
         }
-        self.note(last);
+    }
+
+    fn hand_over_again(&self, entry: &Entry, captures: &Captures) {
+        let Record::Commit(commit) = &entry.record else {
+            return;
+        };
+        let documents = commit
+            .attempts
+            .iter()
+            .filter(|attempt| attempt.outcome.is_ok() && !attempt.is_robots());
+        for attempt in documents {
+            if let Some(document) = self.read_again(captures, attempt) {
+                self.hand_over(&document);
+            }
+        }
     }
 
     fn read_again(&self, captures: &Captures, attempt: &Attempt) -> Option<Document> {

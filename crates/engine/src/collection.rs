@@ -65,6 +65,14 @@ pub struct RunConfig {
     pub max_time: Option<Duration>,
     /// Fetch what robots.txt asks us not to. Only for hosts of your own.
     pub ignore_robots: bool,
+    /// The run rests while less than this is free on the disk, and goes on by itself when there is
+    /// more; `0` fills it to the end. Without it: 5 GiB or a twentieth of the disk, whichever is
+    /// more, but at most half of what is free at the start, and nothing where that is below 2 GiB.
+    #[serde(
+        with = "measure::optional_size",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub disk_reserve: Option<u64>,
     /// A commit window is closed after this long.
     #[serde(with = "measure::duration")]
     pub commit_every: Duration,
@@ -92,6 +100,7 @@ impl Default for RunConfig {
             retries: 4,
             max_time: None,
             ignore_robots: false,
+            disk_reserve: None,
             commit_every: Duration::from_millis(250),
             commit_bytes: 16 << 20,
             journal_segment_bytes: 64 << 20,
@@ -169,23 +178,98 @@ impl CollectionConfig {
 
 /// Where the mistake is, what it is, and what was probably meant.
 fn explain(text: &str, error: &toml::de::Error) -> String {
-    let line = error.span().map_or(0, |span| {
-        text[..span.start.min(text.len())].matches('\n').count() + 1
-    });
+    let before = error
+        .span()
+        .map(|span| &text[..span.start.min(text.len())])
+        .unwrap_or_default();
     let message = error.message();
-    let mut explained = if line > 0 {
-        format!("line {line}: {message}")
-    } else {
-        message.to_owned()
-    };
-    if let Some(unknown) = between(message, "unknown field `", "`") {
-        let known: Vec<&str> = message.split('`').skip(3).step_by(2).collect();
-        if let Some(near) = nearest(unknown, &known) {
-            explained =
-                format!("line {line}: there is no setting `{unknown}`; did you mean `{near}`?");
-        }
+    if error.span().is_none() {
+        return message.to_owned();
     }
-    explained
+    let line = before.matches('\n').count() + 1;
+    match between(message, "unknown field `", "`") {
+        Some(unknown) => format!("line {line}: {}", tell_unknown(unknown, section_at(before))),
+        None => format!("line {line}: {message}"),
+    }
+}
+
+/// The section to which the end of a text belongs; empty above the first.
+fn section_at(text: &str) -> &str {
+    let header = |line: &'_ str| line.trim_start().starts_with('[');
+    let last = text.lines().rev().find(|line| header(line));
+    last.map_or("", |line| {
+        line.trim().trim_matches(['[', ']']).trim_matches(' ')
+    })
+}
+
+/// What was probably meant by a setting that there is not.
+fn tell_unknown(unknown: &str, section: &str) -> String {
+    let sections = sections();
+    let place = |section: &str| match section {
+        "" => "above the first section".to_owned(),
+        section => format!("in the section [{section}]"),
+    };
+    let here = place(section);
+    let own: Vec<&str> = sections
+        .iter()
+        .filter(|(name, _)| *name == section)
+        .flat_map(|(_, keys)| keys.iter().map(String::as_str))
+        .collect();
+    // `[archive.wark]` and `[politenes]` are settings too, in this sense.
+    if let Some(near) = nearest(unknown, &own) {
+        return format!("there is no setting `{unknown}` {here}; did you mean `{near}`?");
+    }
+    let has = |key: &str| {
+        let of_key = |keys: &[String]| keys.iter().any(|known| known == key);
+        sections.iter().find(|(_, keys)| of_key(keys))
+    };
+    if let Some((other, _)) = has(unknown) {
+        return format!(
+            "there is no setting `{unknown}` {here}; it belongs {}",
+            place(other)
+        );
+    }
+    let all: Vec<&str> = sections
+        .iter()
+        .flat_map(|(_, keys)| keys.iter().map(String::as_str))
+        .collect();
+    if let Some(near) = nearest(unknown, &all)
+        && let Some((other, _)) = has(near)
+    {
+        return format!(
+            "there is no setting `{unknown}` {here}; did you mean `{near}` {}?",
+            place(other)
+        );
+    }
+    format!("there is no setting `{unknown}` {here}; `teia config` lists them all")
+}
+
+/// Every section with the names of its settings, those that are usually unset too.
+fn sections() -> Vec<(&'static str, Vec<String>)> {
+    /// What serde says to a name that cannot be one holds all that can.
+    fn keys<T: serde::de::DeserializeOwned>() -> Vec<String> {
+        let error = toml::from_str::<T>("no-such-setting = 0").err();
+        let message = error.map(|error| error.message().to_owned());
+        message
+            .unwrap_or_default()
+            .split('`')
+            .skip(3)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect()
+    }
+    vec![
+        ("", keys::<CollectionConfig>()),
+        ("run", keys::<RunConfig>()),
+        ("filter", keys::<FilterConfig>()),
+        ("politeness", keys::<Politeness>()),
+        ("fetch", keys::<FetchConfig>()),
+        ("robots", keys::<teia_fetch::robots::Config>()),
+        ("extract", keys::<Limits>()),
+        ("archive", keys::<ArchiveSection>()),
+        ("archive.warc", keys::<ArchiveConfig>()),
+        ("normal-form", keys::<NormalForm>()),
+    ]
 }
 
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
@@ -264,5 +348,52 @@ mod tests {
             CollectionConfig::parse("mode = \"once\"\n\n[filter]\nmax-dept = 3\n").unwrap_err();
         assert!(message.contains("line 4"), "{message}");
         assert!(message.contains("max-depth"), "{message}");
+    }
+
+    #[track_caller]
+    fn check(text: &str, words: &[&str]) {
+        let message = CollectionConfig::parse(text).unwrap_err();
+        for word in words {
+            assert!(message.contains(word), "no {word:?} in {message}");
+        }
+    }
+
+    #[test]
+    fn a_setting_in_the_wrong_place_is_told_where_it_belongs() {
+        check(
+            "max-depth = 3\n",
+            &[
+                "line 1",
+                "`max-depth`",
+                "above the first section",
+                "[filter]",
+            ],
+        );
+        check(
+            "seeds = []\nmax-depht = 3\n",
+            &[
+                "line 2",
+                "`max-depht`",
+                "`max-depth` in the section [filter]",
+            ],
+        );
+        check(
+            "[run]\nretries = 2\ndelay = \"2s\"\n",
+            &["line 3", "[run]", "it belongs in the section [politeness]"],
+        );
+        check("[politenes]\n", &["line 1", "`politenes`", "`politeness`"]);
+        check("[archive.wark]\n", &["line 1", "`wark`", "`warc`"]);
+        check("xyzzyxyzzy = 1\n", &["line 1", "teia config"]);
+    }
+
+    #[test]
+    fn settings_that_are_unset_are_known_too() {
+        let all = sections();
+        let has = |section: &str, key: &str| {
+            all.iter()
+                .any(|(name, keys)| *name == section && keys.iter().any(|known| known == key))
+        };
+        assert!(has("run", "max-time") && has("filter", "max-pages") && has("fetch", "proxy"));
+        assert!(all.iter().all(|(_, keys)| keys.len() > 1), "{all:?}");
     }
 }

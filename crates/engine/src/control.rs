@@ -1,7 +1,7 @@
 //! Steering a run from outside: signals, another thread, or another process through the socket.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use tokio::sync::Notify;
 
@@ -16,6 +16,10 @@ pub struct Control {
 #[derive(Debug, Default)]
 struct Inner {
     wish: AtomicU8,
+    /// Somebody has said `resume`, perhaps before the run began.
+    resumed: AtomicBool,
+    /// The journal has the collection as paused.
+    noted: AtomicBool,
     notify: Notify,
 }
 
@@ -35,7 +39,7 @@ impl Control {
         self.wish(INTERRUPT);
     }
 
-    /// No new fetches until `resume`.
+    /// No new fetches until `resume`, also in a later process.
     pub fn pause(&self) {
         let _ = self
             .inner
@@ -44,8 +48,9 @@ impl Control {
         self.inner.notify.notify_one();
     }
 
-    /// Fetch again.
+    /// Fetch again. Said before a run begins, it lifts the pause in which an earlier one was left.
     pub fn resume(&self) {
+        self.inner.resumed.store(true, Ordering::SeqCst);
         let _ = self
             .inner
             .wish
@@ -56,6 +61,19 @@ impl Control {
     /// Whether the run is paused.
     pub fn is_paused(&self) -> bool {
         self.inner.wish.load(Ordering::SeqCst) == PAUSE
+    }
+
+    /// Whether the journal says so too: a pause that is noted outlives this process.
+    pub fn is_pause_noted(&self) -> bool {
+        self.inner.noted.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn note_pause(&self, paused: bool) {
+        self.inner.noted.store(paused, Ordering::SeqCst);
+    }
+
+    pub(crate) fn was_resumed(&self) -> bool {
+        self.inner.resumed.load(Ordering::SeqCst)
     }
 
     pub(crate) fn end(&self) -> Option<EndReason> {

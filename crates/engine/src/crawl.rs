@@ -11,16 +11,17 @@ use std::time::Duration;
 
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
-use teia_base::journal::{Entry, LinkVerdict, Record};
-use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, LinkKind, Seed, SystemClock};
+use teia_base::journal::{Entry, Record};
+use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, Seed, SystemClock};
 use teia_extract::Extractors;
-use teia_fetch::{DecodeLimits, Fetcher, HttpFetcher};
-use teia_frontier::{Frontier, HostLimit, PoliteFrontier, gap};
+use teia_fetch::{Authenticator, DecodeLimits, Fetcher, HttpFetcher};
+use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
 use teia_repository::{Repository, RepositoryConfig};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::EngineError;
+use crate::addresses::AddressBook;
 use crate::alias::AliasWatch;
 use crate::analysis::{self, Analysis};
 use crate::analyzer::Analyzer;
@@ -34,6 +35,7 @@ use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
 use crate::rates::Rates;
 use crate::report::Report;
+use crate::reserve::Reserve;
 use crate::ring::{Allow, Message, Ring};
 use crate::robots_book::RobotsBook;
 use crate::stage::commit::{Committer, Window};
@@ -72,6 +74,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// In place of HTTP.
     pub fetcher: Option<Arc<dyn Fetcher>>,
+    /// Logs in where a server asks for it; a fetcher in place of HTTP has its own way.
+    pub authenticator: Option<Arc<dyn Authenticator>>,
     /// In place of the collection's rules.
     pub filter: Option<Arc<dyn Filter>>,
     /// In place of the polite one.
@@ -87,6 +91,7 @@ impl Default for Parts {
         Self {
             clock: Arc::new(SystemClock),
             fetcher: None,
+            authenticator: None,
             filter: None,
             frontier: None,
             analyzers: Vec::new(),
@@ -161,6 +166,7 @@ struct Past {
     repository: Repository,
     run: u32,
     run_ended: bool,
+    paused: bool,
     stats: Stats,
     host_pages: HashMap<HostId, u64>,
     archive: Option<Committed>,
@@ -188,6 +194,7 @@ impl Past {
                 self.add_seed(seed.url.normal());
             }
         }
+        self.paused = entry.record.is_paused_after(self.paused);
         self.repository.replay(entry);
         match &entry.record {
             Record::Commit(commit) => {
@@ -202,14 +209,8 @@ impl Past {
                         self.next_capture = self.next_capture.max(capture.0 + 1);
                     }
                     remember(digests, attempt);
-                    for link in attempt
-                        .links
-                        .iter()
-                        .filter(|link| link.kind == LinkKind::Seed)
-                    {
-                        if !matches!(link.verdict, LinkVerdict::Excluded(_)) {
-                            self.add_seed(link.url.normal());
-                        }
+                    for link in attempt.links.iter().filter(|link| link.widens_the_scope()) {
+                        self.add_seed(link.url.normal());
                     }
                 }
                 if let Some(position) = &commit.archive {
@@ -263,6 +264,7 @@ impl Crawl {
             }),
             run: 0,
             run_ended: true,
+            paused: false,
             stats: Stats::default(),
             host_pages: HashMap::new(),
             archive: None,
@@ -278,17 +280,11 @@ impl Crawl {
         } else {
             analysis::position(&*files, &layout)
         };
-        let mut missed = Vec::new();
         let journal = JournalWriter::open(
             Arc::clone(&files),
             layout.journal(),
             config.run.journal_segment_bytes,
-            |entry| {
-                past.replay(&entry, &digests);
-                if entry.sequence > analyzed {
-                    missed.extend(analysis::missed(&entry));
-                }
-            },
+            |entry| past.replay(&entry, &digests),
         )?;
         check_fixed(&config, past.last_options.as_deref())?;
         let names = RecordNames::new(key);
@@ -314,6 +310,7 @@ impl Crawl {
         for (seed, _) in &new_seeds {
             rules.check_seed(seed.normal())?;
         }
+        let own_http = parts.fetcher.is_none();
         let (fetcher, allow) = fetcher(&config, &parts, &past.given)?;
         // Only what was found good is written down.
         if save {
@@ -356,7 +353,7 @@ impl Crawl {
                 layout: layout.clone(),
                 workshop: Arc::clone(&workshop),
                 messages: messages.clone(),
-                missed,
+                missed: (analyzed, journal.next_sequence() - 1),
             }
             .spawn()
         });
@@ -377,6 +374,11 @@ impl Crawl {
         let frontier = parts
             .frontier
             .unwrap_or_else(|| Box::new(PoliteFrontier::new(config.politeness.clone(), order)));
+        // Through a proxy names are not resolved here, and a fetcher of its own may have none.
+        let count_addresses = config.politeness.key == PolitenessKey::Address
+            && own_http
+            && config.fetch.proxy.is_none();
+        let addresses = count_addresses.then(|| AddressBook::new(&config.fetch));
         let now = clock.now();
         let mut ring = Ring {
             collection: layout.name().to_owned(),
@@ -388,6 +390,7 @@ impl Crawl {
             workshop,
             robots: RobotsBook::new(&robot_token, config.robots.clone()),
             errands: HashMap::new(),
+            addresses,
             aliases: AliasWatch::default(),
             alias_hosts: HashMap::new(),
             feedback: parts.feedback,
@@ -399,9 +402,12 @@ impl Crawl {
             slack: workers * 16,
             outstanding: 0,
             pages_in_flight: 0,
+            bytes_arrived: 0,
             host_pages: past.host_pages,
             stopping: false,
             paused: false,
+            pause_noted: past.paused,
+            reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
             committing: 0,
             run,
@@ -517,10 +523,11 @@ fn fetcher(
     if let Some(fetcher) = &parts.fetcher {
         return Ok((Arc::clone(fetcher), None));
     }
-    let fetcher = Arc::new(HttpFetcher::new(
-        config.fetch.clone(),
-        Arc::clone(&parts.clock),
-    )?);
+    let mut fetcher = HttpFetcher::new(config.fetch.clone(), Arc::clone(&parts.clock))?;
+    if let Some(authenticator) = &parts.authenticator {
+        fetcher = fetcher.with_authenticator(Arc::clone(authenticator));
+    }
+    let fetcher = Arc::new(fetcher);
     for (seed, fallback_http) in given {
         if let Ok(mut url) = url::Url::parse(seed.request()) {
             allow_seed(&fetcher, &url);

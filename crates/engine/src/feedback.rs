@@ -76,6 +76,10 @@ pub struct Progress {
     pub bytes_per_second: f64,
     /// Time left, where a limit makes it computable.
     pub left: Option<Duration>,
+    /// How much of the nearest limit is used up, from 0 to 1, where there is one.
+    pub share: Option<f64>,
+    /// Why nothing is fetched at the moment: `paused`, or `waiting for disk space`.
+    pub rest: Option<&'static str>,
 }
 
 /// Listens to a run. Called from the ring's own loop: must be quick and must not block.

@@ -10,6 +10,7 @@
 //! What the journal names has happened; what it does not name has not. Everything else here
 //! follows from that sentence.
 
+mod addresses;
 mod alias;
 mod analysis;
 mod analyzer;
@@ -20,12 +21,14 @@ mod digests;
 mod directory;
 mod error;
 mod feedback;
+mod growth;
 mod journal_writer;
 mod judge;
 mod limits;
 mod rates;
 mod reading;
 mod report;
+mod reserve;
 mod ring;
 mod robots_book;
 mod stage;
@@ -39,6 +42,8 @@ pub use directory::{Directory, DirectoryLock, Layout};
 pub use error::EngineError;
 pub use feedback::{Event, Feedback, Level, Progress, Silence};
 pub use limits::hosts_at_once;
-pub use reading::{Explanation, Happening, InLink, Reading, RunSummary, tell_attempt};
+pub use reading::{
+    Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,
+};
 pub use report::{EndReason, Report};
 pub use stats::Stats;

@@ -1,6 +1,6 @@
 //! Reading a collection without a lock: what the journal says, for people and for programs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,6 +15,8 @@ use teia_repository::{Repository, RepositoryConfig, State, UrlState};
 
 use crate::EngineError;
 use crate::directory::{Directory, Layout};
+use crate::growth::Curve;
+pub use crate::growth::Growth;
 use crate::stats::Stats;
 
 /// A collection, to be read. Another process may be writing it meanwhile.
@@ -31,7 +33,8 @@ pub struct Reading {
 pub struct Explanation {
     /// As the Repository has it.
     pub state: UrlState,
-    /// What happened to it, in order.
+    /// What happened to it, by moment: a link when the page that has it was answered, a try when it
+    /// was begun, a decision when it was committed.
     pub life: Vec<Happening>,
     /// Attempts, in order.
     pub attempts: Vec<Attempt>,
@@ -39,6 +42,17 @@ pub struct Explanation {
     pub in_links: Vec<InLink>,
     /// Pages that link to it, in all.
     pub in_link_count: u64,
+}
+
+/// A collection at a glance.
+#[derive(Debug)]
+pub struct Overview {
+    /// Every URL, as committed.
+    pub repository: Repository,
+    /// The runs, oldest first.
+    pub runs: Vec<RunSummary>,
+    /// How it grew, oldest first; at most thirty rows.
+    pub growth: Vec<Growth>,
 }
 
 /// One moment in the life of a URL.
@@ -75,6 +89,8 @@ pub struct RunSummary {
     pub last_commit: Timestamp,
     /// Why it ended; none while it goes on or after a kill.
     pub ended: Option<String>,
+    /// A person let it rest, and nobody has let it go on.
+    pub paused: bool,
     /// What was counted.
     pub stats: Stats,
 }
@@ -83,7 +99,10 @@ pub struct RunSummary {
     clippy::trivially_copy_pass_by_ref,
     reason = "the signature that serde calls"
 )]
-fn as_text<S: serde::Serializer>(moment: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn as_text<S: serde::Serializer>(
+    moment: &Timestamp,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&moment.to_string())
 }
 
@@ -140,66 +159,84 @@ impl Reading {
         Ok(())
     }
 
-    /// The Repository, as committed.
-    pub fn repository(&self) -> Result<Repository, EngineError> {
-        let mut repository = Repository::new(RepositoryConfig {
-            key: self.key,
-            order: Arc::new(Breadth),
-            keep_links: false,
-        });
-        let mut run = 0;
-        self.entries(|entry| {
-            if entry.run != run && matches!(entry.record, Record::RunStarted(_)) {
-                run = entry.run;
-                repository.begin_run(entry.wall, crate::crawl::NEW_CHANCE);
+    /// Seeds of all runs, and where they were sent on to: around them lies the scope.
+    pub fn seeds(&self) -> Result<Vec<CanonicalUrl>, EngineError> {
+        let mut seeds = Vec::new();
+        let mut met = HashSet::new();
+        let mut add = |seed: &CanonicalUrl| {
+            if met.insert(seed.clone()) {
+                seeds.push(seed.clone());
             }
-            repository.replay(&entry);
+        };
+        self.entries(|entry| match &entry.record {
+            Record::RunStarted(run) => run.seeds.iter().for_each(|seed| add(seed.url.normal())),
+            Record::Commit(commit) => commit
+                .attempts
+                .iter()
+                .flat_map(|attempt| &attempt.links)
+                .filter(|link| link.widens_the_scope())
+                .for_each(|link| add(link.url.normal())),
+            _ => {}
         })?;
-        Ok(repository)
+        Ok(seeds)
     }
 
-    /// The runs, oldest first.
-    pub fn runs(&self) -> Result<Vec<RunSummary>, EngineError> {
+    /// The Repository, as committed.
+    pub fn repository(&self) -> Result<Repository, EngineError> {
+        Ok(self.overview()?.repository)
+    }
+
+    /// Everything in numbers, in one pass over the journal.
+    pub fn overview(&self) -> Result<Overview, EngineError> {
+        let mut replay = Replay::new(self.key);
         let mut runs: BTreeMap<u32, RunSummary> = BTreeMap::new();
+        let mut curve = Curve::default();
         self.entries(|entry| {
+            replay.add(&entry);
             let run = runs.entry(entry.run).or_insert_with(|| RunSummary {
                 number: entry.run,
                 started: entry.wall,
                 last_commit: entry.wall,
                 ended: None,
+                paused: false,
                 stats: Stats::default(),
             });
             run.last_commit = entry.wall;
             match &entry.record {
-                Record::Commit(commit) => commit
-                    .attempts
-                    .iter()
-                    .for_each(|attempt| run.stats.add(attempt)),
+                Record::Commit(commit) => {
+                    let (fetched, bytes) = (run.stats.fetched, run.stats.bytes);
+                    for attempt in &commit.attempts {
+                        run.stats.add(attempt);
+                    }
+                    curve.add(
+                        entry.wall,
+                        run.stats.fetched - fetched,
+                        run.stats.bytes - bytes,
+                        replay.repository.len(),
+                    );
+                }
                 Record::RunEnded(end) => run.ended = Some(end.reason.clone()),
-                _ => run.ended = None,
+                Record::RunStarted(_) => run.ended = None,
+                _ => {}
             }
+            run.paused = replay.paused;
         })?;
-        Ok(runs.into_values().collect())
+        Ok(Overview {
+            repository: replay.repository,
+            runs: runs.into_values().collect(),
+            growth: curve.rows(),
+        })
     }
 
     /// Everything that is known of a URL; `None` if it was never met.
     pub fn explain(&self, url: &CanonicalUrl) -> Result<Option<Explanation>, EngineError> {
         const MOST_IN_LINKS: usize = 1000;
-        let mut repository = Repository::new(RepositoryConfig {
-            key: self.key,
-            order: Arc::new(Breadth),
-            keep_links: false,
-        });
+        let mut replay = Replay::new(self.key);
         let mut life = Vec::new();
         let mut attempts = Vec::new();
         let mut in_links = Vec::new();
-        let mut linking = std::collections::HashSet::new();
-        let mut run = 0;
+        let mut linking = HashSet::new();
         self.entries(|entry| {
-            if entry.run != run && matches!(entry.record, Record::RunStarted(_)) {
-                run = entry.run;
-                repository.begin_run(entry.wall, crate::crawl::NEW_CHANCE);
-            }
             match &entry.record {
                 Record::RunStarted(run) => {
                     if let Some(seed) = run.seeds.iter().find(|seed| seed.url.normal() == url) {
@@ -216,6 +253,8 @@ impl Reading {
                 }
                 Record::Commit(commit) => {
                     for attempt in &commit.attempts {
+                        // What a page says is known from its last byte on.
+                        let answered = attempt.started.plus(attempt.times.total());
                         if attempt.url.normal() == url {
                             life.push(Happening {
                                 at: attempt.started,
@@ -226,7 +265,7 @@ impl Reading {
                         for link in attempt.links.iter().filter(|link| link.url.normal() == url) {
                             if link.verdict != LinkVerdict::Known {
                                 life.push(Happening {
-                                    at: entry.wall,
+                                    at: answered,
                                     what: tell_link(link, attempt),
                                 });
                             }
@@ -257,8 +296,9 @@ impl Reading {
                 }
                 _ => {}
             }
-            repository.replay(&entry);
+            replay.add(&entry);
         })?;
+        let repository = replay.repository;
         let Some(state) = repository.state(url) else {
             return Ok(None);
         };
@@ -271,6 +311,8 @@ impl Reading {
         if state.state == State::Waiting {
             life.extend(closed_door(&repository, url));
         }
+        // The journal has them by commit; people want them by moment.
+        life.sort_by_key(|happening| happening.at);
         let in_link_count = linking.len() as u64;
         Ok(Some(Explanation {
             state,
@@ -279,6 +321,38 @@ impl Reading {
             in_links,
             in_link_count,
         }))
+    }
+}
+
+/// The Repository as it becomes, entry by entry.
+struct Replay {
+    repository: Repository,
+    run: u32,
+    paused: bool,
+}
+
+impl Replay {
+    fn new(key: u64) -> Self {
+        let repository = Repository::new(RepositoryConfig {
+            key,
+            order: Arc::new(Breadth),
+            keep_links: false,
+        });
+        Self {
+            repository,
+            run: 0,
+            paused: false,
+        }
+    }
+
+    fn add(&mut self, entry: &Entry) {
+        if entry.run != self.run && matches!(entry.record, Record::RunStarted(_)) {
+            self.run = entry.run;
+            self.repository
+                .begin_run(entry.wall, crate::crawl::NEW_CHANCE);
+        }
+        self.paused = entry.record.is_paused_after(self.paused);
+        self.repository.replay(entry);
     }
 }
 

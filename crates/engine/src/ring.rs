@@ -11,6 +11,7 @@
 //! windows (one being written, one filling).
 
 use std::collections::{HashMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,13 +27,15 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use crate::EngineError;
+use crate::addresses::AddressBook;
 use crate::alias::AliasWatch;
 use crate::analyzer::Insight;
 use crate::collection::CollectionConfig;
 use crate::control::Control;
-use crate::feedback::{Event, Feedback, Progress};
+use crate::feedback::{Event, Feedback, Level, Progress};
 use crate::rates::Rates;
 use crate::report::{EndReason, Report};
+use crate::reserve::Reserve;
 use crate::robots_book::RobotsBook;
 use crate::stage::commit::{Order, Window};
 use crate::stage::extract::{Page, Workshop};
@@ -49,8 +52,17 @@ const GRACE: Duration = Duration::from_secs(10);
 /// What reaches the loop.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// A host has answered, or not; it may rest.
-    Answered { host: HostId, answer: Answer },
+    /// A host has answered, or not, with so many bytes; it may rest.
+    Answered {
+        host: HostId,
+        answer: Answer,
+        bytes: u64,
+    },
+    /// These addresses may answer for a host.
+    Located {
+        host: HostId,
+        addresses: Vec<IpAddr>,
+    },
     /// A worker is done with a page.
     Worked(Box<Page>),
     /// An entry is on disk.
@@ -77,6 +89,8 @@ pub(crate) struct Ring {
     pub(crate) workshop: Arc<Workshop>,
     pub(crate) robots: RobotsBook,
     pub(crate) errands: HashMap<HostId, VecDeque<Errand>>,
+    /// Where addresses count for politeness.
+    pub(crate) addresses: Option<AddressBook>,
     pub(crate) aliases: AliasWatch,
     pub(crate) alias_hosts: HashMap<String, String>,
     pub(crate) feedback: Arc<dyn Feedback>,
@@ -85,9 +99,15 @@ pub(crate) struct Ring {
     pub(crate) slack: usize,
     pub(crate) outstanding: usize,
     pub(crate) pages_in_flight: u64,
+    /// Received, and not yet counted: the workers still have it.
+    pub(crate) bytes_arrived: u64,
     pub(crate) host_pages: HashMap<HostId, u64>,
     pub(crate) stopping: bool,
+    /// Nothing is sent out: a person wished it, or the disk is nearly full.
     pub(crate) paused: bool,
+    /// What the journal says of a person's pause.
+    pub(crate) pause_noted: bool,
+    pub(crate) reserve: Reserve,
     pub(crate) window: Window,
     pub(crate) committing: usize,
     pub(crate) run: u32,
@@ -111,6 +131,15 @@ impl Ring {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         });
         self.order(record, Vec::new(), Vec::new());
+        self.control.note_pause(self.pause_noted);
+        if self.pause_noted && !self.control.was_resumed() {
+            self.control.pause();
+            let text = format!(
+                "{} was paused: it rests until `teia resume {0}`",
+                self.collection
+            );
+            self.warn(text);
+        }
         self.judge_again();
     }
 
@@ -131,7 +160,7 @@ impl Ring {
                 self.stopping = true;
                 stop_by = Some(self.clock.now() + GRACE);
             }
-            self.paused = self.control.is_paused();
+            self.rest_if_told();
             self.schedule();
             if self.outstanding == 0 && reason.is_none() && self.nothing_is_due() {
                 self.stopping = true;
@@ -159,6 +188,29 @@ impl Ring {
         };
         self.tasks.abort_all();
         self.finish(reason, &mut inbox).await
+    }
+
+    /// Looks whether to rest, and writes down what a person wishes: a pause outlives the process.
+    fn rest_if_told(&mut self) {
+        if let Some(text) = self.reserve.look(self.clock.now()) {
+            self.warn(text);
+        }
+        let wished = self.control.is_paused();
+        self.paused = wished || self.reserve.is_low();
+        if wished != self.pause_noted && self.committing == 0 && self.control.end().is_none() {
+            self.pause_noted = wished;
+            let record = if wished {
+                Record::Paused
+            } else {
+                Record::Resumed
+            };
+            self.order(record, Vec::new(), Vec::new());
+        }
+    }
+
+    fn warn(&self, text: String) {
+        let level = Level::Warning;
+        self.feedback.hear(&Event::Notice { level, text });
     }
 
     /// Commits what is left, records the end, and waits until it is on disk.
@@ -234,17 +286,27 @@ impl Ring {
 
     fn hear(&mut self, message: Message) -> Result<(), EngineError> {
         match message {
-            Message::Answered { host, answer } => {
+            Message::Answered {
+                host,
+                answer,
+                bytes,
+            } => {
+                self.bytes_arrived += bytes;
                 self.frontier.settle(host, &answer);
                 self.wake(host);
             }
+            Message::Located { host, addresses } => self.locate(host, &addresses),
             Message::Worked(page) => {
                 self.outstanding -= 1;
+                self.bytes_arrived -= page.attempt.wire_bytes.min(self.bytes_arrived);
                 self.admit(*page);
             }
             Message::Committed(entry) => {
                 self.committing -= 1;
                 self.repository.apply(&entry);
+                if matches!(entry.record, Record::Paused | Record::Resumed) {
+                    self.control.note_pause(self.pause_noted);
+                }
                 let attempts = match &entry.record {
                     Record::Commit(commit) => commit.attempts.len(),
                     _ => 0,
@@ -292,6 +354,9 @@ impl Ring {
 
     /// Tells the Frontier when the host's next URL is due.
     pub(crate) fn wake(&mut self, host: HostId) {
+        if !self.is_located(host) {
+            return;
+        }
         if self
             .errands
             .get(&host)
@@ -309,6 +374,9 @@ impl Ring {
     }
 
     pub(crate) fn wake_now(&mut self, host: HostId) {
+        if !self.is_located(host) {
+            return;
+        }
         let facts = self.host_facts(host);
         self.frontier.wake(host, facts, self.clock.now());
     }
@@ -448,12 +516,14 @@ impl Ring {
 
     /// Whether one more page may go out: exact, because what is under way is counted as fetched.
     pub(crate) fn budget_left(&self) -> bool {
-        // What is under way is taken to be as long as what came before.
-        let usual_bytes = (self.stats.bytes / self.stats.requests.max(1)).max(64 << 10);
+        // What hosts are sending now is taken to be as long as what came before: a limit of bytes is
+        // passed by at most one document of each.
+        let usual_bytes = (self.stats.bytes / self.stats.fetched.max(1)).max(64 << 10);
+        let coming = self.frontier.leased() as u64 * usual_bytes;
         let spent = Spent {
             documents: self.stats.fetched + self.pages_in_flight,
             host_documents: 0,
-            bytes: self.stats.bytes + self.pages_in_flight * usual_bytes,
+            bytes: self.stats.bytes + self.bytes_arrived + coming,
         };
         self.workshop.judge().rules.spent(&spent).is_none()
     }
@@ -466,12 +536,15 @@ impl Ring {
     }
 
     fn nothing_is_due(&mut self) -> bool {
-        if self.paused || !self.window.is_empty() || self.committing > 0 {
+        if self.control.is_paused() || !self.window.is_empty() || self.committing > 0 {
             return false;
         }
         let idle = self.errands.values().all(VecDeque::is_empty);
         if idle && self.repository.count(State::Waiting) == 0 {
             return true;
+        }
+        if self.paused || self.addresses.as_ref().is_some_and(AddressBook::is_asking) {
+            return false;
         }
         let horizon = self.clock.now() + PATIENCE;
         self.frontier
@@ -514,11 +587,13 @@ impl Ring {
         let elapsed = self.clock.now().saturating_duration_since(self.started);
         let (pages_per_second, bytes_per_second) = self.rates.get();
         let mut left: Option<Duration> = None;
+        let mut share: Option<f64> = None;
+        #[expect(clippy::cast_precision_loss, reason = "estimates for people")]
         let mut limit = |amount: u64, most: Option<u64>, rate: f64| {
-            if let Some(most) = most
-                && rate > 0.0
-            {
-                #[expect(clippy::cast_precision_loss, reason = "an estimate for people")]
+            let Some(most) = most else { return };
+            let used = amount as f64 / most.max(1) as f64;
+            share = Some(share.unwrap_or(0.0).max(used.min(1.0)));
+            if rate > 0.0 {
                 let seconds = most.saturating_sub(amount) as f64 / rate;
                 let estimate = Duration::from_secs_f64(seconds.min(1e9));
                 left = Some(left.map_or(estimate, |left| left.min(estimate)));
@@ -537,6 +612,8 @@ impl Ring {
         if let Some(max_time) = self.config.run.max_time {
             let remaining = max_time.saturating_sub(elapsed);
             left = Some(left.map_or(remaining, |left| left.min(remaining)));
+            let used = elapsed.as_secs_f64() / max_time.as_secs_f64().max(0.001);
+            share = Some(share.unwrap_or(0.0).max(used.min(1.0)));
         }
         Progress {
             fetched: self.stats.fetched,
@@ -551,6 +628,12 @@ impl Ring {
             pages_per_second,
             bytes_per_second,
             left,
+            share,
+            rest: match (self.control.is_paused(), self.reserve.is_low()) {
+                (true, _) => Some("paused"),
+                (false, true) => Some("waiting for disk space"),
+                (false, false) => None,
+            },
         }
     }
 }

@@ -7,6 +7,12 @@ use serde::Serialize;
 use teia_base::Outcome;
 use teia_base::journal::{Attempt, Next};
 
+/// Names of media types and of languages come from servers: so many of each are told apart, the
+/// rest are counted together.
+const MOST_NAMES: usize = 1000;
+/// Under this name.
+const OTHERS: &str = "other";
+
 /// What was counted over a set of attempts; robots.txt apart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
@@ -70,13 +76,10 @@ impl Stats {
             .or_default() += 1;
         self.duplicates += u64::from(attempt.revisit.is_some());
         if attempt.outcome.is_ok() {
-            let name = attempt
-                .media_type
-                .clone()
-                .unwrap_or_else(|| "unknown".to_owned());
-            *self.types.entry(name).or_default() += 1;
+            let name = attempt.media_type.as_deref().unwrap_or("unknown");
+            count(&mut self.types, name, 1);
             if let Some(language) = &attempt.language {
-                *self.languages.entry(language.clone()).or_default() += 1;
+                count(&mut self.languages, language, 1);
             }
         }
     }
@@ -97,11 +100,13 @@ impl Stats {
         for (mine, theirs) in [
             (&mut self.types, &other.types),
             (&mut self.languages, &other.languages),
-            (&mut self.hosts, &other.hosts),
         ] {
-            for (name, count) in theirs {
-                *mine.entry(name.clone()).or_default() += count;
+            for (name, more) in theirs {
+                count(mine, name, *more);
             }
+        }
+        for (host, count) in &other.hosts {
+            *self.hosts.entry(host.clone()).or_default() += count;
         }
         for (mine, theirs) in self.times.iter_mut().zip(other.times) {
             *mine += theirs;
@@ -109,9 +114,50 @@ impl Stats {
     }
 }
 
+fn count(names: &mut BTreeMap<String, u64>, name: &str, more: u64) {
+    if let Some(count) = names.get_mut(name) {
+        *count += more;
+        return;
+    }
+    let name = if names.len() < MOST_NAMES - 1 {
+        name
+    } else {
+        OTHERS
+    };
+    *names.entry(name.to_owned()).or_default() += more;
+}
+
 /// Whether the attempt was answered: a document, in the words of `--max-pages`.
 pub(crate) fn is_answer(attempt: &Attempt) -> bool {
     !attempt.is_robots()
         && attempt.answered
         && !matches!(attempt.next, Next::RetryAt(_) | Next::Waiting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use teia_base::{NormalForm, Timestamp};
+
+    #[test]
+    fn names_that_servers_invent_are_bounded() {
+        let url = NormalForm::default().parse("http://a.example/").unwrap();
+        let mut attempt = Attempt::new(url, Timestamp::default(), Outcome::http(200));
+        attempt.answered = true;
+        let mut stats = Stats::default();
+        for number in 0..5000 {
+            attempt.media_type = Some(format!("text/x-{number}"));
+            attempt.language = Some(format!("x-{number}"));
+            stats.add(&attempt);
+        }
+        let mut both = stats.clone();
+        both.merge(&stats);
+        for (stats, times) in [(&stats, 1), (&both, 2)] {
+            for names in [&stats.types, &stats.languages] {
+                assert_eq!(names.len(), MOST_NAMES);
+                assert_eq!(names[OTHERS], times * (5000 - 999));
+                assert_eq!(names.values().sum::<u64>(), times * 5000);
+            }
+        }
+    }
 }

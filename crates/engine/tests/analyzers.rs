@@ -77,3 +77,51 @@ fn what_was_committed_without_them_is_handed_over_at_the_next_start() {
     .unwrap();
     assert_eq!(again.lock().unwrap().len(), 0);
 }
+
+#[test]
+fn what_was_missed_is_handed_over_segment_by_segment() {
+    let web = WebConfig {
+        hosts: 2,
+        pages_per_host: 20,
+        ..WebConfig::default()
+    };
+    let server = Server::start(web, Listen::Names { port: 0 }).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config(&server);
+    config.run.journal_segment_bytes = 1;
+    config.run.commit_every = std::time::Duration::from_millis(1);
+    let seeds = [server.web().front(0)];
+    let go = |parts: Parts| {
+        crawl_with(
+            directory.path(),
+            &config,
+            &seeds,
+            parts,
+            &Control::default(),
+        )
+        .unwrap()
+    };
+    assert_eq!(go(Parts::default()).fetched, 40);
+    // How far they are is noted on the way: a kill meanwhile does not begin anew.
+    let seen: Arc<Mutex<Vec<(String, u64)>>> = Arc::default();
+    let notes = Arc::clone(&seen);
+    let place = directory.path().join("default/part-0/analyzed");
+    let listen = move |document: &Document| {
+        let noted = std::fs::read_to_string(&place).unwrap_or_default();
+        let noted = noted.trim().parse().unwrap_or(0);
+        notes
+            .lock()
+            .unwrap()
+            .push((document.url.to_string(), noted));
+    };
+    go(Parts {
+        analyzers: vec![Arc::new(listen)],
+        ..Parts::default()
+    });
+    let seen = seen.lock().unwrap();
+    let urls: BTreeSet<&String> = seen.iter().map(|(url, _)| url).collect();
+    assert_eq!((seen.len(), urls.len()), (40, 40), "each once");
+    assert!(seen.is_sorted_by_key(|(_, noted)| *noted));
+    let places: BTreeSet<u64> = seen.iter().map(|(_, noted)| *noted).collect();
+    assert!(places.len() > 3, "{places:?}");
+}

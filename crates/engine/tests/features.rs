@@ -166,6 +166,38 @@ fn an_alias_of_a_host_is_noticed_and_then_asked_only_samples() {
 }
 
 #[test]
+fn an_alias_asked_in_step_with_its_original_is_noticed() {
+    let server = serve(WebConfig {
+        hosts: 2,
+        pages_per_host: 120,
+        alias_hosts: 1,
+        honeypots: 0,
+        latency: Duration::from_millis(5),
+        ..WebConfig::default()
+    });
+    let web = server.web();
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config(&server);
+    config.run.alias_pages = 16;
+    // Both from the start, at the same pace: which page comes first is chance.
+    let seeds = [web.front(0), web.front(1)];
+    let report = crawl(directory.path(), &config, &seeds).unwrap();
+    let skipped = report.stats.codes.get(&Outcome::ALIAS_HOST.number());
+    assert!(skipped.is_some_and(|skipped| *skipped > 10), "{skipped:?}");
+    // The one met first is collected in full.
+    let requested = requested(&server);
+    let of = |host: u32| {
+        let prefix = format!("http://{}/", web.host_name(host));
+        requested
+            .keys()
+            .filter(|url| url.starts_with(&prefix))
+            .count()
+    };
+    assert_eq!(of(0), 120);
+    assert!(of(1) < 80, "{} pages of the alias", of(1));
+}
+
+#[test]
 fn the_samples_of_an_alias_are_about_one_in_twenty() {
     let server = serve(WebConfig {
         hosts: 2,
@@ -416,4 +448,40 @@ fn robots_metas_of_the_test_web_are_recorded_and_obeyed() {
             assert_eq!(seen, want, "{url}");
         }
     }
+}
+
+#[test]
+fn names_on_one_address_are_never_asked_at_once_from_the_first_request_on() {
+    let server = serve(WebConfig {
+        hosts: 8,
+        pages_per_host: 4,
+        latency: Duration::from_millis(3),
+        ..WebConfig::default()
+    });
+    let web = server.web();
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config(&server);
+    let gap = Duration::from_millis(10);
+    config.politeness.delay = gap;
+    config.politeness.key = teia_frontier::PolitenessKey::Address;
+    let seeds: Vec<String> = (0..8).map(|host| web.front(host)).collect();
+    let report = crawl(directory.path(), &config, &seeds).unwrap();
+    assert_eq!(report.fetched, 32);
+    let mut entries = server.log().entries;
+    entries.sort_by_key(|entry| entry.start);
+    for pair in entries.windows(2) {
+        let rest = pair[1].start.checked_sub(pair[0].end.unwrap());
+        assert!(rest.is_some_and(|rest| rest >= gap), "{pair:#?}");
+    }
+    // The same web, each name for itself: only the address held them back.
+    config.politeness.key = teia_frontier::PolitenessKey::Host;
+    server.clear_log();
+    crawl(tempfile::tempdir().unwrap().path(), &config, &seeds).unwrap();
+    let mut entries = server.log().entries;
+    entries.sort_by_key(|entry| entry.start);
+    assert!(
+        entries
+            .windows(2)
+            .any(|pair| pair[1].start < pair[0].end.unwrap() + gap)
+    );
 }

@@ -6,8 +6,8 @@
 //!   └────────────────────── settle <───────────────────────────┘
 //! ```
 //!
-//! A host is in one place only: idle, waiting, ready (or blocked, while another host leases its
-//! address), or leased. That one sentence is the whole politeness guarantee: a leased host is in no
+//! A host is in one place only: idle, waiting, ready (or blocked, while another host leases one of
+//! its addresses), or leased. That one sentence is the whole politeness guarantee: a leased host is in no
 //! heap, so nobody can lease it a second time, and it returns to a heap only with a moment that
 //! lies a full gap after its last answer.
 //! Which URL of the host goes out is the Repository's answer, in the order of the same policy.
@@ -51,6 +51,9 @@ pub trait Frontier: Send + fmt::Debug {
     fn hold(&mut self, host: HostId, until: Instant);
     /// What the host's robots.txt asks for.
     fn set_crawl_delay(&mut self, host: HostId, delay: Option<Duration>);
+    /// The addresses that may answer for the host, found out before it is asked for the first time;
+    /// called only where they count for politeness.
+    fn locate(&mut self, _host: HostId, _addresses: &[IpAddr]) {}
     /// Hosts leased at this moment.
     fn leased(&self) -> usize;
     /// Hosts that wait or are ready.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
@@ -76,8 +76,8 @@ struct ModelHost {
     allowed: Option<Instant>,
     crawl_delay: Option<Duration>,
     failures: u32,
-    address: Option<IpAddr>,
-    leased_address: Option<IpAddr>,
+    addresses: BTreeSet<IpAddr>,
+    leased_addresses: BTreeSet<IpAddr>,
     last_lease: Option<u64>,
     /// Leases given when it was first seen ready in its present wait.
     ready_since: Option<u64>,
@@ -95,22 +95,27 @@ struct Model {
     hosts: Vec<ModelHost>,
     addresses: HashMap<IpAddr, Instant>,
     leases: u64,
+    /// Nobody has a second turn before one who was ready for longer has one. Where hosts share some of
+    /// their addresses and rest differently, turns come, but not in this order.
+    in_turn: bool,
 }
 
 impl Model {
     fn address_is_free(&self, host: &ModelHost, now: Instant) -> bool {
-        let Some(address) = host.address else {
-            return true;
+        let leased = |address: &IpAddr| {
+            let mut hosts = self.hosts.iter();
+            hosts.any(|other| other.leased_addresses.contains(address))
+        };
+        let rests = |address: &IpAddr| {
+            self.addresses
+                .get(address)
+                .is_some_and(|&until| until > now)
         };
         self.politeness.key == PolitenessKey::Host
-            || (!self
-                .hosts
+            || !host
+                .addresses
                 .iter()
-                .any(|other| other.leased_address == Some(address))
-                && self
-                    .addresses
-                    .get(&address)
-                    .is_none_or(|&moment| moment <= now))
+                .any(|address| leased(address) || rests(address))
     }
 
     fn may_lease(&self, host: &ModelHost, now: Instant) -> bool {
@@ -131,7 +136,7 @@ impl Model {
             "{host:?} is leased twice at one time"
         );
         assert!(ready.contains(&at), "{host:?} is leased too early");
-        for &other in &ready {
+        for &other in ready.iter().filter(|_| self.in_turn) {
             let since = *self.hosts[other].ready_since.get_or_insert(self.leases);
             assert!(
                 other == at || self.hosts[at].last_lease.is_none_or(|last| last < since),
@@ -142,7 +147,9 @@ impl Model {
         let host = &mut self.hosts[at];
         host.due = None;
         host.leased = true;
-        host.leased_address = host.address.filter(|_| by_address);
+        if by_address {
+            host.leased_addresses = host.addresses.clone();
+        }
         host.last_lease = Some(self.leases);
         host.ready_since = None;
         self.leases += 1;
@@ -171,16 +178,16 @@ impl Model {
         }
         let allowed = Some(answer.ended + rest).max(host.allowed);
         host.allowed = allowed;
-        for address in [host.leased_address, answer.address].into_iter().flatten() {
+        for address in host.leased_addresses.iter().copied().chain(answer.address) {
             let known = self
                 .addresses
                 .entry(address)
                 .or_insert_with(|| allowed.unwrap());
             *known = allowed.unwrap().max(*known);
         }
-        host.address = answer.address.or(host.address);
+        host.addresses.extend(answer.address);
         host.leased = false;
-        host.leased_address = None;
+        host.leased_addresses.clear();
     }
 
     fn check_counts(&self, frontier: &mut dyn Frontier, now: Instant) {
@@ -191,7 +198,7 @@ impl Model {
             .hosts
             .iter()
             .filter(|host| {
-                host.leased_address.is_none() && self.address_is_free(host, now)
+                host.leased_addresses.is_empty() && self.address_is_free(host, now)
                     || self.politeness.key == PolitenessKey::Host
             })
             .filter_map(ModelHost::ready_at)
@@ -229,6 +236,16 @@ fn address(host: u32) -> IpAddr {
 }
 
 fn run(calls: &[Call], politeness: &Politeness, order: OrderName) {
+    run_located(calls, &[], politeness, order);
+}
+
+/// The same, with hosts whose addresses are found out before they are asked.
+fn run_located(
+    calls: &[Call],
+    located: &[BTreeSet<u32>],
+    politeness: &Politeness,
+    order: OrderName,
+) {
     let ms = Duration::from_millis;
     let mut frontier = PoliteFrontier::new(politeness.clone(), order.policy());
     let mut model = Model {
@@ -236,7 +253,13 @@ fn run(calls: &[Call], politeness: &Politeness, order: OrderName) {
         hosts: vec![ModelHost::default(); HOSTS as usize],
         addresses: HashMap::new(),
         leases: 0,
+        in_turn: located.is_empty(),
     };
+    for ((host, numbers), known) in (0..).zip(located).zip(&mut model.hosts) {
+        known.addresses = numbers.iter().map(|number| address(*number)).collect();
+        let addresses: Vec<IpAddr> = known.addresses.iter().copied().collect();
+        frontier.locate(HostId(host), &addresses);
+    }
     let start = Instant::now() + ms(60_000);
     let mut now = start;
     let mut leases: Vec<HostId> = Vec::new();
@@ -290,7 +313,7 @@ fn run(calls: &[Call], politeness: &Politeness, order: OrderName) {
                 frontier.release(host);
                 let host = &mut model.hosts[host.0 as usize];
                 host.leased = false;
-                host.leased_address = None;
+                host.leased_addresses.clear();
             }
             Call::Hold { host, wait } => {
                 frontier.hold(HostId(host), now + ms(wait));
@@ -314,7 +337,7 @@ fn drain(frontier: &mut PoliteFrontier, model: &mut Model, leases: Vec<HostId>, 
         frontier.release(host);
         let host = &mut model.hosts[host.0 as usize];
         host.leased = false;
-        host.leased_address = None;
+        host.leased_addresses.clear();
     }
     let mut served = 0;
     let woken = model.hosts.iter().filter(|host| host.due.is_some()).count();
@@ -369,6 +392,15 @@ proptest! {
         delay in prop_oneof![Just(0_u64), Just(1000)],
     ) {
         run(&calls, &politeness(delay, PolitenessKey::Address), OrderName::Breadth);
+    }
+
+    #[test]
+    fn hosts_that_share_some_of_their_addresses_are_never_asked_at_once(
+        calls in proptest::collection::vec(call(), 1..300),
+        located in proptest::collection::vec(proptest::collection::btree_set(0..ADDRESSES, 0..3), HOSTS as usize),
+        delay in prop_oneof![Just(0_u64), Just(1000)],
+    ) {
+        run_located(&calls, &located, &politeness(delay, PolitenessKey::Address), OrderName::Breadth);
     }
 }
 

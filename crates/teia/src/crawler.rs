@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use teia_base::Seed;
 use teia_base::filter::Filter;
 use teia_base::scope::Scope;
-use teia_base::{Seed, SystemClock};
 use teia_engine::{
     Analyzer, CollectionConfig, Control, Crawl, Directory, EngineError, Executor, Feedback, Layout,
     Parts, Report, ThisMachine,
 };
-use teia_fetch::{Authenticator, FetchError, Fetcher, HttpFetcher};
+use teia_fetch::{Authenticator, Fetcher};
 use teia_frontier::Frontier;
 
 /// What can keep a crawl from starting, or stop it.
@@ -55,7 +55,6 @@ impl Crawler {
             config: CollectionConfig::default(),
             seeds: Vec::new(),
             parts: Parts::default(),
-            authenticator: None,
             executor: Box::new(ThisMachine),
         }
     }
@@ -93,7 +92,6 @@ pub struct CrawlerBuilder {
     config: CollectionConfig,
     seeds: Vec<String>,
     parts: Parts,
-    authenticator: Option<Arc<dyn Authenticator>>,
     executor: Box<dyn ExecutorDebug>,
 }
 
@@ -171,7 +169,7 @@ impl CrawlerBuilder {
     /// Logs in where a server asks for it.
     #[must_use]
     pub fn authenticator(mut self, authenticator: impl Authenticator) -> Self {
-        self.authenticator = Some(Arc::new(authenticator));
+        self.parts.authenticator = Some(Arc::new(authenticator));
         self
     }
 
@@ -196,8 +194,7 @@ impl CrawlerBuilder {
             directory,
             mut config,
             seeds,
-            mut parts,
-            authenticator,
+            parts,
             executor,
         } = self;
         Layout::new(&name)?;
@@ -206,11 +203,6 @@ impl CrawlerBuilder {
             parsed.extend(Seed::parse(text)?);
         }
         config.seeds = seeds;
-        if let (Some(authenticator), None) = (authenticator, &parts.fetcher) {
-            let fetcher = HttpFetcher::new(config.fetch.clone(), Arc::new(SystemClock))
-                .map_err(|error: FetchError| error)?;
-            parts.fetcher = Some(Arc::new(fetcher.with_authenticator(authenticator)));
-        }
         Ok(Crawler {
             directory,
             name,

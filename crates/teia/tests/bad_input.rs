@@ -309,6 +309,65 @@ fn a_directory_in_use_is_named_with_its_process() {
     home.good(&["resume", "--max-pages", "1", "--delay", "0s"]);
 }
 
+#[test]
+fn a_scope_without_a_seed_is_refused_with_what_to_write() {
+    let home = Home::new();
+    check(
+        &home,
+        &["check", "scope", "http://a.example/"],
+        2,
+        &["--seed", "--seeds", "--collection"],
+    );
+    let no_such = [
+        "check",
+        "scope",
+        "--collection",
+        "birds",
+        "http://a.example/",
+    ];
+    check(&home, &no_such, 2, &["data directory"]);
+    assert!(!home.data().exists());
+}
+
+#[test]
+fn what_is_refused_leaves_no_directory_behind() {
+    let home = Home::new();
+    let nested = home.beside("some/where/data");
+    let wrong: [&[&str]; 5] = [
+        &["--exclude", "(unclosed"],
+        &["--resolve", "nonsense"],
+        &["--proxy", "gopher://x"],
+        &["--config", "nowhere.toml"],
+        &["--contact", "(me)"],
+    ];
+    for options in wrong {
+        let arguments = [&["crawl", "example.org"], options].concat();
+        check(&home, &arguments, 2, &[]);
+        assert!(!home.data().exists(), "{arguments:?} left the directory");
+        let place = ["--data", nested.to_str().unwrap()];
+        check(&home, &[&arguments[..], &place].concat(), 2, &[]);
+        assert!(!home.beside("some").exists(), "{arguments:?}");
+    }
+    check(&home, &["crawl"], 2, &[]);
+    assert!(!home.data().exists());
+    // What was there before stays, an empty directory too.
+    std::fs::create_dir(home.data()).unwrap();
+    check(&home, &["crawl", "example.org", "--exclude", "("], 2, &[]);
+    assert!(home.data().exists());
+}
+
+#[test]
+fn a_setting_in_the_wrong_section_is_told_where_it_belongs() {
+    let home = Home::new();
+    let config = home.write("my.toml", "seeds = []\nmax-depth = 3\n");
+    check(
+        &home,
+        &["crawl", "example.org", "--config", &config],
+        2,
+        &["my.toml", "line 2", "`max-depth`", "[filter]"],
+    );
+}
+
 /// Every file of a directory with what is in it.
 fn content(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = std::fs::read_dir(directory).unwrap();

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use support::{Home, assert_polite, assert_same, crawl};
+use support::{Home, assert_polite, assert_same, crawl, requested, until};
 use teia_testweb::{Listen, Server, WebConfig};
 
 /// A small disk, for as long as the value lives.
@@ -104,4 +104,48 @@ fn a_full_disk_fails_the_run_and_loses_nothing() {
     );
     assert!(home.captures().scrub().unwrap().wounds.is_empty());
     assert_polite(&server, Duration::from_millis(5));
+}
+
+#[test]
+fn a_run_rests_before_the_disk_is_full_and_goes_on_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(folder.path(), "8m") else {
+        println!(
+            "SKIPPED a_run_rests_before_the_disk_is_full_and_goes_on_by_itself: cannot mount a small disk here (needs root)"
+        );
+        return;
+    };
+    let config = WebConfig {
+        hosts: 4,
+        pages_per_host: 100,
+        page_bytes: 16 << 10,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::with_data(folder.path().join("data"));
+    let reserve = ["--disk-reserve", "8100KB"];
+    let running = home.start(&crawl(&home, &server, "40ms", &reserve));
+    until("the warning", || {
+        running.said().contains("less than the reserve")
+    });
+    until("the rest", || {
+        home.status()["state"] == "waiting for disk space"
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    let asked = server.log().entries.len();
+    assert!(asked < 300, "there was nothing left to fetch");
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(server.log().entries.len(), asked, "it did not rest");
+
+    disk.enlarge("64m");
+    let ended = running.wait(Duration::from_secs(60));
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("again: going on"), "{}", ended.err);
+    let want = server.web().depth_map(&[server.web().front(0)], None);
+    assert_same(
+        "requested",
+        &requested(&server.log()).into_keys().collect(),
+        &want.into_keys().collect(),
+    );
+    assert_polite(&server, Duration::from_millis(40));
 }

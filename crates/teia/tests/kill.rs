@@ -17,8 +17,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
 use support::{
-    Draw, Home, Running, answered, assert_polite, assert_same, crawl, from_environment, is_final,
-    owned, requested, until,
+    Draw, Home, Running, answered, assert_polite, assert_same, crawl, crawl_with, from_environment,
+    is_final, owned, requested, until,
 };
 use teia_testweb::{Failure, Listen, RequestLog, Rules, Scope, Server, WebConfig};
 
@@ -109,6 +109,59 @@ fn a_limit_of_depth_gives_the_same_set_across_kills() {
         assert_eq!(got, want, "depths");
         0
     });
+}
+
+#[test]
+fn a_host_in_trouble_that_asks_for_nothing_is_left_alone_across_a_kill() {
+    let config = WebConfig {
+        hosts: 1,
+        pages_per_host: 40,
+        flaky: 1,
+        flaky_manner: Failure::Unavailable(None),
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let settings = "[politeness]\nretry-wait = \"3s\"\n";
+    let running = home.start(&crawl_with(&home, &server, "10ms", settings, &[]));
+    until("a 503", || {
+        server.log().entries.iter().any(|entry| entry.status == 503)
+    });
+    std::thread::sleep(Duration::from_millis(1200)); // By then it is committed.
+    running.kill();
+    assert_eq!(home.run(&["resume"]).code, Some(0));
+    let log = server.log();
+    let is_refusal = |entry: &teia_testweb::Entry| entry.status == 503;
+    let refusal = log.entries.iter().position(is_refusal).unwrap();
+    let rest = log.entries[refusal + 1].start - log.entries[refusal].end.unwrap();
+    assert!(rest >= Duration::from_secs(3), "{rest:?}");
+    assert_polite(&server, Duration::from_millis(10));
+}
+
+#[test]
+fn a_slow_host_rests_as_long_as_it_has_earned_across_a_kill() {
+    let config = WebConfig {
+        hosts: 1,
+        pages_per_host: 6,
+        latency: Duration::from_millis(300),
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    // Four times the latency, but at most ten delays: a second.
+    let mut running = home.start(&crawl(&home, &server, "100ms", &[]));
+    for _ in 0..2 {
+        let asked = server.log().entries.len();
+        until("two more answers", || {
+            let log = server.log();
+            log.entries.len() >= asked + 2 && log.entries[asked + 1].end.is_some()
+        });
+        std::thread::sleep(Duration::from_millis(500)); // By then it is committed.
+        running.kill();
+        running = home.start(&["resume"]);
+    }
+    assert_eq!(running.wait(MOST).code, Some(0));
+    assert_polite(&server, Duration::from_secs(1));
 }
 
 #[test]

@@ -401,3 +401,142 @@ fn a_loopback_seed_without_scheme_is_found_and_opens_no_other_door() {
     ]);
     assert_eq!(secret.paths(), ["/"]);
 }
+
+#[test]
+fn a_limit_of_bytes_is_passed_by_no_more_than_what_was_under_way() {
+    let page = 200_000;
+    let server = serve(WebConfig {
+        hosts: 4,
+        pages_per_host: 30,
+        page_bytes: page,
+        ..WebConfig::default()
+    });
+    let home = Home::new();
+    let limit = ["--max-bytes", "2MB", "--report", "json"];
+    let report = home.json(&crawl(&home, &server, "0s", &limit));
+    assert_eq!(report["reason"], "max-bytes");
+    let bytes = report["bytes"].as_u64().unwrap();
+    // One page of each host, with its head.
+    let most = 2_000_000 + 4 * (page as u64 + 1000);
+    assert!((2_000_000..most).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn words_and_expressions_in_the_text_decide_what_is_kept() {
+    let texts = [
+        ("/stork", "A White Stork on its nest."),
+        ("/coast", "The white cliffs; a stork far away."),
+        ("/tern", "Arctic tern, ringed in 1998."),
+        ("/draft", "White stork: a DRAFT of 1998."),
+    ];
+    let site = Plain::start(move |path| {
+        let text = texts.iter().find(|(known, _)| *known == path);
+        let links: String = texts
+            .iter()
+            .map(|(path, _)| format!("<a href={path}>x</a>"))
+            .collect();
+        match (path, text) {
+            ("/", _) => (200, links),
+            (_, Some((_, text))) => (200, format!("<title>x</title><p>{text}</p>{links}")),
+            _ => (404, String::new()),
+        }
+    });
+    for (settings, kept) in [
+        (
+            "words = [\"white stork\", \"tern\"]",
+            &["/draft", "/stork", "/tern"][..],
+        ),
+        (
+            "text-include = [\"\\\\b1[0-9]{3}\\\\b\"]",
+            &["/draft", "/tern"],
+        ),
+        (
+            "text-exclude = [\"DRAFT\"]",
+            &["/", "/coast", "/stork", "/tern"],
+        ),
+        (
+            "words = [\"stork\"]\ntext-exclude = [\"(?i)draft\"]",
+            &["/coast", "/stork"],
+        ),
+    ] {
+        let home = Home::new();
+        let config = home.write("text.toml", &format!("[filter]\n{settings}\n"));
+        let before = site.paths().len();
+        let seed = site.url("/");
+        home.good(&["crawl", &seed, "--delay", "0s", "--config", &config]);
+        // Everything is read for its links; what is not to be kept is not kept.
+        assert_eq!(site.paths().len() - before, 5, "{settings}");
+        let captures = home.all_captures().into_iter().map(|entry| entry.url);
+        let got: BTreeSet<String> = captures
+            .filter(|url| !url.ends_with("robots.txt"))
+            .collect();
+        let want = kept.iter().map(|path| site.url(path)).collect();
+        assert_same(settings, &got, &want);
+    }
+}
+
+#[test]
+fn a_person_may_ask_for_documents_beyond_the_safety_limits() {
+    let body = "a large page ".repeat(1_500_000); // 19.5 MB
+    let served = body.clone();
+    let site = Plain::start(move |_| (200, served.clone()));
+    let home = Home::new();
+    let (url, common) = (site.url("/big"), ["--delay", "0s", "--report", "json"]);
+    let told = home.json(&[&["crawl", &url], &common[..]].concat());
+    assert_eq!(told["codes"]["-4"], 1, "{told}");
+    let more = ["--max-size", "30MB", "--collection", "large"];
+    let told = home.json(&[&["crawl", &url], &common[..], &more].concat());
+    assert_eq!(told["codes"]["200"], 1, "{told}");
+    let got = home.run(&["get", &url, "--collection", "large"]);
+    assert!(got.out == body.as_bytes(), "{} bytes", got.out.len());
+    let page = home.json(&["page", &url, "--collection", "large", "--json"]);
+    let flags = page["attempts"][0]["flags"].as_array().unwrap();
+    let cut = |flag: &serde_json::Value| flag.as_str().unwrap().contains("trunc");
+    assert!(!flags.iter().any(cut), "{flags:?}");
+}
+
+#[test]
+fn the_limits_of_time_follow_the_timeout_both_ways() {
+    let site = Plain::start(|_| {
+        std::thread::sleep(Duration::from_millis(1500));
+        (200, "slow".to_owned())
+    });
+    let home = Home::new();
+    let (seed, common) = (
+        site.url("/"),
+        ["--ignore-robots", "--retries", "0", "--report", "json"],
+    );
+    // A quarter of it for the first byte: half a second is too short, most of a minute is not.
+    for (timeout, code) in [("2s", "-10"), ("3m", "200")] {
+        let more = ["--timeout", timeout, "--collection", timeout];
+        let told = home.json(&[&["crawl", &seed], &common[..], &more].concat());
+        assert_eq!(told["codes"][code], 1, "{timeout}: {told}");
+    }
+    let stored = std::fs::read_to_string(home.data().join("collections/3m.toml")).unwrap();
+    for line in ["\ntimeout = \"3m\"", "\nfirst-byte-timeout = \"45s\""] {
+        assert!(stored.contains(line), "no {line:?} in {stored}");
+    }
+}
+
+#[test]
+fn names_are_looked_up_where_the_address_counts() {
+    let site = Plain::start(|_| (200, "<title>here</title>".to_owned()));
+    let home = Home::new();
+    let settings = home.write("address.toml", "[politeness]\nkey = \"address\"\n");
+    let port = site.addr.port();
+    let (named, numbered) = (format!("http://localhost:{port}/"), site.url("/"));
+    let nowhere = "http://no-such-name.invalid/";
+    let more = [
+        "--delay",
+        "0s",
+        "--retries",
+        "0",
+        "--config",
+        &settings,
+        "--report",
+        "json",
+    ];
+    let told = home.json(&[&["crawl", &named, &numbered, nowhere], &more[..]].concat());
+    assert_eq!(told["codes"]["200"], 2, "{told}");
+    assert_eq!(told["waiting"], 0, "{told}");
+}

@@ -160,6 +160,100 @@ retry-wait = \"2s\"
 }
 
 #[test]
+fn get_before_the_first_copy_says_when_that_was() {
+    let (server, home, _) = collected();
+    let url = server.web().front(0);
+    let ended = home.run(&["get", &url, "--at", "1999-12-31"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(ended.out.is_empty());
+    let first = home
+        .all_captures()
+        .into_iter()
+        .find(|entry| entry.url == url)
+        .and_then(|entry| entry.fetched())
+        .unwrap()
+        .to_string();
+    for word in ["1999-12-31", "or before", &first] {
+        assert!(ended.err.contains(word), "no {word:?} in {}", ended.err);
+    }
+    // What it says to type is right.
+    assert_eq!(
+        home.run(&["get", &url, "--at", &first]).out,
+        body(server.web(), &url)
+    );
+}
+
+#[test]
+fn the_life_of_a_page_is_told_by_moment() {
+    let (server, home, _) = collected();
+    let mut links = 0;
+    for url in truth(&server).iter().step_by(7) {
+        let told = home.json(&["page", url, "--json"]);
+        let history = told["history"].as_array().unwrap();
+        let moments: Vec<&str> = history
+            .iter()
+            .map(|happening| happening["at"].as_str().unwrap())
+            .collect();
+        assert!(moments.is_sorted(), "{told:#}");
+        // A page is found before it is asked for.
+        let what = |at: usize| history[at]["what"].as_str().unwrap();
+        let found = (0..history.len()).find(|at| what(*at).starts_with("found on"));
+        let asked = (0..history.len()).find(|at| what(*at).starts_with("try 1"));
+        if let (Some(found), Some(asked)) = (found, asked) {
+            assert!(found < asked, "{told:#}");
+            links += 1;
+        }
+    }
+    assert!(links > 5, "{links}");
+    let told = home.good(&["page", &server.web().front(1)]);
+    assert!(told.contains("History (UTC: "), "{told}");
+}
+
+#[test]
+fn stats_tell_sizes_and_growth() {
+    let (_, home, report) = collected();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let told = home.json(&["stats", "--json"]);
+    let growth = told["growth"].as_array().unwrap();
+    assert!(!growth.is_empty());
+    let sum = |key: &str| -> u64 { growth.iter().map(|row| row[key].as_u64().unwrap()).sum() };
+    assert_eq!(sum("fetched"), report["fetched"].as_u64().unwrap());
+    assert_eq!(sum("bytes"), report["bytes"].as_u64().unwrap());
+    assert_eq!(growth.last().unwrap()["known"], report["known_urls"]);
+    assert!(told["sizes"]["archive"].as_u64().unwrap() > 1000, "{told}");
+    assert_eq!(told["sizes"]["received"], report["bytes"]);
+    let text = home.good(&["stats"]);
+    for word in [
+        "received",
+        "archive",
+        "journal",
+        "growth, each",
+        "URLs known",
+    ] {
+        assert!(text.contains(word), "no {word} in {text}");
+    }
+}
+
+#[test]
+fn one_page_is_a_page() {
+    let config = WebConfig {
+        hosts: 1,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let more = ["--max-pages", "1", "--max-depth", "0"];
+    let mut told = home.good(&crawl(&home, &server, "0s", &more));
+    told.push_str(&home.good(&["status"]));
+    told.push_str(&home.good(&["stats"]));
+    assert!(told.contains(" 1 page, "), "{told}");
+    assert!(told.contains("1 host"), "{told}");
+    for wrong in [" 1 pages", " 1 hosts", " 1 runs", " 1 URLs", " 1 errors"] {
+        assert!(!told.contains(wrong), "{wrong}: {told}");
+    }
+}
+
+#[test]
 fn exports_hold_everything_that_was_kept() {
     let (server, home, _) = collected();
     let want = truth(&server);
@@ -371,6 +465,36 @@ fn check_scope_tells_what_would_be_fetched_and_why_not() {
             .collect::<Vec<_>>(),
         [true, false]
     );
+}
+
+#[test]
+fn check_scope_takes_an_existing_collection() {
+    let server = Server::start(WebConfig::default(), Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let front = server.web().front(0);
+    let resolve = format!("*.test={}", server.addr());
+    let common = ["crawl", &front, "--resolve", &resolve, "--max-pages", "1"];
+    home.good(&[&common[..], &["--exclude", "secret"]].concat());
+    let birds = ["--collection", "birds", "--scope", "suffix:.web.test"];
+    home.good(&[&common[..], &birds].concat());
+    let inside = |arguments: &[&str]| -> Vec<bool> {
+        let urls = [
+            &format!("{front}x"),
+            "http://h1.web.test/",
+            "http://h0.web.test/secret",
+        ];
+        let words = [&["check", "scope"], arguments, &urls[..]].concat();
+        home.json_lines(&words, "")
+            .iter()
+            .map(|line| line["in_scope"].as_bool().unwrap())
+            .collect()
+    };
+    assert_eq!(inside(&[]), [true, false, false]);
+    assert_eq!(inside(&["--collection", "birds"]), [true, true, true]);
+    let wider = ["--collection", "default", "--scope", "domain"];
+    assert_eq!(inside(&wider), [true, true, false]);
+    // Seeds given by hand stand for themselves.
+    assert_eq!(inside(&["--seed", "h1.web.test"]), [false, true, false]);
 }
 
 #[test]

@@ -183,3 +183,106 @@ fn a_paused_run_can_be_stopped_and_interrupted() {
         assert_eq!(running.wait(SOON).code, Some(code), "{order}");
     }
 }
+
+#[test]
+fn options_for_a_run_that_is_under_way_are_refused_and_not_dropped() {
+    let (server, home) = (web(), Home::new());
+    let running = started(&home, &server, 10);
+    let ended = home.run(&["resume", "default", "--max-pages", "20"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    for word in ["options", "teia stop default", &running.id().to_string()] {
+        assert!(ended.err.contains(word), "no {word:?} in {}", ended.err);
+    }
+    assert_eq!(home.status()["state"], "running");
+    running.kill();
+}
+
+#[test]
+fn another_collection_of_a_directory_in_use_cannot_be_resumed() {
+    let (server, home) = (web(), Home::new());
+    let more = ["--collection", "birds", "--max-pages", "1"];
+    home.good(&crawl(&home, &server, "0s", &more));
+    let running = started(&home, &server, 10);
+    for options in [
+        &["resume", "birds"] as &[&str],
+        &["resume", "birds", "--retries", "1"],
+    ] {
+        let ended = home.run(options);
+        assert_eq!(ended.code, Some(1), "{}", ended.err);
+        for word in ["in use", "`default`", &running.id().to_string()] {
+            assert!(ended.err.contains(word), "no {word:?} in {}", ended.err);
+        }
+    }
+    running.kill();
+}
+
+#[test]
+fn a_long_path_of_the_data_directory_is_no_hindrance() {
+    let server = web();
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::with_data(folder.path().join("a-long-name/".repeat(16)).join("data"));
+    assert!(home.data().as_os_str().len() > 200);
+    let running = started(&home, &server, 10);
+    assert_eq!(home.status()["state"], "running");
+    assert!(home.good(&["pause"]).contains("rests"));
+    assert_eq!(home.status()["state"], "paused");
+    home.good(&["stop"]);
+    let ended = running.wait(SOON);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(!home.data().join("control.sock").exists());
+}
+
+#[test]
+fn a_pause_holds_across_a_kill_until_it_is_lifted() {
+    let (server, home) = (web(), Home::new());
+    let running = started(&home, &server, 30);
+    home.good(&["pause", "default"]);
+    running.kill();
+    let state = home.status()["state"].as_str().unwrap().to_owned();
+    assert!(state.starts_with("paused"), "{state}");
+    assert!(state.contains("teia resume default"), "{state}");
+
+    // Whoever else starts it, it rests; the seeds that come with it are taken in.
+    let asked = server.log().entries.len();
+    let running = home.start(&crawl(&home, &server, "30ms", &[]));
+    until("the note", || running.said().contains("was paused"));
+    until("the socket", || home.status()["state"] == "paused");
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(server.log().entries.len(), asked, "it did not rest");
+    // A signal, as of a machine that is shut down, does not lift it either.
+    running.signal(Signal::TERM);
+    assert_eq!(running.wait(SOON).code, Some(130));
+    let state = home.status()["state"].as_str().unwrap().to_owned();
+    assert!(state.starts_with("paused"), "{state}");
+
+    home.good(&["resume", "default"]);
+    assert_eq!(home.status()["state"], "ended (done)");
+    let want = server.web().depth_map(&[server.web().front(0)], None);
+    assert_same(
+        "requested",
+        &requested(&server.log()).into_keys().collect(),
+        &want.into_keys().collect(),
+    );
+    assert_polite(&server, Duration::from_millis(30));
+}
+
+#[test]
+fn a_pause_that_was_lifted_or_stopped_is_over_after_a_kill() {
+    for lift in ["resume", "stop"] {
+        let (server, home) = (web(), Home::new());
+        let running = started(&home, &server, 10);
+        home.good(&["pause"]);
+        home.good(&[lift]);
+        if lift == "resume" {
+            running.kill();
+        } else {
+            running.wait(SOON);
+        }
+        let state = home.status()["state"].as_str().unwrap().to_owned();
+        assert!(!state.contains("paused"), "{lift}: {state}");
+        let asked = server.log().entries.len();
+        let running = home.start(&crawl(&home, &server, "30ms", &[]));
+        until("more requests", || server.log().entries.len() > asked + 5);
+        running.kill();
+    }
+}

@@ -102,6 +102,11 @@ impl Files for DiskFiles {
         Ok(Some(stat.f_bavail.saturating_mul(stat.f_frsize)))
     }
 
+    fn total_bytes(&self) -> io::Result<Option<u64>> {
+        let stat = rustix::fs::statvfs(&self.root)?;
+        Ok(Some(stat.f_blocks.saturating_mul(stat.f_frsize)))
+    }
+
     fn exists(&self, path: &Path) -> bool {
         self.root.join(path).exists()
     }

@@ -40,6 +40,10 @@ pub trait Files: Send + Sync + fmt::Debug + 'static {
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
     /// Bytes that can still be written, if known.
     fn free_bytes(&self) -> io::Result<Option<u64>>;
+    /// Bytes that the disk has in all, if known.
+    fn total_bytes(&self) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
 
     /// Whether a file of this name exists.
     fn exists(&self, path: &Path) -> bool {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::MediaPattern;
-use crate::measure::size;
+use crate::measure::{optional_size, size};
 use crate::scope::Scope;
 
 /// What to collect.
@@ -101,31 +101,6 @@ impl Default for FilterConfig {
             max_path_segments: 32,
             max_segment_repeat: 3,
             refuse_session_ids: false,
-        }
-    }
-}
-
-/// A size, or nothing.
-mod optional_size {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[derive(Deserialize)]
-    struct Size(#[serde(with = "crate::measure::size")] u64);
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<u64>, D::Error> {
-        Ok(Option::<Size>::deserialize(deserializer)?.map(|size| size.0))
-    }
-
-    #[expect(clippy::ref_option, reason = "the signature that serde calls")]
-    pub(super) fn serialize<S: Serializer>(
-        bytes: &Option<u64>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match bytes {
-            Some(bytes) => serializer.serialize_some(bytes),
-            None => serializer.serialize_none(),
         }
     }
 }

@@ -31,6 +31,24 @@ pub enum Record {
     Commit(Commit),
     /// A run is over.
     RunEnded(RunEnded),
+    /// A person let the collection rest: nothing is fetched, also after a restart, until `Resumed`.
+    Paused,
+    /// A person let it go on.
+    Resumed,
+}
+
+impl Record {
+    /// Whether the collection rests after this, if it did or did not before. An end lifts a pause,
+    /// but for a signal's: a machine that is restarted must not lift what a person wished.
+    #[must_use]
+    pub fn is_paused_after(&self, before: bool) -> bool {
+        match self {
+            Self::Paused => true,
+            Self::Resumed => false,
+            Self::RunEnded(end) => before && end.reason == "interrupted",
+            _ => before,
+        }
+    }
 }
 
 /// The first entry of a run.
@@ -58,7 +76,7 @@ pub struct SeedRecord {
 /// The last entry of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunEnded {
-    /// Why, in a word: `done`, `max-pages`, `max-bytes`, `max-time`, `interrupted`, `paused`, `stopped`.
+    /// Why, in a word: `done`, `max-pages`, `max-bytes`, `max-time`, `interrupted`, `stopped`.
     pub reason: String,
 }
 
@@ -239,6 +257,13 @@ pub struct LinkRecord {
     pub chain: Option<Chain>,
     /// What the Repository said.
     pub verdict: LinkVerdict,
+}
+
+impl LinkRecord {
+    /// Whether it is where a seed leads, and so a seed itself.
+    pub fn widens_the_scope(&self) -> bool {
+        self.kind == LinkKind::Seed && !matches!(self.verdict, LinkVerdict::Excluded(_))
+    }
 }
 
 /// A chain of redirects: the name of its first URL, and its length so far.

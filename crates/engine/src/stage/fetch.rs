@@ -60,7 +60,11 @@ pub(crate) async fn fetch(
     };
     // Both fail only when the ring is gone, and with it the need for an answer.
     if messages
-        .send(Message::Answered { host, answer })
+        .send(Message::Answered {
+            host,
+            answer,
+            bytes: exchange.wire_bytes(),
+        })
         .await
         .is_ok()
     {

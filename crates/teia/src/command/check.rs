@@ -9,8 +9,9 @@ use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::json;
 use teia_base::filter::{Candidate, Filter, Rules};
+use teia_base::scope::Scope;
 use teia_base::{CanonicalUrl, LinkKind, MediaType, Seed};
-use teia_engine::{CollectionConfig, EngineError, robot_token};
+use teia_engine::{CollectionConfig, Directory, EngineError, Reading, robot_token};
 use teia_extract::{Extractors, Limits, Source};
 use teia_fetch::robots;
 use url::Url;
@@ -58,6 +59,17 @@ pub(crate) enum Part {
         /// A seed around which the scope lies (repeatable; --seeds FILE for many)
         #[arg(long = "seed", value_name = "SEED")]
         seed: Vec<String>,
+        /// The data directory of the collection
+        #[arg(
+            long,
+            value_name = "DIR",
+            default_value = "teia-data",
+            env = "TEIA_DATA"
+        )]
+        data: PathBuf,
+        /// A collection whose settings and seeds count; without seeds, `default` if it is there
+        #[arg(long, value_name = "NAME")]
+        collection: Option<String>,
         /// URLs; - for standard input, one a line
         #[arg(value_name = "URL", required = true)]
         urls: Vec<String>,
@@ -77,8 +89,26 @@ pub(crate) fn check(part: Part) -> Result<ExitCode> {
         Part::Scope {
             options,
             seed,
+            data,
+            collection,
             urls,
-        } => check_scope(&options, &seed, &urls),
+        } => {
+            let lines = options.seed_lines()?;
+            let seeds: Vec<String> = seed.into_iter().chain(lines).collect();
+            let given = !seeds.is_empty()
+                || options.config.is_some()
+                || options
+                    .scope
+                    .as_ref()
+                    .is_some_and(|scope| !needs_seed(scope));
+            let stored = match &collection {
+                Some(name) => Some(stored(&data, name)?),
+                None if given => None,
+                // Nobody said which: the usual one, if there is one.
+                None => stored(&data, "default").ok(),
+            };
+            check_scope(&options, stored.unwrap_or_default(), seeds, &urls)
+        }
     }
 }
 
@@ -209,15 +239,35 @@ fn rel_words(link: &teia_base::Link) -> String {
         .join(" ")
 }
 
-fn check_scope(options: &CrawlOptions, seeds: &[String], urls: &[String]) -> Result<ExitCode> {
-    let mut config = options.base(CollectionConfig::default())?;
+/// Whether the scope lies around seeds.
+fn needs_seed(scope: &Scope) -> bool {
+    matches!(scope, Scope::Host | Scope::Domain | Scope::Prefix)
+}
+
+/// A collection's settings; among its seeds are the places where seeds were sent on to.
+fn stored(data: &std::path::Path, name: &str) -> Result<CollectionConfig> {
+    let directory = Directory::open(data)?;
+    let reading = Reading::open(&directory, name)?;
+    let mut config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
+        .unwrap_or_default();
+    for seed in reading.seeds()? {
+        config.seeds.push(seed.to_string());
+    }
+    Ok(config)
+}
+
+fn check_scope(
+    options: &CrawlOptions,
+    stored: CollectionConfig,
+    seeds: Vec<String>,
+    urls: &[String],
+) -> Result<ExitCode> {
+    let mut config = options.base(stored)?;
     options.apply(&mut config)?;
-    let mut lines = options.seed_lines()?;
-    lines.extend(config.seeds.iter().cloned());
-    lines.extend(seeds.iter().cloned());
+    let lines = seeds.into_iter().chain(config.seeds.iter().cloned());
     let mut normal = Vec::new();
-    for line in &lines {
-        if let Some(seed) = Seed::parse(line).map_err(|error| Usage(error.to_string()))? {
+    for line in lines {
+        if let Some(seed) = Seed::parse(&line).map_err(|error| Usage(error.to_string()))? {
             normal.push(
                 config
                     .normal_form
@@ -226,6 +276,13 @@ fn check_scope(options: &CrawlOptions, seeds: &[String], urls: &[String]) -> Res
                     .into_normal(),
             );
         }
+    }
+    if needs_seed(&config.filter.scope) && normal.is_empty() && config.filter.hosts.is_empty() {
+        return Err(Usage(format!(
+            "the scope `{}` lies around seeds, and there is none: name one (`teia check scope --seed example.org URL`), a file of them (--seeds FILE) or a collection (--collection NAME, with --data DIR)",
+            config.filter.scope
+        ))
+        .into());
     }
     let rules = Rules::compile(&config.filter, &normal).map_err(EngineError::from)?;
     for_each(urls, |text| match read_url(text) {

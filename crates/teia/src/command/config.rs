@@ -8,65 +8,162 @@ use teia_engine::CollectionConfig;
 
 /// Prints a collection file with every setting, its default, and its meaning as a comment.
 pub(crate) fn config() -> Result<ExitCode> {
-    outln!(
-        "{}",
-        annotated(&CollectionConfig::default().to_toml()).trim_end()
-    )?;
+    outln!("{}", annotated().trim_end())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The doc comments of the settings, as they stand in the source: the one manual there is.
-const SOURCES: [&str; 7] = [
-    include_str!("../../../engine/src/collection.rs"),
-    include_str!("../../../base/src/filter/config.rs"),
-    include_str!("../../../base/src/canonical.rs"),
-    include_str!("../../../frontier/src/politeness.rs"),
-    include_str!("../../../fetch/src/config.rs"),
-    include_str!("../../../fetch/src/robots/standing.rs"),
-    include_str!("../../../extract/src/limits.rs"),
-];
-const ARCHIVE: &str = include_str!("../../../archive/src/config.rs");
+/// A section of a collection file: its name, and the struct whose fields are its settings. The doc
+/// comments of the fields, as they stand in the source, are the one manual there is.
+struct Section {
+    name: &'static str,
+    structure: &'static str,
+    source: &'static str,
+}
 
-fn annotated(toml: &str) -> String {
+const SECTIONS: [Section; 10] = [
+    Section {
+        name: "",
+        structure: "CollectionConfig",
+        source: include_str!("../../../engine/src/collection.rs"),
+    },
+    Section {
+        name: "run",
+        structure: "RunConfig",
+        source: include_str!("../../../engine/src/collection.rs"),
+    },
+    Section {
+        name: "filter",
+        structure: "FilterConfig",
+        source: include_str!("../../../base/src/filter/config.rs"),
+    },
+    Section {
+        name: "politeness",
+        structure: "Politeness",
+        source: include_str!("../../../frontier/src/politeness.rs"),
+    },
+    Section {
+        name: "fetch",
+        structure: "FetchConfig",
+        source: include_str!("../../../fetch/src/config.rs"),
+    },
+    Section {
+        name: "robots",
+        structure: "Config",
+        source: include_str!("../../../fetch/src/robots/standing.rs"),
+    },
+    Section {
+        name: "extract",
+        structure: "Limits",
+        source: include_str!("../../../extract/src/limits.rs"),
+    },
+    Section {
+        name: "archive",
+        structure: "ArchiveSection",
+        source: include_str!("../../../engine/src/collection.rs"),
+    },
+    Section {
+        name: "archive.warc",
+        structure: "ArchiveConfig",
+        source: include_str!("../../../archive/src/config.rs"),
+    },
+    Section {
+        name: "normal-form",
+        structure: "NormalForm",
+        source: include_str!("../../../base/src/canonical.rs"),
+    },
+];
+
+/// One setting, as its struct has it.
+#[derive(Debug, PartialEq)]
+struct Setting {
+    key: String,
+    meaning: Vec<String>,
+    is_optional: bool,
+}
+
+impl Section {
+    /// The fields of the struct, in their order.
+    fn settings(&self) -> Vec<Setting> {
+        let opening = format!("pub struct {} {{", self.structure);
+        let mut settings = Vec::new();
+        let mut meaning = Vec::new();
+        let body = self.source.lines().skip_while(|line| *line != opening);
+        for line in body.skip(1).take_while(|line| *line != "}") {
+            let line = line.trim();
+            if let Some(text) = line.strip_prefix("///") {
+                meaning.push(text.trim().to_owned());
+            } else if let Some((field, kind)) = line
+                .strip_prefix("pub ")
+                .and_then(|rest| rest.split_once(':'))
+            {
+                settings.push(Setting {
+                    key: field.replace('_', "-"),
+                    meaning: std::mem::take(&mut meaning),
+                    is_optional: kind.trim_start().starts_with("Option<"),
+                });
+            }
+        }
+        settings
+    }
+
+    /// What the section above it says of it.
+    fn meaning(&self) -> Vec<String> {
+        let (above, key) = self.name.rsplit_once('.').unwrap_or(("", self.name));
+        SECTIONS
+            .iter()
+            .filter(|section| section.name == above)
+            .flat_map(Self::settings)
+            .filter(|setting| setting.key == key)
+            .flat_map(|setting| setting.meaning)
+            .collect()
+    }
+
+    /// The section's table in the defaults.
+    fn table<'a>(&self, defaults: &'a toml::Table) -> Option<&'a toml::Table> {
+        self.name
+            .split('.')
+            .filter(|name| !name.is_empty())
+            .try_fold(defaults, |table, name| table.get(name)?.as_table())
+    }
+}
+
+fn annotated() -> String {
     let mut out = String::from(
         "# Every setting of a collection with its default; put the ones you change into FILE.toml\n# and run `teia crawl --config FILE.toml`, or edit collections/NAME.toml in the data directory.\n\n",
     );
-    for line in toml.lines() {
-        let key = line.split_once(" = ").map(|(key, _)| key.trim_matches('"'));
-        if let Some(meaning) = key.and_then(meaning_of) {
-            for text in meaning {
+    let defaults = defaults();
+    for section in &SECTIONS {
+        let Some(table) = section.table(&defaults) else {
+            continue;
+        };
+        if !section.name.is_empty() {
+            for text in section.meaning() {
                 out.push_str(&format!("# {text}\n"));
             }
+            out.push_str(&format!("[{}]\n\n", section.name));
         }
-        out.push_str(line);
-        out.push('\n');
-        if key.is_some() {
-            out.push('\n');
+        for setting in section.settings() {
+            let key = &setting.key;
+            let line = match table.get(key) {
+                // Its own section comes later.
+                Some(toml::Value::Table(_)) => continue,
+                Some(value) => format!("{key} = {value}"),
+                None => format!("# {key} = …    (unset)"),
+            };
+            for text in &setting.meaning {
+                out.push_str(&format!("# {text}\n"));
+            }
+            out.push_str(&format!("{line}\n\n"));
         }
     }
     out
 }
 
-fn meaning_of(key: &str) -> Option<Vec<String>> {
-    let field = format!("    pub {}:", key.replace('-', "_"));
-    SOURCES
-        .iter()
-        .chain(std::iter::once(&ARCHIVE))
-        .find_map(|source| {
-            let lines: Vec<&str> = source.lines().collect();
-            let at = lines.iter().position(|line| line.starts_with(&field))?;
-            let mut docs: Vec<String> = Vec::new();
-            for line in lines[..at].iter().rev() {
-                let line = line.trim();
-                if let Some(text) = line.strip_prefix("///") {
-                    docs.push(text.trim().to_owned());
-                } else if !line.starts_with("#[") {
-                    break;
-                }
-            }
-            docs.reverse();
-            (!docs.is_empty()).then_some(docs)
-        })
+fn defaults() -> toml::Table {
+    CollectionConfig::default()
+        .to_toml()
+        .parse()
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -74,20 +171,77 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_setting_has_a_meaning() {
-        let toml = CollectionConfig::default().to_toml();
-        let bare: Vec<&str> = toml
-            .lines()
-            .filter_map(|line| line.split_once(" = ").map(|(key, _)| key))
-            .filter(|key| meaning_of(key).is_none())
-            .collect();
-        assert!(bare.is_empty(), "{bare:?}");
+    fn every_setting_is_there_once_with_its_meaning() {
+        let defaults = defaults();
+        for section in &SECTIONS {
+            let table = section.table(&defaults).expect(section.name);
+            let has_meaning = section.name.is_empty() || !section.meaning().is_empty();
+            assert!(has_meaning, "[{}]", section.name);
+            let settings = section.settings();
+            for setting in &settings {
+                assert!(!setting.meaning.is_empty(), "{setting:?} has no meaning");
+                let key = &setting.key;
+                let is_set = table.contains_key(key);
+                assert!(is_set || setting.is_optional, "[{}] {key}", section.name);
+            }
+            for key in table.keys() {
+                let count = settings
+                    .iter()
+                    .filter(|setting| setting.key == *key)
+                    .count();
+                assert_eq!(count, 1, "[{}] {key}", section.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_section_is_forgotten() {
+        fn count(table: &toml::Table) -> usize {
+            let tables = table.values().filter_map(toml::Value::as_table);
+            1 + tables.map(count).sum::<usize>()
+        }
+        assert_eq!(count(&defaults()), SECTIONS.len());
+    }
+
+    #[test]
+    fn what_is_unset_is_shown_too() {
+        let text = annotated();
+        for key in [
+            "max-pages",
+            "max-depth",
+            "max-time",
+            "hosts-at-once",
+            "proxy",
+            "bandwidth",
+        ] {
+            assert!(text.contains(&format!("# {key} = …    (unset)")), "{key}");
+        }
+    }
+
+    #[test]
+    fn sizes_and_durations_are_written_for_people() {
+        let text = annotated();
+        for line in [
+            "max-size = \"16MB\"",
+            "timeout = \"2m\"",
+            "max-file-bytes = \"1GiB\"",
+            "commit-bytes = \"16MiB\"",
+            "delay = \"1s\"",
+        ] {
+            assert!(text.contains(line), "no {line} in {text}");
+        }
+        // A number of a million or more is a size in disguise.
+        let disguised = |line: &&str| {
+            line.split_once(" = ")
+                .and_then(|(_, value)| value.parse::<u64>().ok())
+                .is_some_and(|number| number >= 1_000_000)
+        };
+        assert_eq!(text.lines().find(disguised), None);
     }
 
     #[test]
     fn what_is_printed_can_be_read_back() {
-        let text = annotated(&CollectionConfig::default().to_toml());
-        let again = CollectionConfig::parse(&text).unwrap();
+        let again = CollectionConfig::parse(&annotated()).unwrap();
         assert_eq!(again.to_toml(), CollectionConfig::default().to_toml());
     }
 }

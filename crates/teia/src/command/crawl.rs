@@ -15,10 +15,10 @@ use teia_engine::{
 };
 
 use super::options::CrawlOptions;
-use super::socket::ControlSocket;
+use super::socket::{ControlSocket, ask};
 use super::{Usage, status};
 use crate::demo::DemoWeb;
-use crate::show::{ProgressBar, print_summary};
+use crate::show::{ProgressBar, counted, print_summary};
 
 /// Collects, beginning at the seeds.
 pub(crate) fn crawl(
@@ -36,8 +36,24 @@ pub(crate) fn crawl(
             .into_iter()
             .filter(|line| matches!(Seed::parse(line), Ok(Some(_)))),
     );
+    let fresh = FreshDirectory::before(data);
     let directory = Directory::create(data)?;
     let lock = directory.lock()?;
+    let done = crawl_in(&directory, lock, layout, options, parsed, given);
+    if done.as_ref().is_err_and(|error| super::code_of(error) == 2) {
+        fresh.remove();
+    }
+    done
+}
+
+fn crawl_in(
+    directory: &Directory,
+    lock: DirectoryLock,
+    layout: Layout,
+    options: &CrawlOptions,
+    parsed: Vec<Seed>,
+    given: Vec<String>,
+) -> Result<ExitCode> {
     let files = directory.files();
     let stored = CollectionConfig::load(&*files, directory.root(), &layout)?;
     let mut config = options.base(stored.unwrap_or_default())?;
@@ -55,14 +71,41 @@ pub(crate) fn crawl(
         }
     }
     let report = run(
-        &directory,
+        directory,
         lock,
         layout,
         (config, Save::Yes),
         all,
+        Control::default(),
         options.report.as_deref(),
     )?;
     Ok(exit_code(&report))
+}
+
+/// What was not there before a command, and must not be there after it was refused.
+struct FreshDirectory {
+    missing: Vec<PathBuf>,
+}
+
+impl FreshDirectory {
+    fn before(data: &Path) -> Self {
+        let missing = data
+            .ancestors()
+            .take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+        Self {
+            missing: missing.map(Path::to_owned).collect(),
+        }
+    }
+
+    fn remove(self) {
+        let mut missing = self.missing.iter();
+        let Some(data) = missing.next() else { return };
+        let _ = std::fs::remove_dir_all(data);
+        // The directories above it, as far as they are empty again.
+        for above in missing {
+            let _ = std::fs::remove_dir(above);
+        }
+    }
 }
 
 /// Goes on with a collection.
@@ -86,13 +129,16 @@ pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<
     let lock = match directory.lock() {
         Ok(lock) => lock,
         // A process that runs and is paused goes on.
-        Err(EngineError::InUse { .. }) if directory.control_socket().exists() => {
-            return status::tell(data, name, "resume");
+        Err(EngineError::InUse { path, holder }) => {
+            return resume_running(data, name, options, path, &holder);
         }
         Err(error) => return Err(error.into()),
     };
     let mut config = options.base(stored)?;
     options.apply(&mut config)?;
+    // A pause, also one that a process before this one was told of, ends here.
+    let control = Control::default();
+    control.resume();
     let lines = options.seed_lines()?;
     let mut seeds = parse_seeds(&config.seeds, &[])?;
     seeds.extend(parse_seeds(&[], &lines)?);
@@ -102,14 +148,45 @@ pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<
         layout,
         (config, Save::No),
         seeds,
+        control,
         options.report.as_deref(),
     )?;
     Ok(exit_code(&report))
 }
 
+/// Tells the process that has the directory to go on, if it collects this collection.
+fn resume_running(
+    data: &Path,
+    name: &str,
+    options: &CrawlOptions,
+    path: PathBuf,
+    holder: &str,
+) -> Result<ExitCode> {
+    let directory = Directory::open(data)?;
+    let reply = ask(&directory.control_socket(), "status")?;
+    let other = match &reply {
+        None => return Err(in_use(path, holder.to_owned())),
+        Some(reply) => reply["collection"].as_str().unwrap_or_default(),
+    };
+    if other != name {
+        return Err(in_use(path, format!("{holder}, which collects `{other}`")));
+    }
+    if !options.is_empty() {
+        anyhow::bail!(
+            "process {holder} collects `{name}` already, and options count from a start only: `teia stop {name}` first, then `teia resume {name}` with the same options; without options it goes on"
+        );
+    }
+    status::tell(data, name, "resume")
+}
+
+fn in_use(path: PathBuf, holder: String) -> anyhow::Error {
+    EngineError::InUse { path, holder }.into()
+}
+
 /// Crawls the program's own little web.
 pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     let web = DemoWeb::start()?;
+    let is_temporary = data.is_none();
     let temporary = std::env::temp_dir().join(format!("teia-demo-{}", std::process::id()));
     let data = data.unwrap_or(temporary);
     let directory = Directory::create(&data)?;
@@ -121,24 +198,37 @@ pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     config.robots.first_retry = Duration::from_millis(100);
     config.run.retries = 1;
     config.fetch.resolve = web.resolve();
+    config.run.disk_reserve = Some(0);
     config.seeds = web.seeds();
     outln!(
-        "A small web of {} hosts runs on {}; collecting it.",
-        web.hosts().len(),
+        "A small web of {} runs on {}; collecting it.",
+        counted(web.hosts().len() as u64, "host"),
         web.addr()
     )?;
     let seeds = parse_seeds(&config.seeds, &[])?;
-    let report = run(&directory, lock, layout, (config, Save::Yes), seeds, None)?;
+    let settings = (config, Save::Yes);
+    let control = Control::default();
+    let report = run(&directory, lock, layout, settings, seeds, control, None)?;
     let first = web.seeds().first().cloned().unwrap_or_default();
     let shown = data.display();
     let program = std::env::args().next().unwrap_or_else(|| "teia".to_owned());
     outln!()?;
     outln!("What to try next:")?;
     let place = format!("--data {shown} --collection demo");
-    outln!("  {program} page {first} {place}     the life of one URL")?;
-    outln!("  {program} get {first} {place}      the page as it was fetched")?;
-    outln!("  {program} stats {place}      the collection in numbers")?;
-    outln!("  {program} crawl YOUR-SITE.example --max-pages 100      a site of your own")?;
+    for (meaning, command) in [
+        ("the life of one URL", format!("page {first} {place}")),
+        ("the page as it was fetched", format!("get {first} {place}")),
+        ("the collection in numbers", format!("stats {place}")),
+        (
+            "a site of your own",
+            "crawl YOUR-SITE.example --max-pages 100".to_owned(),
+        ),
+    ] {
+        outln!("  {meaning}:\n    {program} {command}")?;
+    }
+    if is_temporary {
+        outln!("\nThe collection lies in {shown}; when you have seen enough: rm -r {shown}")?;
+    }
     Ok(exit_code(&report))
 }
 
@@ -173,15 +263,15 @@ fn warn_of_risky_settings(config: &CollectionConfig) {
     let risky = [
         (
             config.run.ignore_robots,
-            "robots.txt is ignored (run.ignore-robots)",
+            "robots.txt is ignored (run.ignore-robots; --respect-robots takes it back)",
         ),
         (
             config.fetch.allow_private,
-            "private addresses are visited (fetch.allow-private)",
+            "private addresses are visited (fetch.allow-private; --refuse-private takes it back)",
         ),
         (
             config.fetch.certificates == teia_fetch::Certificates::Accept,
-            "bad certificates are accepted (fetch.certificates)",
+            "bad certificates are accepted (fetch.certificates; --check-certificates takes it back)",
         ),
     ];
     for (_, what) in risky.iter().filter(|(is, _)| *is) {
@@ -203,9 +293,9 @@ fn run(
     layout: Layout,
     (config, save): (CollectionConfig, Save),
     seeds: Vec<Seed>,
+    control: Control,
     report_form: Option<&str>,
 ) -> Result<Report> {
-    let control = Control::default();
     let json = report_form == Some("json");
     let progress = Arc::new(ProgressBar::new(
         layout.name(),

@@ -34,14 +34,23 @@ pub(crate) fn get(
     let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
         .unwrap_or_default();
     let captures = Captures::open(reading.files(), &reading.layout().archive())?;
+    let mut first: Option<Timestamp> = None;
     for candidate in spellings(&config, url)? {
         let found = captures.find(candidate.request(), at)?;
         // The nearest copy may be a later one; that is not what was asked for.
         let is_late = |entry: &CdxEntry| at.is_some() && entry.fetched() > at;
+        let late = found.as_ref().filter(|entry| is_late(entry));
+        first = first.or(late.and_then(CdxEntry::fetched));
         if let Some(entry) = found.filter(|entry| !is_late(entry)) {
             write_out(&captures.read(&entry)?, with_head)?;
             return Ok(ExitCode::SUCCESS);
         }
+    }
+    if let (Some(at), Some(first)) = (at, first) {
+        eprintln!(
+            "teia: there is no archived copy of {url} from {at} or before; the first one is of {first}: `teia get {url} --at {first}`"
+        );
+        return Ok(ExitCode::from(1));
     }
     eprintln!(
         "teia: there is no archived copy of {url} in the collection `{collection}`; `teia page {url}` tells what is known of it"

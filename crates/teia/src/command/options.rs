@@ -1,6 +1,8 @@
 //! The options of `crawl`, `resume` and `check scope`, and how they change a collection's settings.
 
+use std::num::ParseIntError;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -9,56 +11,62 @@ use teia_base::MediaPattern;
 use teia_base::measure::{parse_duration, parse_size};
 use teia_base::scope::Scope;
 use teia_engine::CollectionConfig;
-use teia_fetch::ProxyUrl;
+use teia_fetch::{Certificates, ProxyUrl};
 use teia_frontier::OrderName;
 
 use super::Usage;
 
 /// What a run can be told on the command line.
-#[derive(Clone, Debug, Default, Args)]
+///
+/// Everything here stays with the collection, so everything can be taken back: a limit with `none`,
+/// a list with `all` or an empty text, a switch with its opposite.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
 pub(crate) struct CrawlOptions {
     /// How far to go: host, domain, prefix, any, or suffix:.pt,.br [default: host]
     #[arg(long, value_name = "SCOPE", value_parser = |text: &str| text.parse::<Scope>().map_err(|error| error.to_string()))]
     pub(crate) scope: Option<Scope>,
-    /// Only URLs that match this regular expression (repeatable)
+    /// Only URLs that match this regular expression (repeatable; '' for all)
     #[arg(long, value_name = "RE")]
     pub(crate) include: Vec<String>,
-    /// No URLs that match this regular expression (repeatable)
+    /// No URLs that match this regular expression (repeatable; '' leaves none out)
     #[arg(long, value_name = "RE")]
     pub(crate) exclude: Vec<String>,
-    /// Hops from the seeds [default: unlimited]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_depth: Option<u16>,
-    /// Path segments of a URL [default: unlimited]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_path_depth: Option<usize>,
-    /// Documents in this run [default: unlimited]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_pages: Option<u64>,
-    /// Documents of one host in this run [default: unlimited]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_pages_per_host: Option<u64>,
-    /// Bytes in this run [default: unlimited]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub(crate) max_bytes: Option<u64>,
-    /// End after this long [default: unlimited]
-    #[arg(long, value_name = "DUR", value_parser = parse_duration)]
-    pub(crate) max_time: Option<Duration>,
+    /// Hops from the seeds; none for no limit [default: none]
+    #[arg(long, value_name = "N", value_parser = number::<u16>)]
+    pub(crate) max_depth: Option<Given<u16>>,
+    /// Path segments of a URL; none for no limit [default: none]
+    #[arg(long, value_name = "N", value_parser = number::<usize>)]
+    pub(crate) max_path_depth: Option<Given<usize>>,
+    /// Documents in this run; none for no limit [default: none]
+    #[arg(long, value_name = "N", value_parser = number::<u64>)]
+    pub(crate) max_pages: Option<Given<u64>>,
+    /// Documents of one host in this run; none for no limit [default: none]
+    #[arg(long, value_name = "N", value_parser = number::<u64>)]
+    pub(crate) max_pages_per_host: Option<Given<u64>>,
+    /// Bytes in this run; none for no limit [default: none]
+    #[arg(long, value_name = "SIZE", value_parser = |text: &str| given(text, "none", parse_size))]
+    pub(crate) max_bytes: Option<Given<u64>>,
+    /// End after this long; none for no limit [default: none]
+    #[arg(long, value_name = "DUR", value_parser = |text: &str| given(text, "none", parse_duration))]
+    pub(crate) max_time: Option<Given<Duration>>,
     /// The largest document [default: 16MB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_size: Option<u64>,
-    /// Media types to keep, separated by commas: text/html,image/* [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) types: Vec<MediaPattern>,
-    /// Languages to keep, separated by commas: pt,en [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub(crate) lang: Vec<String>,
+    /// Rest while less than this is free on the disk; none fills it, auto takes what suits the disk [default: auto]
+    #[arg(long, value_name = "SIZE", value_parser = parse_reserve)]
+    pub(crate) disk_reserve: Option<Given<u64>>,
+    /// Media types to keep, separated by commas: text/html,image/*; or all [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |text: &str| given(text, "all", str::parse::<MediaPattern>))]
+    pub(crate) types: Vec<Given<MediaPattern>>,
+    /// Languages to keep, separated by commas: pt,en; or all [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |text: &str| given(text, "all", |text| Ok(text.to_owned())))]
+    pub(crate) lang: Vec<Given<String>>,
     /// Rest between two requests to a host [default: 1s]
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
     pub(crate) delay: Option<Duration>,
-    /// Hosts asked at once [default: as many as this machine can, at most 256]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub(crate) hosts: Option<u32>,
+    /// Hosts asked at once; auto for as many as this machine can, at most 256 [default: auto]
+    #[arg(long, value_name = "N", value_parser = parse_hosts)]
+    pub(crate) hosts: Option<Given<usize>>,
     /// The longest that one document may take [default: 2m]
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
@@ -68,14 +76,14 @@ pub(crate) struct CrawlOptions {
     /// Which URL goes first: breadth, depth, random, longest-wait [default: breadth]
     #[arg(long, value_name = "ORDER", value_parser = |text: &str| text.parse::<OrderName>())]
     pub(crate) order: Option<OrderName>,
-    /// Bytes a second over all hosts: 2MB/s [default: unlimited]
-    #[arg(long, value_name = "SIZE/s", value_parser = parse_rate)]
-    pub(crate) bandwidth: Option<u64>,
+    /// Bytes a second over all hosts: 2MB/s; none for no limit [default: none]
+    #[arg(long, value_name = "SIZE/s", value_parser = |text: &str| given(text, "none", parse_rate))]
+    pub(crate) bandwidth: Option<Given<u64>>,
     /// Fetch images, styles and scripts of kept pages wherever they are [default: on with archive]
     #[arg(long, overrides_with = "no_requisites")]
     pub(crate) requisites: bool,
     /// Leave them where the scope leaves them
-    #[arg(long)]
+    #[arg(long, overrides_with = "requisites")]
     pub(crate) no_requisites: bool,
     /// Who we say we are; its first word is what robots.txt calls us
     #[arg(long, value_name = "STR")]
@@ -83,10 +91,10 @@ pub(crate) struct CrawlOptions {
     /// A page or address where people can ask about this crawl
     #[arg(long, value_name = "URL")]
     pub(crate) contact: Option<String>,
-    /// http://[user:password@]host:port or socks5://…
-    #[arg(long, value_name = "URL")]
-    pub(crate) proxy: Option<String>,
-    /// A fixed address for a host: example.org=192.0.2.1:8080, *.example.org=… (repeatable)
+    /// http://[user:password@]host:port or socks5://…; none to go without
+    #[arg(long, value_name = "URL", value_parser = |text: &str| given(text, "none", |text| Ok(text.to_owned())))]
+    pub(crate) proxy: Option<Given<String>>,
+    /// A fixed address for a host: example.org=192.0.2.1:8080, *.example.org=… (repeatable; '' for none)
     #[arg(long, value_name = "HOST=IP[:PORT]")]
     pub(crate) resolve: Vec<String>,
     /// Settings from a file, as `teia config` prints them
@@ -96,20 +104,35 @@ pub(crate) struct CrawlOptions {
     #[arg(long = "seeds", value_name = "FILE|-")]
     pub(crate) seed_file: Option<String>,
     /// Fetch what robots.txt asks us not to; only for hosts of your own
-    #[arg(long)]
+    #[arg(long, overrides_with = "respect_robots")]
     pub(crate) ignore_robots: bool,
+    /// Obey robots.txt again
+    #[arg(long, overrides_with = "ignore_robots")]
+    pub(crate) respect_robots: bool,
     /// Visit private and loopback addresses as well
-    #[arg(long)]
+    #[arg(long, overrides_with = "refuse_private")]
     pub(crate) allow_private: bool,
+    /// Refuse private and loopback addresses again
+    #[arg(long, overrides_with = "allow_private")]
+    pub(crate) refuse_private: bool,
     /// Take hosts whose certificate is not good; every record says so
-    #[arg(long)]
+    #[arg(long, overrides_with = "check_certificates")]
     pub(crate) accept_certificates: bool,
+    /// Refuse hosts whose certificate is not good again
+    #[arg(long, overrides_with = "accept_certificates")]
+    pub(crate) check_certificates: bool,
     /// Keep cookies while the run lasts
-    #[arg(long)]
+    #[arg(long, overrides_with = "no_cookies")]
     pub(crate) cookies: bool,
+    /// Keep no cookies
+    #[arg(long, overrides_with = "cookies")]
+    pub(crate) no_cookies: bool,
     /// Keep no archive: only links and outcomes
-    #[arg(long)]
+    #[arg(long, overrides_with = "archive")]
     pub(crate) no_archive: bool,
+    /// Keep an archive again
+    #[arg(long, overrides_with = "no_archive")]
+    pub(crate) archive: bool,
     /// Build no search index (there is none yet; accepted for scripts)
     #[arg(long)]
     pub(crate) no_index: bool,
@@ -119,6 +142,11 @@ pub(crate) struct CrawlOptions {
 }
 
 impl CrawlOptions {
+    /// Whether anything was given at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// The settings in `--config`, or the ones given.
     pub(crate) fn base(&self, stored: CollectionConfig) -> Result<CollectionConfig> {
         let Some(path) = &self.config else {
@@ -142,25 +170,29 @@ impl CrawlOptions {
         }
         replace(&mut filter.include, &self.include);
         replace(&mut filter.exclude, &self.exclude);
-        replace(&mut filter.types, &self.types);
-        replace(&mut filter.languages, &self.lang);
-        filter.max_depth = self.max_depth.or(filter.max_depth);
-        filter.max_path_depth = self.max_path_depth.or(filter.max_path_depth);
-        filter.max_pages = self.max_pages.or(filter.max_pages);
-        filter.max_pages_per_host = self.max_pages_per_host.or(filter.max_pages_per_host);
-        filter.max_bytes = self.max_bytes.or(filter.max_bytes);
+        replace_kept(&mut filter.types, &self.types);
+        replace_kept(&mut filter.languages, &self.lang);
+        set(&mut filter.max_depth, self.max_depth.as_ref());
+        set(&mut filter.max_path_depth, self.max_path_depth.as_ref());
+        set(&mut filter.max_pages, self.max_pages.as_ref());
+        let per_host = self.max_pages_per_host.as_ref();
+        set(&mut filter.max_pages_per_host, per_host);
+        set(&mut filter.max_bytes, self.max_bytes.as_ref());
         filter.max_size = self.max_size.unwrap_or(filter.max_size);
-        if self.requisites || self.no_requisites {
-            filter.requisites = self.requisites;
-        }
+        switch(&mut filter.requisites, self.requisites, self.no_requisites);
         let run = &mut config.run;
-        run.max_time = self.max_time.or(run.max_time);
+        set(&mut run.max_time, self.max_time.as_ref());
         run.retries = self.retries.unwrap_or(run.retries);
         run.order = self.order.unwrap_or(run.order);
-        run.hosts_at_once = self.hosts.map(|hosts| hosts as usize).or(run.hosts_at_once);
-        run.ignore_robots |= self.ignore_robots;
+        set(&mut run.hosts_at_once, self.hosts.as_ref());
+        set(&mut run.disk_reserve, self.disk_reserve.as_ref());
+        switch(
+            &mut run.ignore_robots,
+            self.ignore_robots,
+            self.respect_robots,
+        );
         config.politeness.delay = self.delay.unwrap_or(config.politeness.delay);
-        config.archive.enabled &= !self.no_archive;
+        switch(&mut config.archive.enabled, self.archive, self.no_archive);
         self.apply_fetch(config)
     }
 
@@ -172,15 +204,23 @@ impl CrawlOptions {
             fetch.first_byte_timeout = timeout / 4;
             fetch.min_rate_window = timeout / 4;
         }
-        fetch.bandwidth = self.bandwidth.or(fetch.bandwidth);
-        fetch.allow_private |= self.allow_private;
-        fetch.cookies |= self.cookies;
+        set(&mut fetch.bandwidth, self.bandwidth.as_ref());
+        switch(
+            &mut fetch.allow_private,
+            self.allow_private,
+            self.refuse_private,
+        );
+        switch(&mut fetch.cookies, self.cookies, self.no_cookies);
         replace(&mut fetch.resolve, &self.resolve);
         if self.accept_certificates {
-            fetch.certificates = teia_fetch::Certificates::Accept;
+            fetch.certificates = Certificates::Accept;
+        } else if self.check_certificates {
+            fetch.certificates = Certificates::Check;
         }
-        if let Some(proxy) = &self.proxy {
-            fetch.proxy = Some(ProxyUrl::from(proxy.as_str()));
+        match &self.proxy {
+            Some(Given::This(proxy)) => fetch.proxy = Some(ProxyUrl::from(proxy.as_str())),
+            Some(Given::Nothing) => fetch.proxy = None,
+            None => {}
         }
         if let Some(contact) = &self.contact {
             if contact.contains(['\r', '\n', '(', ')']) {
@@ -221,11 +261,89 @@ impl CrawlOptions {
     }
 }
 
-fn replace<T: Clone>(setting: &mut Vec<T>, given: &[T]) {
-    if !given.is_empty() {
-        setting.clear();
-        setting.extend_from_slice(given);
+/// What was given for a setting that can also be taken back.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Given<T> {
+    /// This value.
+    This(T),
+    /// `none`, `all` or `auto`: as if it had never been set.
+    Nothing,
+}
+
+fn given<T>(
+    text: &str,
+    nothing: &str,
+    parse: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Given<T>, String> {
+    if text == nothing {
+        return Ok(Given::Nothing);
     }
+    parse(text)
+        .map(Given::This)
+        .map_err(|error| format!("{error}; or `{nothing}`"))
+}
+
+fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<Given<T>, String> {
+    given(text, "none", |text| {
+        text.parse()
+            .map_err(|error| format!("{error}; write a number"))
+    })
+}
+
+fn set<T: Clone>(setting: &mut Option<T>, given: Option<&Given<T>>) {
+    match given {
+        Some(Given::This(value)) => *setting = Some(value.clone()),
+        Some(Given::Nothing) => *setting = None,
+        None => {}
+    }
+}
+
+fn switch(setting: &mut bool, on: bool, off: bool) {
+    if on || off {
+        *setting = on;
+    }
+}
+
+/// The texts given take the place of the stored ones; an empty one stands for nothing.
+fn replace(setting: &mut Vec<String>, given: &[String]) {
+    if !given.is_empty() {
+        *setting = given
+            .iter()
+            .filter(|text| !text.is_empty())
+            .cloned()
+            .collect();
+    }
+}
+
+/// The same for what is kept; `all` stands for no choice.
+fn replace_kept<T: Clone>(setting: &mut Vec<T>, given: &[Given<T>]) {
+    if given.is_empty() {
+        return;
+    }
+    setting.clear();
+    for one in given {
+        match one {
+            Given::This(value) => setting.push(value.clone()),
+            Given::Nothing => {
+                setting.clear();
+                return;
+            }
+        }
+    }
+}
+
+fn parse_hosts(text: &str) -> Result<Given<usize>, String> {
+    given(text, "auto", |text| match text.parse() {
+        Ok(hosts @ 1..=100_000) => Ok(hosts),
+        _ => Err("write a number from 1 to 100000".to_owned()),
+    })
+}
+
+fn parse_reserve(text: &str) -> Result<Given<u64>, String> {
+    given(text, "auto", |text| match text {
+        "none" => Ok(0),
+        _ => parse_size(text),
+    })
 }
 
 fn parse_rate(text: &str) -> Result<u64, String> {

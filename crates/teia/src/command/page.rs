@@ -99,7 +99,9 @@ fn print(known: &Explanation) -> Result<()> {
     {
         outln!("  duplicate  of {} ({})", original.url, original.date)?;
     }
-    outln!("\nHistory")?;
+    outln!(
+        "\nHistory (UTC: a link counts from the answer that held it, a try from its beginning)"
+    )?;
     for happening in &known.life {
         outln!("  {}  {}", happening.at, happening.what)?;
     }
@@ -109,7 +111,7 @@ fn print(known: &Explanation) -> Result<()> {
         .filter(|attempt| attempt.capture.is_some())
         .collect();
     if !versions.is_empty() {
-        outln!("\nVersions")?;
+        outln!("\nVersions (UTC, by the beginning of the try that brought them)")?;
         for version in versions {
             outln!("  {}  {}", version.started, version_in_words(version))?;
         }

@@ -1,6 +1,8 @@
 //! The control socket: one line in (`status`, `pause`, `resume`, `stop`), one JSON line out.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use teia_engine::Control;
+use teia_engine::{Control, Progress};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 
@@ -32,8 +34,14 @@ impl ControlSocket {
         progress: Arc<ProgressBar>,
     ) -> Result<Self> {
         let _ = std::fs::remove_file(path);
-        let listener = UnixListener::bind(path)
-            .with_context(|| format!("cannot open the control socket {}", path.display()))?;
+        let listener = ShortPath::of(path)
+            .and_then(|short| UnixListener::bind(&short.path))
+            .with_context(|| {
+                format!(
+                    "cannot open the control socket {}; name another directory with --data, on a local disk and with a shorter path",
+                    path.display()
+                )
+            })?;
         let collection = collection.to_owned();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -82,10 +90,12 @@ async fn answer(
         "status" => None,
         "pause" => {
             control.pause();
+            until_noted(control).await;
             None
         }
         "resume" => {
             control.resume();
+            until_noted(control).await;
             None
         }
         "stop" => {
@@ -94,21 +104,71 @@ async fn answer(
         }
         _ => Some("unknown command; use status, pause, resume or stop"),
     };
+    let latest = progress.latest();
     let reply = match error {
         Some(error) => json!({"error": error}),
         None => json!({
             "collection": collection,
             "process": std::process::id(),
-            "state": if control.is_paused() { "paused" } else { "running" },
-            "progress": progress.latest(),
+            "state": state(control, &latest),
+            "progress": latest,
         }),
     };
     write.write_all(format!("{reply}\n").as_bytes()).await
 }
 
+fn state(control: &Control, latest: &Progress) -> &'static str {
+    match (control.is_paused(), latest.rest) {
+        (true, _) => "paused",
+        (false, Some(rest)) if rest != "paused" => rest,
+        (false, _) => "running",
+    }
+}
+
+/// Whoever is told of a pause can rely on it: it is on disk. Where the disk is slow the answer does
+/// not wait for it beyond the patience of the one who asks.
+async fn until_noted(control: &Control) {
+    for _ in 0..400 {
+        if control.is_paused() == control.is_pause_noted() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// A path of the socket that fits into a socket's address (108 bytes), however long the directory's
+/// own is: through a descriptor of the directory, which lives as long as the value.
+struct ShortPath {
+    path: PathBuf,
+    _directory: Option<File>,
+}
+
+impl ShortPath {
+    const LONGEST: usize = 100;
+
+    fn of(path: &Path) -> std::io::Result<Self> {
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(std::io::ErrorKind::InvalidInput.into());
+        };
+        if path.as_os_str().len() <= Self::LONGEST {
+            return Ok(Self {
+                path: path.to_owned(),
+                _directory: None,
+            });
+        }
+        let directory = File::open(directory)?;
+        let here = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+        Ok(Self {
+            path: here.join(name),
+            _directory: Some(directory),
+        })
+    }
+}
+
 /// Says one line to the process that collects in a directory; `None` if there is none.
 pub(crate) fn ask(path: &Path, line: &str) -> Result<Option<Value>> {
-    let Ok(mut stream) = UnixStream::connect(path) else {
+    let Ok(mut stream) = ShortPath::of(path).and_then(|short| UnixStream::connect(&short.path))
+    else {
         return Ok(None);
     };
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;

@@ -2,21 +2,27 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use crate::show::outln;
+use crate::show::{counted, outln};
 use anyhow::Result;
 use serde_json::json;
-use teia_engine::{Directory, Reading, Stats};
+use teia_base::measure::{format_duration, format_size};
+use teia_engine::{Directory, Overview, Reading, Stats};
 use teia_repository::State;
 
 use crate::show::print_tables;
 
-/// Shows outcomes, types, hosts and sizes over all runs of a collection.
+/// Shows outcomes, types, hosts, sizes and growth over all runs of a collection.
 pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<ExitCode> {
     let directory = Directory::open(data)?;
     let reading = Reading::open(&directory, collection)?;
-    let runs = reading.runs()?;
-    let repository = reading.repository()?;
+    let Overview {
+        repository,
+        runs,
+        growth,
+    } = reading.overview()?;
+    let sizes = Sizes::of(&reading);
     let mut total = Stats::default();
     for run in &runs {
         total.merge(&run.stats);
@@ -40,22 +46,74 @@ pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<Exit
                 "languages": total.languages,
                 "top_hosts": top(&total),
                 "duplicates": total.duplicates,
+                "sizes": { "received": total.bytes, "archive": sizes.archive, "journal": sizes.journal },
+                "growth": growth,
                 "runs": runs,
             })
         )?;
         return Ok(ExitCode::SUCCESS);
     }
     outln!(
-        "Collection {collection}: {} URLs known on {} hosts, {} runs",
-        repository.len(),
-        repository.host_count(),
-        runs.len()
+        "Collection {collection}: {} known on {}, {}",
+        counted(repository.len(), "URL"),
+        counted(repository.host_count() as u64, "host"),
+        counted(runs.len() as u64, "run")
     )?;
     for state in State::ALL {
         outln!("  {:<10} {:>12}", state.name(), repository.count(state))?;
     }
+    let mean = total.bytes.checked_div(total.fetched).unwrap_or(0);
+    outln!("\nsize")?;
+    for (name, bytes) in [
+        ("received", total.bytes),
+        ("a page", mean),
+        ("archive", sizes.archive),
+        ("journal", sizes.journal),
+    ] {
+        outln!("  {name:<10} {:>12}", format_size(bytes))?;
+    }
+    if let Some(row) = growth.first() {
+        let span = format_duration(Duration::from_secs(row.seconds));
+        outln!(
+            "\n{:<22} {:>9} {:>12} {:>12}",
+            format!("growth, each {span}"),
+            "pages",
+            "received",
+            "URLs known"
+        )?;
+    }
+    for row in &growth {
+        outln!(
+            "{:<22} {:>9} {:>12} {:>12}",
+            row.from.to_string(),
+            row.fetched,
+            format_size(row.bytes),
+            row.known
+        )?;
+    }
     print_tables(&total, std::io::IsTerminal::is_terminal(&std::io::stdout()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What lies on disk.
+struct Sizes {
+    archive: u64,
+    journal: u64,
+}
+
+impl Sizes {
+    fn of(reading: &Reading) -> Self {
+        let files = reading.files();
+        let of_folder = |folder: &Path| -> u64 {
+            let names = files.list(folder).unwrap_or_default();
+            let length = |name: &String| files.open(&folder.join(name)).ok()?.len().ok();
+            names.iter().filter_map(length).sum()
+        };
+        Self {
+            archive: of_folder(&reading.layout().archive()),
+            journal: of_folder(&reading.layout().journal()),
+        }
+    }
 }
 
 fn top(stats: &Stats) -> Vec<(String, u64)> {

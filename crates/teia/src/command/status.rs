@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::show::outln;
+use crate::show::{counted, outln};
 use anyhow::Result;
 use serde_json::{Value, json};
-use teia_engine::{Directory, Reading};
+use teia_engine::{Directory, Overview, Reading};
 use teia_repository::State;
 
 use super::Usage;
@@ -71,19 +71,20 @@ pub(crate) fn status(data: &Path, name: Option<&str>, as_json: bool) -> Result<E
     }
     for row in rows {
         let text = |key: &str| row[key].as_str().unwrap_or("").to_owned();
+        let number = |value: &Value| value.as_u64().unwrap_or(0);
         outln!("{}: {}", text("name"), text("state"))?;
         outln!(
-            "  {} URLs known, {} fetched, {} waiting",
-            row["known"],
+            "  {} known, {} fetched, {} waiting",
+            counted(number(&row["known"]), "URL"),
             row["fetched"],
             row["waiting"]
         )?;
         if let Some(progress) = row.get("progress").filter(|progress| progress.is_object()) {
             outln!(
-                "  {} pages in this run, {:.1} pages/s, {} hosts active, {} waiting",
-                progress["fetched"],
+                "  {} in this run, {:.1} pages/s, {} active, {} waiting",
+                counted(number(&progress["fetched"]), "page"),
                 progress["pages_per_second"].as_f64().unwrap_or(0.0),
-                progress["hosts_active"],
+                counted(number(&progress["hosts_active"]), "host"),
                 progress["hosts_waiting"]
             )?;
         }
@@ -96,12 +97,14 @@ pub(crate) fn status(data: &Path, name: Option<&str>, as_json: bool) -> Result<E
 
 fn row(directory: &Directory, name: &str, running: Option<&Value>) -> Result<Value> {
     let reading = Reading::open(directory, name)?;
-    let repository = reading.repository()?;
-    let runs = reading.runs()?;
+    let Overview {
+        repository, runs, ..
+    } = reading.overview()?;
     let last = runs.last();
     let live = running.filter(|reply| reply["collection"] == name);
     let state = match (live, last) {
         (Some(reply), _) => reply["state"].as_str().unwrap_or("running").to_owned(),
+        (None, Some(run)) if run.paused => format!("paused; `teia resume {name}` goes on"),
         (None, Some(run)) => match &run.ended {
             Some(reason) => format!("ended ({reason})"),
             None => "interrupted; `teia resume` goes on".to_owned(),

@@ -1,14 +1,19 @@
 //! The summary of a run: outcomes (like Tarântula's Table 1), types, the largest hosts.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use teia_base::Outcome;
 use teia_base::measure::format_size;
 use teia_engine::{EndReason, Report, Stats};
 
+use super::counted;
+use super::width::{Width, cut};
+
 /// Writes the summary to standard output.
 pub(crate) fn print_summary(report: &Report, is_terminal: bool) -> io::Result<()> {
     let style = Style::new(is_terminal);
+    let width = Width::of_stdout(is_terminal);
     let mut out = io::stdout().lock();
     let seconds = report.elapsed.as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
@@ -17,30 +22,34 @@ pub(crate) fn print_summary(report: &Report, is_terminal: bool) -> io::Result<()
     } else {
         0.0
     };
-    writeln!(
-        out,
-        "{}Collection {}{}: {} pages, {}, {seconds:.1} s, {rate:.1} pages/s; {}",
-        style.strong,
+    let first = format!(
+        "Collection {}: {}, {}, {seconds:.1} s, {rate:.1} pages/s; {}",
         report.collection,
-        style.plain,
-        group(report.fetched),
+        counted(report.fetched, "page"),
         format_size(report.stats.bytes),
         ending(report),
-    )?;
-    writeln!(
-        out,
-        "{} URLs known on {} hosts, {} waiting, {} with the content of another",
-        group(report.known_urls),
-        group(report.hosts as u64),
+    );
+    for (at, line) in width.wrap(&first).into_iter().enumerate() {
+        match line.split_once(':').filter(|_| at == 0) {
+            Some((name, rest)) => writeln!(out, "{}{name}{}:{rest}", style.strong, style.plain)?,
+            None => writeln!(out, "{line}")?,
+        }
+    }
+    let mut second = format!(
+        "{} known on {}, {} waiting, {} with the content of another",
+        counted(report.known_urls, "URL"),
+        counted(report.hosts as u64, "host"),
         group(report.waiting),
         group(report.stats.duplicates),
-    )?;
+    );
     if report.waiting > 0 {
-        writeln!(
-            out,
-            "`teia resume {}` goes on with what is waiting.",
+        second.push_str(&format!(
+            "; `teia resume {}` goes on with what is waiting",
             report.collection
-        )?;
+        ));
+    }
+    for line in width.wrap(&second) {
+        writeln!(out, "{line}")?;
     }
     drop(out);
     print_tables(&report.stats, is_terminal)
@@ -57,82 +66,76 @@ fn ending(report: &Report) -> &'static str {
 /// Writes the tables of outcomes, types and hosts.
 pub(crate) fn print_tables(stats: &Stats, is_terminal: bool) -> io::Result<()> {
     let style = Style::new(is_terminal);
+    let width = Width::of_stdout(is_terminal);
     let mut out = io::stdout().lock();
     let total: u64 = stats.codes.values().sum();
     if total > 0 {
+        let mut rows: Vec<(Outcome, u64)> = stats
+            .codes
+            .iter()
+            .map(|(code, count)| (Outcome::from_number(*code), *count))
+            .collect();
+        rows.sort_by_key(|(outcome, count)| (std::cmp::Reverse(*count), outcome.number()));
+        let longest = rows.iter().map(|(outcome, _)| outcome.name().len()).max();
+        let names = longest.unwrap_or(0).max("outcome".len());
+        // Code, count and share with the spaces between: 5 + 2 + 1 + 1 + 9 + 1 + 6.
+        let meanings = width.left_of(25 + names, 62);
         writeln!(
             out,
-            "\n{}{:>5}  {:<22} {:<62} {:>9} {:>6}{}",
+            "\n{}{:>5}  {:<names$} {:<meanings$} {:>9} {:>6}{}",
             style.strong, "code", "outcome", "meaning", "count", "%", style.plain
         )?;
-        let mut rows: Vec<(&i16, &u64)> = stats.codes.iter().collect();
-        rows.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
-        for (code, count) in rows {
-            let outcome = Outcome::from_number(*code);
-            let colour = match code {
+        for (outcome, count) in rows {
+            let colour = match outcome.number() {
                 200..=299 => style.good,
                 300..=399 => style.plain,
                 _ => style.warn,
             };
             writeln!(
                 out,
-                "{code:>5}  {colour}{:<22}{} {:<62} {:>9} {:>6.1}",
+                "{:>5}  {colour}{:<names$}{} {:<meanings$} {:>9} {:>6.1}",
+                outcome.number(),
                 outcome.name(),
                 style.plain,
-                outcome.sentence(),
-                group(*count),
-                percent(*count, total),
+                cut(outcome.sentence(), meanings),
+                group(count),
+                percent(count, total),
             )?;
         }
     }
-    table(
-        &mut out,
-        &style,
-        "type",
-        &stats
-            .types
-            .iter()
-            .map(|(name, count)| (name.as_str(), *count))
-            .collect::<Vec<_>>(),
-        10,
-    )?;
-    table(
-        &mut out,
-        &style,
-        "host",
-        &stats
-            .hosts
-            .iter()
-            .map(|(name, count)| (name.as_str(), *count))
-            .collect::<Vec<_>>(),
-        10,
-    )
+    for (name, rows) in [("type", &stats.types), ("host", &stats.hosts)] {
+        table(&mut out, &style, width, name, rows, 10)?;
+    }
+    Ok(())
 }
 
 fn table(
     out: &mut impl Write,
     style: &Style,
+    width: Width,
     name: &str,
-    rows: &[(&str, u64)],
+    rows: &BTreeMap<String, u64>,
     most: usize,
 ) -> io::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
-    let total: u64 = rows.iter().map(|(_, count)| count).sum();
-    let mut sorted: Vec<&(&str, u64)> = rows.iter().collect();
-    sorted.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let names = width.left_of(17, 50);
+    let total: u64 = rows.values().sum();
+    let mut sorted: Vec<(&String, &u64)> = rows.iter().collect();
+    sorted.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     writeln!(
         out,
-        "\n{}{name:<50} {:>9} {:>6}{}",
+        "\n{}{name:<names$} {:>9} {:>6}{}",
         style.strong, "pages", "%", style.plain
     )?;
     for (text, count) in sorted.iter().take(most) {
         writeln!(
             out,
-            "{text:<50} {:>9} {:>6.1}",
-            group(*count),
-            percent(*count, total)
+            "{:<names$} {:>9} {:>6.1}",
+            cut(text, names),
+            group(**count),
+            percent(**count, total)
         )?;
     }
     if sorted.len() > most {
@@ -147,7 +150,7 @@ fn percent(count: u64, total: u64) -> f64 {
 }
 
 /// 1234567 as 1 234 567.
-fn group(number: u64) -> String {
+pub(super) fn group(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -10,6 +10,7 @@ use std::time::Duration;
 pub(crate) struct Plain {
     pub(crate) addr: SocketAddr,
     paths: Arc<Mutex<Vec<String>>>,
+    heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl Plain {
@@ -20,15 +21,24 @@ impl Plain {
         let addr = listener.local_addr().unwrap();
         let paths = Arc::new(Mutex::new(Vec::new()));
         let asked = Arc::clone(&paths);
+        let heads = Arc::new(Mutex::new(Vec::new()));
+        let said = Arc::clone(&heads);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 // What is no HTTP, a TLS greeting for one, is hung up on.
-                if let Some(path) = stream.ok().and_then(|stream| serve(&stream, &answer)) {
+                let served = stream.ok().and_then(|stream| serve(&stream, &answer));
+                if let Some((path, head)) = served {
                     asked.lock().unwrap().push(path);
+                    said.lock().unwrap().push(head);
                 }
             }
         });
-        Self { addr, paths }
+        Self { addr, paths, heads }
+    }
+
+    /// The fields of every request so far.
+    pub(crate) fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
     }
 
     /// The URL of a path.
@@ -47,7 +57,11 @@ impl Plain {
     }
 }
 
-fn serve(mut stream: &TcpStream, answer: &impl Fn(&str) -> (u16, String)) -> Option<String> {
+/// Answers one request; its path and its fields.
+fn serve(
+    mut stream: &TcpStream,
+    answer: &impl Fn(&str) -> (u16, String),
+) -> Option<(String, String)> {
     stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
     let mut head = BufReader::new(stream);
     let mut line = Vec::new();
@@ -58,10 +72,8 @@ fn serve(mut stream: &TcpStream, answer: &impl Fn(&str) -> (u16, String)) -> Opt
         .split(' ')
         .next()?
         .to_owned();
-    let mut line = String::new();
-    while head.read_line(&mut line).ok()? > 2 {
-        line.clear();
-    }
+    let mut fields = String::new();
+    while head.read_line(&mut fields).ok()? > 2 {}
     let (status, body) = answer(&path);
     let length = body.len();
     let location = if (300..400).contains(&status) {
@@ -70,5 +82,5 @@ fn serve(mut stream: &TcpStream, answer: &impl Fn(&str) -> (u16, String)) -> Opt
         String::new()
     };
     write!(stream, "HTTP/1.1 {status} Some\r\n{location}Content-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}").ok()?;
-    Some(path)
+    Some((path, fields))
 }
