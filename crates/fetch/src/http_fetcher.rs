@@ -9,7 +9,6 @@ use teia_base::{Certificate, Clock, Exchange, Flags, Outcome, Protocol, Request,
 use tokio::time::Instant;
 
 use crate::answer::Answer;
-use crate::authenticator::{Authenticator, LoginField, NoLogin};
 use crate::bandwidth::Bandwidth;
 use crate::body_memory::BodyMemory;
 use crate::config::FetchConfig;
@@ -20,7 +19,9 @@ use crate::error::FetchError;
 use crate::fault::Fault;
 use crate::fetcher::{Fetcher, Fetching};
 use crate::h1::Setting;
+use crate::h2::GOAWAY;
 use crate::intake::SpoolRules;
+use crate::login::{Authenticator, LoginField, NoLogin};
 use crate::patience::Patience;
 use crate::pool::{Pool, PoolBounds};
 use crate::request_head::{RequestFields, TargetForm, is_field_value};
@@ -92,7 +93,11 @@ impl HttpFetcher {
         self.dialer.gate.allow_host(host, port);
     }
 
-    async fn run(&self, request: Request) -> Exchange {
+    async fn run(&self, mut request: Request) -> Exchange {
+        // A login in a URL is never sent on, and must not reach a log (it is set elsewhere). Both
+        // fail only where there is no host, and then there is nothing to send.
+        let _ = request.url.set_password(None);
+        let _ = request.url.set_username("");
         let started = self.clock.wall();
         let mut draft = Exchange::failed(Outcome::SYSTEM_ERROR, None, started, self.clock.now());
         match Target::of(&request.url) {
@@ -130,8 +135,8 @@ impl HttpFetcher {
         }
     }
 
-    /// One request and its answer. A connection that died while idle, or HTTP/2 spoken badly,
-    /// costs a second try that nobody else notices.
+    /// One request and its answer. HTTP/2 spoken badly costs a second try on HTTP/1.1, and a
+    /// server that sends requests away (GOAWAY) says itself that it has not read them.
     async fn speak(
         &self,
         request: &Request,
@@ -164,6 +169,7 @@ impl HttpFetcher {
         draft.request_head = kept_head;
         let key = target.key();
         let mut pooled = self.pool.take(&key).and_then(quiet);
+        let mut sent_away = 0;
         loop {
             let mut connection = match pooled.take() {
                 Some(connection) => connection,
@@ -185,13 +191,19 @@ impl HttpFetcher {
             let answer = connection
                 .exchange(request, &fields, &head, &setting, patience)
                 .await;
-            let h2 = connection.protocol() == Protocol::H2;
-            if h2
-                && answer.outcome == Outcome::H2_PROTOCOL
-                && answer.response.is_none()
-                && self.refuse_h2(target)
-            {
-                continue;
+            if answer.response.is_none() {
+                let h2 = connection.protocol() == Protocol::H2;
+                let again = match answer.outcome {
+                    Outcome::CONNECT_FAILED if h2 && answer.detail.as_deref() == Some(GOAWAY) => {
+                        sent_away += 1;
+                        sent_away < 2 || self.refuse_h2(target)
+                    }
+                    Outcome::H2_PROTOCOL if h2 => self.refuse_h2(target),
+                    _ => false,
+                };
+                if again {
+                    continue;
+                }
             }
             if answer.reusable {
                 self.pool.put(key, connection);

@@ -14,7 +14,7 @@ use super::proxy::{Proxy, ProxyKind};
 use super::target::Target;
 use crate::address::{AddressGate, is_inner_name};
 use crate::config::FetchConfig;
-use crate::dns::{Overrides, Resolver, SystemLookup};
+use crate::dns::{NameServers, Overrides, Resolver};
 use crate::error::FetchError;
 use crate::fault::Fault;
 use crate::request_head::TargetForm;
@@ -51,7 +51,7 @@ impl Dialer {
             overrides: Overrides::parse(&config.resolve)?,
             resolver: Resolver::new(
                 clock,
-                SystemLookup::new(config.dns_timeout),
+                NameServers::new(&config.name_servers, config.dns_timeout),
                 config.dns_timeout,
             ),
             proxy: config.proxy.as_ref().map(Proxy::parse).transpose()?,

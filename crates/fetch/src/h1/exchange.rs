@@ -14,7 +14,7 @@ use tokio_util::io::poll_read_buf;
 use super::chunked::{ChunkFault, ChunkReader};
 use super::framing::{Framing, Plan, plan};
 use super::head::{HeadLimits, HeadReader, ParsedHead};
-use crate::answer::{Answer, Appetite, Beyond};
+use crate::answer::{Answer, Appetite, Beyond, Class};
 use crate::bandwidth::Bandwidth;
 use crate::config::FetchConfig;
 use crate::fault::Fault;
@@ -186,8 +186,9 @@ impl Reading<'_> {
             None
         };
         let media_type = media_type(&head, self.intake.bytes());
-        let limit = self.setting.config.body_wire_bytes;
-        self.patience.body_begins();
+        let class = Class::of(media_type.as_ref(), request, self.setting.config);
+        let limit = class.wire_bytes;
+        self.patience.body_begins(class.more_time);
         let end = match Appetite::of(request, head.status, media_type.as_ref(), length, limit) {
             Err(fault) => End {
                 fault: Some(fault),
@@ -201,7 +202,7 @@ impl Reading<'_> {
                     ..End::at(0)
                 },
                 Framing::Length(length) => self.by_length(length, appetite).await,
-                Framing::Chunked => self.by_chunks(appetite, media_type.as_ref()).await,
+                Framing::Chunked => self.by_chunks(appetite, limit, media_type.as_ref()).await,
                 Framing::Close => self.by_close(appetite).await,
             },
         };
@@ -255,10 +256,14 @@ impl Reading<'_> {
         }
     }
 
-    async fn by_chunks(&mut self, appetite: Appetite, media_type: Option<&MediaType>) -> End {
-        let config = self.setting.config;
-        let mut chunks =
-            ChunkReader::new(usize::try_from(config.headers_bytes).unwrap_or(usize::MAX));
+    async fn by_chunks(
+        &mut self,
+        appetite: Appetite,
+        wire_limit: u64,
+        media_type: Option<&MediaType>,
+    ) -> End {
+        let trailer_limit = self.setting.config.headers_bytes;
+        let mut chunks = ChunkReader::new(usize::try_from(trailer_limit).unwrap_or(usize::MAX));
         let mut seen = 0;
         let end = loop {
             match chunks.advance(self.intake.body_from(seen)) {
@@ -271,13 +276,13 @@ impl Reading<'_> {
                     ..End::at(seen)
                 };
             }
-            if chunks.payload() > appetite.bytes || seen > config.body_wire_bytes {
+            if chunks.payload() > appetite.bytes || seen > wire_limit {
                 break End::beyond(appetite, seen);
             }
             // A known rest of a chunk is read at once; a little more brings the next size line.
             let expected = match chunks.expected() {
                 0 => None,
-                left => Some(left.min(config.body_wire_bytes) + 64),
+                left => Some(left.min(wire_limit) + 64),
             };
             if let Err(stop) = self.more(expected.filter(|&left| left > 4096)).await {
                 let endless = media_type.is_some_and(|media_type| {

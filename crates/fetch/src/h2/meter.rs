@@ -15,6 +15,10 @@ use crate::stream::Stream;
 /// Frames without data that a server may send in a minute.
 const FRAMES_A_MINUTE: u32 = 1000;
 const FRAME_HEAD: usize = 9;
+/// Types of frames (RFC 9113, 6).
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const CONTINUATION: u8 = 9;
 
 /// What a meter has seen.
 #[derive(Debug, Default)]
@@ -22,9 +26,21 @@ pub(super) struct Reading {
     /// The connection was ended because of a flood.
     flooded: AtomicBool,
     bytes: AtomicU64,
+    /// Bytes of header blocks since the last request.
+    block_bytes: AtomicU64,
 }
 
 impl Reading {
+    /// A request goes out: what its answer costs is counted from here.
+    pub(super) fn begin(&self) {
+        self.block_bytes.store(0, Ordering::Relaxed);
+    }
+
+    /// Bytes of header blocks since the last request.
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.block_bytes.load(Ordering::Relaxed)
+    }
+
     pub(super) fn is_flooded(&self) -> bool {
         self.flooded.load(Ordering::Relaxed)
     }
@@ -59,6 +75,8 @@ struct FrameCount {
     head: [u8; FRAME_HEAD],
     head_len: usize,
     payload_left: usize,
+    /// Bytes of header blocks announced so far.
+    block_bytes: u64,
     since: Instant,
     count: u32,
 }
@@ -69,6 +87,7 @@ impl FrameCount {
             head: [0; FRAME_HEAD],
             head_len: 0,
             payload_left: 0,
+            block_bytes: 0,
             since,
             count: 0,
         }
@@ -99,7 +118,10 @@ impl FrameCount {
     fn frame(&mut self, now: Instant) -> bool {
         let [a, b, c, kind, ..] = self.head;
         self.payload_left = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
-        let is_data = kind == 0 && self.payload_left > 0;
+        if matches!(kind, HEADERS | CONTINUATION) {
+            self.block_bytes += self.payload_left as u64;
+        }
+        let is_data = kind == DATA && self.payload_left > 0;
         if is_data {
             return true;
         }
@@ -124,7 +146,12 @@ impl AsyncRead for Meter {
         this.reading
             .bytes
             .fetch_add(came.len() as u64, Ordering::Relaxed);
-        if !this.frames.pass(came, Instant::now()) {
+        let good = this.frames.pass(came, Instant::now());
+        let block_bytes = std::mem::take(&mut this.frames.block_bytes);
+        this.reading
+            .block_bytes
+            .fetch_add(block_bytes, Ordering::Relaxed);
+        if !good {
             this.reading.flooded.store(true, Ordering::Relaxed);
             return Poll::Ready(Err(io::Error::other("too many frames without data")));
         }
