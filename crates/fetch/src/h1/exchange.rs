@@ -327,7 +327,9 @@ impl Reading<'_> {
         };
         let body = if refused { Body::empty() } else { body };
         let mut flags = Flags::default();
-        if end.truncated.is_some() {
+        // We never ask for a part: one that comes all the same is no whole page.
+        let partial = (head.status == 206).then_some("partial");
+        if end.truncated.or(partial).is_some() {
             flags.add(Flags::TRUNCATED);
         }
         if end.short {
@@ -336,6 +338,7 @@ impl Reading<'_> {
         let note = end
             .truncated
             .or(end.note)
+            .or(partial)
             .or(plan.odd.then_some("http_framing_conflict"));
         let reusable = plan.keep_alive && end.whole && end.truncated.is_none();
         Answer {

@@ -196,6 +196,11 @@ impl Session {
         } else {
             body
         };
+        if status == 206 {
+            // We never ask for a part: one that comes all the same is no whole page.
+            answer.flags.add(Flags::TRUNCATED);
+            answer.detail.get_or_insert("partial".into());
+        }
         answer.response = Some(Response {
             status,
             head,
