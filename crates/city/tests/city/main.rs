@@ -1,5 +1,7 @@
 //! Every case of the catalogue that can be shown with a server, by its ID.
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+mod body;
 mod http;
 mod support;
+mod tls;
