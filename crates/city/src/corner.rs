@@ -20,6 +20,8 @@ pub struct Corner {
 pub enum Trick {
     /// Plain HTTP: the n-th request for `/` gets the n-th answer, later ones the last.
     Http(Vec<Vec<Step>>),
+    /// The same, with this answer for `/robots.txt`.
+    Robots(Vec<u8>, Vec<Vec<Step>>),
     /// Something about TLS, on so many connections; after them the corner is honest.
     Tls(TlsTrick, usize),
     /// HTTP/2 frames by hand, on so many connections; after them the corner is honest.

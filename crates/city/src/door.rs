@@ -46,13 +46,17 @@ impl Door {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let door = Self {
             address: listener.local_addr()?,
-            secure: !matches!(corner.trick, Trick::Http(_)),
+            secure: matches!(corner.trick, Trick::Tls(..) | Trick::H2(..)),
             seen: Arc::default(),
         };
         let seen = Arc::clone(&door.seen);
         match &corner.trick {
             Trick::Http(answers) => {
-                tokio::spawn(street::serve(listener, answers.clone(), seen));
+                tokio::spawn(street::serve(listener, None, answers.clone(), seen));
+            }
+            Trick::Robots(robots, answers) => {
+                let robots = Some(robots.clone());
+                tokio::spawn(street::serve(listener, robots, answers.clone(), seen));
             }
             Trick::Tls(trick, times) => tls::serve(listener, trick, *times, authority, seen)?,
             Trick::H2(trick, times) => h2::serve(listener, trick, *times, authority, seen)?,

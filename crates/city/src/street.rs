@@ -15,14 +15,21 @@ const HEAD_BYTES: usize = 64 << 10;
 
 /// What a corner of plain HTTP plays.
 struct Play {
+    robots: Option<Vec<u8>>,
     answers: Vec<Vec<Step>>,
     next: AtomicUsize,
     seen: Arc<Seen>,
 }
 
 /// Serves until the runtime ends.
-pub(crate) async fn serve(listener: TcpListener, answers: Vec<Vec<Step>>, seen: Arc<Seen>) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    robots: Option<Vec<u8>>,
+    answers: Vec<Vec<Step>>,
+    seen: Arc<Seen>,
+) {
     let play = Arc::new(Play {
+        robots,
         answers,
         next: AtomicUsize::new(0),
         seen,
@@ -44,6 +51,10 @@ impl Play {
         while let Some(head) = read_head(&mut stream).await? {
             let path = path_of(&head).to_owned();
             self.seen.request(head);
+            if let (Some(robots), "/robots.txt") = (&self.robots, path.as_str()) {
+                stream.write_all(robots).await?;
+                continue;
+            }
             if let Some(answer) = honest(&path) {
                 stream.write_all(answer.as_bytes()).await?;
                 continue;

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod body;
+mod h2;
 mod http;
+mod redir;
 mod support;
 mod tls;

@@ -59,6 +59,15 @@ pub(crate) fn open_answers(answers: Vec<Vec<teia_city::Step>>) -> Door {
     })
 }
 
+/// The same, with this answer for `/robots.txt`.
+pub(crate) fn open_with_robots(robots: String, answers: Vec<Vec<teia_city::Step>>) -> Door {
+    open(&Corner {
+        id: "case",
+        name: "case",
+        trick: teia_city::Trick::Robots(robots.into_bytes(), answers),
+    })
+}
+
 pub(crate) fn name_server(zone: impl Zone) -> NameServer {
     let city = city();
     std::thread::scope(|scope| {

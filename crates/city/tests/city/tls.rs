@@ -186,7 +186,10 @@ async fn tls_13() {
     let exchange = visit.trick().await;
     // Tickets longer than the buffer of a handshake end the connection.
     assert!(
-        matches!(exchange.outcome, Outcome::CONNECT_FAILED | Outcome::TLS_HANDSHAKE),
+        matches!(
+            exchange.outcome,
+            Outcome::CONNECT_FAILED | Outcome::TLS_HANDSHAKE
+        ),
         "{} {:?}",
         exchange.outcome,
         exchange.detail

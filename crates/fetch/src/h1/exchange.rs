@@ -169,6 +169,11 @@ impl Reading<'_> {
     /// The answer where no head could be read.
     fn no_head(self, fault: Fault) -> Answer {
         let came = self.intake.bytes();
+        let fault = if is_http2(came) {
+            Fault::new(Outcome::H2_PROTOCOL, "http2_not_agreed")
+        } else {
+            fault
+        };
         Answer {
             junk: Bytes::copy_from_slice(&came[..came.len().min(JUNK_BYTES)]),
             first_byte: self
@@ -454,6 +459,11 @@ impl End {
             },
         }
     }
+}
+
+/// Whether the server begins as HTTP/2 does: settings on stream 0, six bytes each (RFC 9113, 6.5).
+fn is_http2(came: &[u8]) -> bool {
+    matches!(came, [0, 0, len, 4, 0, 0, 0, 0, 0, ..] if len % 6 == 0)
 }
 
 fn media_type(head: &ParsedHead, bytes: &[u8]) -> Option<MediaType> {
