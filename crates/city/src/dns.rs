@@ -48,7 +48,7 @@ pub enum Reply {
     /// Nothing at all.
     Silence,
     /// This reply, later.
-    Late(Duration, Box<Reply>),
+    Late(Duration, Box<Self>),
     /// "There is more", whichever way it is asked.
     Cut,
     /// These bytes after the identifier, whatever they mean.

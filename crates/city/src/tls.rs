@@ -58,7 +58,7 @@ pub(crate) fn serve(
             };
             tokio::spawn(async move {
                 // A handshake that the client breaks off is what is wanted here.
-                let _ = converse(stream, trick, config, &seen).await;
+                let _ = Box::pin(converse(stream, trick, config, &seen)).await;
                 seen.closed.fetch_add(1, Ordering::SeqCst);
             });
         }

@@ -2,8 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod body;
+mod catalogue;
+mod dns;
 mod h2;
 mod http;
 mod redir;
 mod support;
 mod tls;
+mod together;
+mod url;

@@ -1,6 +1,6 @@
 //! The one step that asks name servers, and the answers it can give.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
@@ -161,21 +161,30 @@ fn together(answers: &[Records]) -> Result<Found, Fault> {
 
 /// Walks the aliases of a name without address: a circle, or more of them than anyone needs?
 async fn has_too_many_aliases(resolver: &TokioResolver, name: Name) -> bool {
-    let mut seen = HashSet::from([name.to_lowercase()]);
-    let mut name = name;
+    let mut known: HashMap<Name, Name> = HashMap::new();
+    let mut seen = HashSet::new();
+    let mut name = name.to_lowercase();
     for _ in 0..=ALIASES {
-        let Ok(answer) = resolver.lookup(name, RecordType::CNAME).await else {
+        if !known.contains_key(&name)
+            && let Ok(answer) = resolver.lookup(name.clone(), RecordType::CNAME).await
+        {
+            // One answer may hold several steps of the way.
+            known.extend(
+                answer
+                    .answers()
+                    .iter()
+                    .filter_map(|record| match &record.data {
+                        RData::CNAME(alias) => {
+                            Some((record.name.to_lowercase(), alias.0.to_lowercase()))
+                        }
+                        _ => None,
+                    }),
+            );
+        }
+        let Some(alias) = known.get(&name).cloned() else {
             return false;
         };
-        let alias = answer
-            .answers()
-            .iter()
-            .find_map(|record| match &record.data {
-                RData::CNAME(alias) => Some(alias.0.clone()),
-                _ => None,
-            });
-        let Some(alias) = alias else { return false };
-        if !seen.insert(alias.to_lowercase()) {
+        if !seen.insert(name) {
             return true;
         }
         name = alias;
@@ -194,7 +203,8 @@ fn fault(error: &NetError) -> Fault {
             ResponseCode::NoError => return Fault::new(Outcome::DNS_NXDOMAIN, "no_address"),
             _ => Outcome::DNS_SERVFAIL,
         },
-        NetError::Timeout => Outcome::DNS_TIMEOUT,
+        // A server that never gives a whole answer has given none.
+        NetError::Timeout | NetError::Truncated => Outcome::DNS_TIMEOUT,
         _ => Outcome::DNS_SERVFAIL,
     };
     Fault::new(outcome, error.to_string())

@@ -77,9 +77,9 @@ impl Session {
         })
     }
 
-    /// Whether the connection still stands, as far as we know.
+    /// Whether the connection still stands and takes requests, as far as we know.
     pub(crate) fn is_open(&self) -> bool {
-        !self.driver.is_finished()
+        !self.driver.is_finished() && self.send.current_max_send_streams() > 0
     }
 
     /// Sends one request and reads its answer.
