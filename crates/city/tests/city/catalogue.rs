@@ -46,7 +46,7 @@ fn every_case_is_a_test_or_listed_with_a_reason() {
             ids.iter().filter(of_group).count(),
             listed.keys().filter(of_group).count(),
         );
-        println!("note: {group}: {} of {all} cases covered", all - missing);
+        eprintln!("note: {group}: {} of {all} cases covered", all - missing);
     }
 }
 

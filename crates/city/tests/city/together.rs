@@ -24,11 +24,7 @@ fn the_whole_city_is_crawled_and_accounted_for() {
     for (n, corner) in all().iter().enumerate() {
         let plain = matches!(corner.trick, Trick::Http(_));
         let door = open(corner);
-        let host = if plain {
-            format!("c{n}.city.test")
-        } else {
-            "city.test".to_owned()
-        };
+        let host = format!("c{n}.city.test");
         seeds.push(door.named(&host, "/"));
         if plain {
             seeds.push(door.named(&host, "/next"));
