@@ -28,6 +28,8 @@ pub struct FetchConfig {
     /// Longest wait for the name servers.
     #[serde(with = "measure::duration")]
     pub dns_timeout: Duration,
+    /// Aliases (CNAME) that a host name may lead through.
+    pub cname_max: usize,
     /// Longest wait for a TCP connection, over all addresses of a host.
     #[serde(with = "measure::duration")]
     pub connect_timeout: Duration,
@@ -125,6 +127,7 @@ impl Default for FetchConfig {
             accept_encoding: "gzip, deflate, br, zstd".to_owned(),
             accept_language: None,
             dns_timeout: Duration::from_secs(10),
+            cname_max: 8,
             connect_timeout: Duration::from_secs(10),
             tls_timeout: Duration::from_secs(10),
             first_byte_timeout: Duration::from_secs(30),

@@ -49,11 +49,7 @@ impl Dialer {
         Ok(Self {
             gate: AddressGate::new(config.allow_private, &config.allowed),
             overrides: Overrides::parse(&config.resolve)?,
-            resolver: Resolver::new(
-                clock,
-                NameServers::new(&config.name_servers, config.dns_timeout),
-                config.dns_timeout,
-            ),
+            resolver: Resolver::new(clock, NameServers::new(config), config.dns_timeout),
             proxy: config.proxy.as_ref().map(Proxy::parse).transpose()?,
             tls: Tls::new(config)?,
             connect_timeout: config.connect_timeout,

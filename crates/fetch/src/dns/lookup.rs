@@ -19,10 +19,9 @@ use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use teia_base::Outcome;
 
+use crate::config::FetchConfig;
 use crate::fault::Fault;
 
-/// Aliases that a name may lead through (`cname_max`).
-const ALIASES: usize = 8;
 /// Questions under way at once on one TCP connection to a name server.
 const QUESTIONS: usize = 4096;
 
@@ -46,14 +45,17 @@ pub(crate) trait Lookup: Send + Sync + 'static {
 pub(crate) struct NameServers {
     given: Vec<SocketAddr>,
     query_timeout: Duration,
+    /// Aliases that a name may lead through.
+    aliases: usize,
     resolver: Mutex<Option<TokioResolver>>,
 }
 
 impl NameServers {
-    pub(crate) fn new(given: &[SocketAddr], deadline: Duration) -> Self {
+    pub(crate) fn new(config: &FetchConfig) -> Self {
         Self {
-            given: given.to_vec(),
-            query_timeout: deadline / 2,
+            given: config.name_servers.clone(),
+            query_timeout: config.dns_timeout / 2,
+            aliases: config.cname_max,
             resolver: Mutex::new(None),
         }
     }
@@ -102,12 +104,12 @@ impl NameServers {
         )
         .await;
         match (four, six) {
-            (Ok(four), Ok(six)) => together(&[four, six]),
-            (Ok(one), Err(_)) | (Err(_), Ok(one)) => together(&[one]),
+            (Ok(four), Ok(six)) => together(&[four, six], self.aliases),
+            (Ok(one), Err(_)) | (Err(_), Ok(one)) => together(&[one], self.aliases),
             // One of them may only say that there is no address of its kind.
             (Err(four), Err(six)) => {
                 let told = if is_none(&four) { &six } else { &four };
-                if is_none(told) && has_too_many_aliases(&resolver, absolute).await {
+                if is_none(told) && has_too_many_aliases(&resolver, absolute, self.aliases).await {
                     return Err(Outcome::DNS_LOOP.into());
                 }
                 Err(fault(told))
@@ -133,7 +135,7 @@ fn server(address: SocketAddr) -> NameServerConfig {
 }
 
 /// The addresses in all answers, unless one of them leads through too many aliases.
-fn together(answers: &[Records]) -> Result<Found, Fault> {
+fn together(answers: &[Records], aliases: usize) -> Result<Found, Fault> {
     let is_alias = |data: &RData| matches!(data, RData::CNAME(_));
     let mut addresses = Vec::new();
     for answer in answers {
@@ -142,7 +144,7 @@ fn together(answers: &[Records]) -> Result<Found, Fault> {
             .iter()
             .filter(|record| is_alias(&record.data))
             .count()
-            > ALIASES
+            > aliases
         {
             return Err(Outcome::DNS_LOOP.into());
         }
@@ -160,11 +162,11 @@ fn together(answers: &[Records]) -> Result<Found, Fault> {
 }
 
 /// Walks the aliases of a name without address: a circle, or more of them than anyone needs?
-async fn has_too_many_aliases(resolver: &TokioResolver, name: Name) -> bool {
+async fn has_too_many_aliases(resolver: &TokioResolver, name: Name, aliases: usize) -> bool {
     let mut known: HashMap<Name, Name> = HashMap::new();
     let mut seen = HashSet::new();
     let mut name = name.to_lowercase();
-    for _ in 0..=ALIASES {
+    for _ in 0..=aliases {
         if !known.contains_key(&name)
             && let Ok(answer) = resolver.lookup(name.clone(), RecordType::CNAME).await
         {

@@ -21,7 +21,7 @@ use crate::fault::Fault;
 use crate::h1::Setting;
 use crate::intake::Intake;
 use crate::patience::{Limit, Patience};
-use crate::request_head::{RequestFields, host_field};
+use crate::request_head::{RequestFields, host_field, is_secret};
 use crate::stream::Stream;
 
 /// Bytes that a server may send ahead of our reading.
@@ -327,6 +327,11 @@ fn request_head(request: &Request, fields: &RequestFields) -> Option<http::Reque
     );
     let mut builder = http::Request::get(target).version(http::Version::HTTP_2);
     for (name, value) in fields.iter() {
+        let mut value = http::HeaderValue::from_str(value)
+            .or_else(|_| http::HeaderValue::from_bytes(value.as_bytes()))
+            .ok()?;
+        // Neither logged by the library nor remembered by header compression.
+        value.set_sensitive(is_secret(name));
         builder = builder.header(name, value);
     }
     builder.body(()).ok()
