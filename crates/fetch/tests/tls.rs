@@ -441,3 +441,23 @@ async fn a_server_of_old_versions_is_named_and_never_spoken_with() {
         assert_eq!(exchange.outcome, outcome, "{:?}", exchange.detail);
     }
 }
+
+#[tokio::test]
+async fn many_pages_on_one_connection_are_no_flood() {
+    let authority = Authority::new();
+    let (port, connections) = listen(authority.acceptor("a.test", 2050, &[b"h2"]), |tls| {
+        serve_h2(tls, 10)
+    })
+    .await;
+    let fetcher = fetcher(trusting(&authority));
+    for n in 0..1500 {
+        let exchange = get(&fetcher, &format!("https://a.test:{port}/{n}")).await;
+        assert_eq!(
+            exchange.outcome,
+            Outcome::http(200),
+            "{n}: {:?}",
+            exchange.detail
+        );
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
+}

@@ -72,6 +72,15 @@ impl Named {
         Self::with(server, config)
     }
 
+    fn with_limit(server: NameServer, limit: Duration) -> Self {
+        let config = FetchConfig {
+            dns_timeout: limit,
+            timeout: limit,
+            ..asking(&server)
+        };
+        Self::with(server, config)
+    }
+
     fn with(server: NameServer, config: FetchConfig) -> Self {
         Self {
             visit: Visit::at(page_door(), config),
@@ -565,31 +574,55 @@ async fn dns_15() {
 
 #[test]
 fn dns_17() {
+    const HOSTS: usize = 4;
+    let delay = Duration::from_millis(150);
     let server = server(here);
     let door = page_door();
     let mut config = crawl_config();
     config.fetch = asking(&server);
     config.politeness.key = PolitenessKey::Address;
-    config.politeness.delay = Duration::from_millis(100);
+    config.politeness.delay = delay;
     config.run.ignore_robots = true;
-    let seeds: Vec<String> = (0..8)
-        .map(|n| door.named(&format!("h{n}.city.test"), "/"))
-        .collect();
+    let mut seeds = Vec::new();
+    for n in 0..HOSTS {
+        for path in ["/", "/next", "/last", "/trick"] {
+            seeds.push(door.named(&format!("h{n}.city.test"), path));
+        }
+    }
     let crawled = crawl(&config, &seeds);
-    assert_eq!(crawled.report.fetched, 8, "{:?}", crawled.told());
-    // A host's address is known once it has answered; from then on all share one gap.
-    let again: Vec<String> = (0..8)
-        .map(|n| door.named(&format!("h{n}.city.test"), "/next"))
-        .collect();
-    let crawled = crate::support::crawl_on(&crawled.disk, &config, &again);
-    let mut moments: Vec<_> = crawled
-        .attempts
-        .iter()
-        .filter(|one| one.url.request().ends_with("/next"))
-        .map(|one| one.started)
-        .collect();
+    assert_eq!(
+        crawled.report.fetched,
+        4 * HOSTS as u64,
+        "{:?}",
+        crawled.told()
+    );
+    // A host's address is known once it has answered; from then on all of them share one gap.
+    let mut moments: Vec<_> = crawled.attempts.iter().map(|one| one.started).collect();
     moments.sort();
-    assert_eq!(moments.len(), 8);
+    let close = moments
+        .windows(2)
+        .filter(|pair| pair[1].since(pair[0]) < delay)
+        .count();
+    assert!(close < HOSTS, "{close} requests came too soon: {moments:?}");
+}
+
+#[tokio::test]
+async fn dns_a_question_without_answer_does_not_hold_up_the_other() {
+    let named = Named::with_limit(
+        server(|question| match question.kind {
+            1 => here(question),
+            _ => Reply::Silence,
+        }),
+        Duration::from_secs(20),
+    );
+    let began = Instant::now();
+    outcome(&named.get("four.city.test").await, Outcome::http(200));
+    assert!(
+        began.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        began.elapsed()
+    );
+    named.leave().await;
 }
 
 /// A name server that people run, in place of ours.

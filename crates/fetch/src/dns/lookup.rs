@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use futures_util::future::{Either, select};
 use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{
     ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts,
@@ -18,10 +19,13 @@ use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
 use teia_base::Outcome;
+use tokio::time::timeout;
 
 use crate::config::FetchConfig;
 use crate::fault::Fault;
 
+/// How long the other family of addresses is waited for when one is known.
+const OTHER_FAMILY: Duration = Duration::from_millis(500);
 /// Questions under way at once on one TCP connection to a name server.
 const QUESTIONS: usize = 4096;
 
@@ -98,7 +102,7 @@ impl NameServers {
         // The final dot keeps the machine's search domains out of it.
         let absolute = Name::from_ascii(format!("{}.", name.trim_end_matches('.')))
             .map_err(|_| Fault::new(Outcome::URL_INVALID, "host_name"))?;
-        let (four, six) = futures_util::future::join(
+        let (four, six) = both(
             resolver.lookup(absolute.clone(), RecordType::A),
             resolver.lookup(absolute.clone(), RecordType::AAAA),
         )
@@ -122,6 +126,36 @@ impl Lookup for NameServers {
     fn lookup<'a>(&'a self, name: &'a str) -> Looking<'a> {
         Box::pin(self.ask(name))
     }
+}
+
+/// Waits for both answers; once one of them has addresses, not much longer for the other, because
+/// some name servers never answer questions about IPv6 (RFC 8305, 3).
+async fn both<F>(four: F, six: F) -> (F::Output, F::Output)
+where
+    F: Future<Output = Result<Records, NetError>>,
+{
+    let (four, six) = (std::pin::pin!(four), std::pin::pin!(six));
+    match select(four, six).await {
+        Either::Left((four, six)) => {
+            let six = the_other(&four, six).await;
+            (four, six)
+        }
+        Either::Right((six, four)) => {
+            let four = the_other(&six, four).await;
+            (four, six)
+        }
+    }
+}
+
+async fn the_other<F>(first: &Result<Records, NetError>, other: F) -> F::Output
+where
+    F: Future<Output = Result<Records, NetError>>,
+{
+    if first.is_err() {
+        return other.await;
+    }
+    let late = timeout(OTHER_FAMILY, other).await;
+    late.unwrap_or(Err(NetError::Timeout))
 }
 
 fn server(address: SocketAddr) -> NameServerConfig {
