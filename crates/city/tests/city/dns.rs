@@ -633,23 +633,26 @@ async fn dns_with_a_real_name_server() {
         .local_addr()
         .unwrap()
         .port();
-    let spawned = std::process::Command::new("dnsmasq")
-        .args([
-            "--keep-in-foreground",
-            "--conf-file=/dev/null",
-            "--pid-file=",
-            "--user=root",
-            "--no-resolv",
-            "--no-hosts",
-            "--listen-address=127.0.0.1",
-            "--bind-interfaces",
-            &format!("--port={port}"),
-            "--local=/test/",
-            "--host-record=good.city.test,127.0.0.1",
-            "--cname=alias.city.test,good.city.test",
-        ])
-        .stderr(Stdio::null())
-        .spawn();
+    let start = |program: &str| {
+        std::process::Command::new(program)
+            .args([
+                "--keep-in-foreground",
+                "--conf-file=/dev/null",
+                "--pid-file=",
+                "--user=root",
+                "--no-resolv",
+                "--no-hosts",
+                "--listen-address=127.0.0.1",
+                "--bind-interfaces",
+                &format!("--port={port}"),
+                "--local=/test/",
+                "--host-record=good.city.test,127.0.0.1",
+                "--cname=alias.city.test,good.city.test",
+            ])
+            .stderr(Stdio::null())
+            .spawn()
+    };
+    let spawned = start("dnsmasq").or_else(|_| start("/usr/sbin/dnsmasq"));
     let Ok(mut child) = spawned else {
         eprintln!("SKIPPED dns_with_a_real_name_server: there is no dnsmasq");
         return;
