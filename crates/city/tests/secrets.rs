@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use flate2::read::MultiGzDecoder;
-use teia_base::{DiskFiles, Files, Seed, SystemClock};
+use teia_base::{DiskFiles, Files, Request, Seed, SystemClock};
 use teia_city::{Authority, Corner, Door, Step, Trick, corner};
 use teia_engine::{CollectionConfig, Control, Crawl, Executor, Layout, Parts, ThisMachine};
-use teia_fetch::{FetchConfig, HttpFetcher, Logins};
+use teia_fetch::{FetchConfig, Fetcher, HttpFetcher, Logins};
 
 const PASSWORD: &str = "hunter2-planted";
 const TOKEN: &str = "token-planted";
@@ -111,6 +111,14 @@ fn secrets_are_sent_and_neither_kept_nor_told() {
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let report = runtime.block_on(ThisMachine.run(crawl)).unwrap();
+    // A fetcher that is handed such a URL by a program keeps it to itself as well.
+    let plain = FetchConfig {
+        resolve: vec!["*.test=127.0.0.1".to_owned()],
+        ..FetchConfig::default()
+    };
+    let fetcher = HttpFetcher::new(plain, Arc::new(SystemClock)).unwrap();
+    let inline = Request::get(seeds[4].parse().unwrap());
+    assert!(runtime.block_on(fetcher.fetch(inline)).outcome.is_ok());
     assert_eq!(report.fetched, 5, "{:?}", report.states);
 
     // They were said where they belong …
