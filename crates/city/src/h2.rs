@@ -113,8 +113,7 @@ async fn converse(
         Some(H2Trick::SpeaksHttp2) => {
             tls.write_all(&frame(SETTINGS, 0, 0, &[])).await?;
             tls.flush().await?;
-            let _ = tls.read(&mut [0; 4096]).await?;
-            Step::silence().perform(&mut tls, &seen.sent).await
+            speak(&mut tls, None, seen).await
         }
         Some(H2Trick::SpeaksHttp1) if agreed => {
             let answer = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";

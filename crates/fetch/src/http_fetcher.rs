@@ -1,6 +1,6 @@
 //! Fetches over HTTP: finds or makes a connection, speaks once, says what became of it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -27,8 +27,17 @@ use crate::pool::{Pool, PoolBounds};
 use crate::request_head::{RequestFields, TargetForm, is_field_value};
 use crate::tls::Offer;
 
-/// Hosts remembered for speaking HTTP/2 badly; beyond that the list starts anew.
-const H2_REFUSED: usize = 10_000;
+/// Hosts remembered for speaking another version than was agreed; beyond that the list starts anew.
+const PECULIAR: usize = 10_000;
+
+/// What is spoken with a host that does not keep to what it agrees on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Peculiar {
+    /// It speaks HTTP/2 badly: HTTP/1.1 alone is offered.
+    Http1,
+    /// It agrees on HTTP/1.1 and speaks HTTP/2.
+    Http2,
+}
 
 /// The fetcher for `http` and `https`.
 ///
@@ -44,8 +53,7 @@ pub struct HttpFetcher {
     spool: SpoolRules,
     bandwidth: Option<Bandwidth>,
     cookies: Option<Cookies>,
-    /// Hosts to which HTTP/2 is not offered again.
-    h2_refused: Mutex<HashSet<Box<str>>>,
+    peculiar: Mutex<HashMap<Box<str>, Peculiar>>,
 }
 
 impl HttpFetcher {
@@ -70,7 +78,7 @@ impl HttpFetcher {
             },
             bandwidth: config.bandwidth.map(Bandwidth::new),
             cookies: config.cookies.then(Cookies::default),
-            h2_refused: Mutex::default(),
+            peculiar: Mutex::default(),
             config,
         })
     }
@@ -179,7 +187,8 @@ impl HttpFetcher {
                 {
                     Ok(connection) => connection,
                     Err(fault)
-                        if fault.outcome == Outcome::H2_PROTOCOL && self.refuse_h2(target) =>
+                        if fault.outcome == Outcome::H2_PROTOCOL
+                            && self.remember(target, Peculiar::Http1) =>
                     {
                         continue;
                     }
@@ -196,9 +205,10 @@ impl HttpFetcher {
                 let again = match answer.outcome {
                     Outcome::CONNECT_FAILED if h2 && answer.detail.as_deref() == Some(GOAWAY) => {
                         sent_away += 1;
-                        sent_away < 2 || self.refuse_h2(target)
+                        sent_away < 2 || self.remember(target, Peculiar::Http1)
                     }
-                    Outcome::H2_PROTOCOL if h2 => self.refuse_h2(target),
+                    Outcome::H2_PROTOCOL if h2 => self.remember(target, Peculiar::Http1),
+                    Outcome::H2_PROTOCOL => self.remember(target, Peculiar::Http2),
                     _ => false,
                 };
                 if again {
@@ -226,26 +236,35 @@ impl HttpFetcher {
         patience: &Patience,
         times: &mut Times,
     ) -> Result<Connection, Fault> {
-        let refused = self
-            .h2_refused
-            .lock()
-            .expect("no holder panics")
-            .contains(&target.host);
-        let offer = if refused { Offer::Http1 } else { Offer::Both };
-        let dialed = self
+        let known = self.peculiarity(target);
+        let offer = match known {
+            Some(_) => Offer::Http1,
+            None => Offer::Both,
+        };
+        let mut dialed = self
             .dialer
             .dial(target, offer, patience.total(), times)
             .await?;
+        dialed.h2 |= known == Some(Peculiar::Http2);
         Connection::open(dialed, setting, patience).await
     }
 
-    /// Remembers that this host speaks HTTP/2 badly; false if that was known before.
-    fn refuse_h2(&self, target: &Target) -> bool {
-        let mut refused = self.h2_refused.lock().expect("no holder panics");
-        if refused.len() >= H2_REFUSED {
-            refused.clear();
+    fn peculiarity(&self, target: &Target) -> Option<Peculiar> {
+        let peculiar = self.peculiar.lock().expect("no holder panics");
+        peculiar.get(&target.host).copied()
+    }
+
+    /// Remembers what is to be spoken with this host; false if something was known before.
+    fn remember(&self, target: &Target, how: Peculiar) -> bool {
+        let mut peculiar = self.peculiar.lock().expect("no holder panics");
+        if peculiar.len() >= PECULIAR {
+            peculiar.clear();
         }
-        refused.insert(target.host.clone())
+        let known = peculiar.contains_key(&target.host);
+        if !known {
+            peculiar.insert(target.host.clone(), how);
+        }
+        !known
     }
 
     fn fill(&self, draft: &mut Exchange, answer: Answer, request: &Request) {

@@ -32,7 +32,7 @@ pub(super) fn corners() -> Vec<Corner> {
         corner("H2-10", "twice", H2Trick::GoAway, 2),
         corner("H2-10", "always", H2Trick::GoAway, ALWAYS),
         corner("H2-11", "http1", H2Trick::SpeaksHttp1, ALWAYS),
-        corner("H2-11", "http2", H2Trick::SpeaksHttp2, 1),
+        corner("H2-11", "http2", H2Trick::SpeaksHttp2, ALWAYS),
         corner("H2-12", "capital", H2Trick::CapitalName, 1),
         corner("H2-12", "connection", H2Trick::ConnectionField, 1),
         corner("H2-12", "no-status", H2Trick::NoStatus, 1),

@@ -143,11 +143,18 @@ async fn h2_10() {
 #[tokio::test]
 async fn h2_11() {
     falls_back("H2-11", "http1").await;
+    // The reverse: once more, as the server wants it.
     let visit = Visit::to("H2-11", "http2");
     let exchange = visit.trick().await;
-    outcome(&exchange, Outcome::H2_PROTOCOL);
-    assert_eq!(visit.door.connections(), 1, "HTTP/2 was never agreed on");
+    outcome(&exchange, Outcome::http(200));
+    assert_eq!(exchange.protocol, Protocol::H2);
+    assert_eq!(visit.door.connections(), 2);
     visit.leave().await;
+    assert_eq!(
+        visit.door.connections(),
+        2,
+        "remembered, and its connection kept"
+    );
 }
 
 #[tokio::test]
