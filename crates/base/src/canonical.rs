@@ -251,7 +251,8 @@ impl NormalForm {
             });
         }
         let normal = self.rewrite(url)?;
-        if normal == found {
+        // A parsed `file` URL need not be parsed to itself again: drive letters (`C|`) move.
+        if normal == found && url.scheme() != "file" {
             return Ok(FoundUrl {
                 normal: CanonicalUrl(normal.into()),
                 spelling: None,
@@ -598,6 +599,11 @@ mod tests {
         check("http://good:80@bad.example/", "http://bad.example/");
         check("http://good#@bad.example/", "http://good/");
         check("ftp://ann:secret@a.example/x", "ftp://a.example/x");
+    }
+
+    #[test]
+    fn a_drive_letter_settles_at_once() {
+        check("file://a.example//C|", "file:///C:");
     }
 
     #[test]
