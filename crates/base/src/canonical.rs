@@ -1,7 +1,7 @@
 //! The one spelling by which a URL is known, and the spelling in which it is requested.
 //!
 //! The safe rules are always on: scheme and host in small letters, IDNA to ASCII, no trailing dot
-//! of the host, no default port, dot segments resolved, no fragment, empty path `/`, unreserved
+//! of the host, no default port, no user name or password, dot segments resolved, no fragment, empty path `/`, unreserved
 //! characters decoded, hex digits in capitals, `^` and a stray `%` encoded, tabs and newlines
 //! removed (as WHATWG says). [`NormalForm`] adds the unsafe ones that a collection may choose when
 //! it is created. The version below changes whenever any of them does.
@@ -240,6 +240,9 @@ impl NormalForm {
 
     /// The normal form of a parsed URL.
     pub fn normalise(&self, url: &Url) -> Result<FoundUrl, UrlError> {
+        if let Some(bare) = without_login(url) {
+            return self.normalise(&bare);
+        }
         let full = url.as_str();
         // Without its fragment, an opaque path ends where its last space does (URL standard, 4.1).
         let found = full
@@ -252,7 +255,8 @@ impl NormalForm {
             });
         }
         let normal = self.rewrite(url)?;
-        if normal == found {
+        // A parsed `file` URL need not be parsed to itself again: drive letters (`C|`) move.
+        if normal == found && url.scheme() != "file" {
             return Ok(FoundUrl {
                 normal: CanonicalUrl(normal.into()),
                 spelling: None,
@@ -294,14 +298,6 @@ impl NormalForm {
         let needs_host = matches!(url.scheme(), "http" | "https" | "ftp" | "ws" | "wss");
         if url.has_authority() {
             normal.push_str("//");
-            if !url.username().is_empty() || url.password().is_some() {
-                normal.push_str(url.username());
-                if let Some(password) = url.password() {
-                    normal.push(':');
-                    normal.push_str(password);
-                }
-                normal.push('@');
-            }
             let mut host = url.host_str().unwrap_or("");
             // Other schemes have hosts of their own making, in which a dot may mean anything.
             if needs_host || (url.scheme() == "file" && host.contains(|c| c != '.')) {
@@ -395,6 +391,18 @@ impl NormalForm {
             normal.push_str(&parameters.join("&"));
         }
     }
+}
+
+/// The URL without its user name and password, where it has any: a secret must be neither stored
+/// nor sent on, and who logs in says so elsewhere.
+fn without_login(url: &Url) -> Option<Url> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let mut bare = url.clone();
+    bare.set_password(None).ok()?;
+    bare.set_username("").ok()?;
+    Some(bare)
 }
 
 /// What the URL standard removes from the beginning of a reference.
@@ -578,6 +586,28 @@ mod tests {
             .unwrap();
         assert_eq!(found.request(), "http://a.example./%7euser");
         assert_eq!(found.normal().as_str(), "http://a.example/~user");
+    }
+
+    #[test]
+    fn a_login_in_a_url_is_neither_its_name_nor_requested() {
+        for text in [
+            "http://ann:secret@a.example/x",
+            "http://secret@a.example:80/x",
+        ] {
+            let found = NormalForm::default().parse(text).unwrap();
+            assert_eq!(found.normal().as_str(), "http://a.example/x");
+            assert_eq!(found.request(), "http://a.example/x");
+        }
+        // The `@` decides the host once and for all.
+        check("http://good@bad.example/", "http://bad.example/");
+        check("http://good:80@bad.example/", "http://bad.example/");
+        check("http://good#@bad.example/", "http://good/");
+        check("ftp://ann:secret@a.example/x", "ftp://a.example/x");
+    }
+
+    #[test]
+    fn a_drive_letter_settles_at_once() {
+        check("file://a.example//C|", "file:///C:");
     }
 
     #[test]

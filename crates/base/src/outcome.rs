@@ -147,7 +147,7 @@ impl Outcome {
     /// Whether and how it is worth another try.
     pub fn retry(self) -> Retry {
         match self.0 {
-            408 | 425 | 500 | 502 | 504 => Retry::Temporary,
+            408 | 425 | 500 | 502 | 504 | 506..=999 => Retry::Temporary,
             429 | 503 => Retry::Host,
             number if number > 0 => Retry::Final,
             _ => self.row().map_or(Retry::Final, |row| row.retry),

@@ -555,7 +555,7 @@ fn allow_seed(fetcher: &HttpFetcher, url: &url::Url) {
 
 /// As much is unpacked as may be fetched.
 fn decode_limits(config: &CollectionConfig) -> DecodeLimits {
-    let mut limits = DecodeLimits::default();
+    let mut limits = config.fetch.decode_limits();
     limits.decoded_bytes = limits.decoded_bytes.max(config.filter.max_size);
     limits
 }

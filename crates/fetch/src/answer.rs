@@ -6,6 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use teia_base::{Flags, MediaType, Outcome, Protocol, Request, Response};
 
+use crate::config::FetchConfig;
+use crate::document_type::is_document;
 use crate::fault::Fault;
 
 /// What came of one request on one connection.
@@ -36,6 +38,36 @@ impl Answer {
             first_byte: Duration::ZERO,
             body: Duration::ZERO,
             reusable: false,
+        }
+    }
+}
+
+/// The safety limits of a body, by its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Class {
+    /// Bytes taken from the wire.
+    pub(crate) wire_bytes: u64,
+    /// Time beyond that of a page.
+    pub(crate) more_time: Duration,
+}
+
+impl Class {
+    /// Documents may be larger and take longer than pages, unless the request says how long.
+    pub(crate) fn of(
+        media_type: Option<&MediaType>,
+        request: &Request,
+        config: &FetchConfig,
+    ) -> Self {
+        if !media_type.is_some_and(is_document) {
+            return Self {
+                wire_bytes: config.body_wire_bytes,
+                more_time: Duration::ZERO,
+            };
+        }
+        let more_time = config.document_timeout.saturating_sub(config.timeout);
+        Self {
+            wire_bytes: config.body_wire_bytes.max(config.document_wire_bytes),
+            more_time: request.timeout.map_or(more_time, |_| Duration::ZERO),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! What a fetcher can be told: how patient, how large, through what, trusting whom.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use teia_base::measure;
+
+use crate::decode::DecodeLimits;
 
 /// How one document is fetched. Every field has a safe default.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -26,6 +28,8 @@ pub struct FetchConfig {
     /// Longest wait for the name servers.
     #[serde(with = "measure::duration")]
     pub dns_timeout: Duration,
+    /// Aliases (CNAME) that a host name may lead through.
+    pub cname_max: usize,
     /// Longest wait for a TCP connection, over all addresses of a host.
     #[serde(with = "measure::duration")]
     pub connect_timeout: Duration,
@@ -43,10 +47,26 @@ pub struct FetchConfig {
     /// Longest exchange, from name to last byte; a request may ask for another limit.
     #[serde(with = "measure::duration")]
     pub timeout: Duration,
+    /// The same for documents (PDF, office files, books, archives), where it is longer.
+    #[serde(with = "measure::duration")]
+    pub document_timeout: Duration,
 
     /// Bytes of a body taken from the wire; the rest is cut off and marked so.
     #[serde(with = "measure::size")]
     pub body_wire_bytes: u64,
+    /// The same for documents, where it is more.
+    #[serde(with = "measure::size")]
+    pub document_wire_bytes: u64,
+    /// Bytes that a body may unpack to.
+    #[serde(with = "measure::size")]
+    pub body_decoded_bytes: u64,
+    /// The same for documents, where it is more.
+    #[serde(with = "measure::size")]
+    pub document_decoded_bytes: u64,
+    /// Bytes that each byte of a body may unpack to, after the first MiB.
+    pub ratio_max: u64,
+    /// Content codings one inside the other.
+    pub decode_layers: usize,
     /// Bytes of a head, or of the trailers after a chunked body.
     #[serde(with = "measure::size")]
     pub headers_bytes: u64,
@@ -86,6 +106,8 @@ pub struct FetchConfig {
 
     /// `http://[user:password@]host:port` or `socks5://…`; names are resolved by the proxy.
     pub proxy: Option<ProxyUrl>,
+    /// Name servers to ask, `IP:PORT`; without any, those of the system.
+    pub name_servers: Vec<SocketAddr>,
     /// Fixed addresses: `HOST=IP[:PORT]` or `*.SUFFIX=IP[:PORT]`; such addresses are allowed.
     pub resolve: Vec<String>,
     /// Whether private and special addresses may be visited.
@@ -105,13 +127,20 @@ impl Default for FetchConfig {
             accept_encoding: "gzip, deflate, br, zstd".to_owned(),
             accept_language: None,
             dns_timeout: Duration::from_secs(10),
+            cname_max: 8,
             connect_timeout: Duration::from_secs(10),
             tls_timeout: Duration::from_secs(10),
             first_byte_timeout: Duration::from_secs(30),
             min_rate: 1024,
             min_rate_window: Duration::from_secs(30),
             timeout: Duration::from_secs(120),
+            document_timeout: Duration::from_secs(300),
             body_wire_bytes: 16 << 20,
+            document_wire_bytes: 64 << 20,
+            body_decoded_bytes: 32 << 20,
+            document_decoded_bytes: 256 << 20,
+            ratio_max: 100,
+            decode_layers: 3,
             headers_bytes: 128 << 10,
             headers_count: 512,
             interim_max: 16,
@@ -127,10 +156,24 @@ impl Default for FetchConfig {
             ca_file: None,
             native_roots: false,
             proxy: None,
+            name_servers: Vec::new(),
             resolve: Vec::new(),
             allow_private: false,
             allowed: Vec::new(),
             cookies: false,
+        }
+    }
+}
+
+impl FetchConfig {
+    /// The part of these settings that is for decoding.
+    pub fn decode_limits(&self) -> DecodeLimits {
+        DecodeLimits {
+            decoded_bytes: self.body_decoded_bytes,
+            document_bytes: self.document_decoded_bytes,
+            ratio: self.ratio_max,
+            layers: self.decode_layers,
+            ..DecodeLimits::default()
         }
     }
 }

@@ -32,6 +32,13 @@ impl Fault {
 
     /// A connection that could not be made, or broke before anything came.
     pub(crate) fn connect(error: &io::Error) -> Self {
+        // With TLS 1.3 a server that wants our certificate says so only after the handshake.
+        if error
+            .get_ref()
+            .is_some_and(|inner| inner.is::<rustls::Error>())
+        {
+            return crate::tls::handshake_fault(error);
+        }
         const OUT_OF_DESCRIPTORS: [i32; 2] = [23, 24];
         if error
             .raw_os_error()

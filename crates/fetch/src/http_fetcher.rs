@@ -1,6 +1,6 @@
 //! Fetches over HTTP: finds or makes a connection, speaks once, says what became of it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,6 @@ use teia_base::{Certificate, Clock, Exchange, Flags, Outcome, Protocol, Request,
 use tokio::time::Instant;
 
 use crate::answer::Answer;
-use crate::authenticator::{Authenticator, LoginField, NoLogin};
 use crate::bandwidth::Bandwidth;
 use crate::body_memory::BodyMemory;
 use crate::config::FetchConfig;
@@ -20,14 +19,25 @@ use crate::error::FetchError;
 use crate::fault::Fault;
 use crate::fetcher::{Fetcher, Fetching};
 use crate::h1::Setting;
+use crate::h2::GOAWAY;
 use crate::intake::SpoolRules;
+use crate::login::{Authenticator, LoginField, NoLogin};
 use crate::patience::Patience;
 use crate::pool::{Pool, PoolBounds};
 use crate::request_head::{RequestFields, TargetForm, is_field_value};
 use crate::tls::Offer;
 
-/// Hosts remembered for speaking HTTP/2 badly; beyond that the list starts anew.
-const H2_REFUSED: usize = 10_000;
+/// Hosts remembered for speaking another version than was agreed; beyond that the list starts anew.
+const PECULIAR: usize = 10_000;
+
+/// What is spoken with a host that does not keep to what it agrees on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Peculiar {
+    /// It speaks HTTP/2 badly: HTTP/1.1 alone is offered.
+    Http1,
+    /// It agrees on HTTP/1.1 and speaks HTTP/2.
+    Http2,
+}
 
 /// The fetcher for `http` and `https`.
 ///
@@ -43,8 +53,7 @@ pub struct HttpFetcher {
     spool: SpoolRules,
     bandwidth: Option<Bandwidth>,
     cookies: Option<Cookies>,
-    /// Hosts to which HTTP/2 is not offered again.
-    h2_refused: Mutex<HashSet<Box<str>>>,
+    peculiar: Mutex<HashMap<Box<str>, Peculiar>>,
 }
 
 impl HttpFetcher {
@@ -69,7 +78,7 @@ impl HttpFetcher {
             },
             bandwidth: config.bandwidth.map(Bandwidth::new),
             cookies: config.cookies.then(Cookies::default),
-            h2_refused: Mutex::default(),
+            peculiar: Mutex::default(),
             config,
         })
     }
@@ -92,7 +101,11 @@ impl HttpFetcher {
         self.dialer.gate.allow_host(host, port);
     }
 
-    async fn run(&self, request: Request) -> Exchange {
+    async fn run(&self, mut request: Request) -> Exchange {
+        // A login in a URL is never sent on, and must not reach a log (it is set elsewhere). Both
+        // fail only where there is no host, and then there is nothing to send.
+        let _ = request.url.set_password(None);
+        let _ = request.url.set_username("");
         let started = self.clock.wall();
         let mut draft = Exchange::failed(Outcome::SYSTEM_ERROR, None, started, self.clock.now());
         match Target::of(&request.url) {
@@ -130,8 +143,8 @@ impl HttpFetcher {
         }
     }
 
-    /// One request and its answer. A connection that died while idle, or HTTP/2 spoken badly,
-    /// costs a second try that nobody else notices.
+    /// One request and its answer. HTTP/2 spoken badly costs a second try on HTTP/1.1, and a
+    /// server that sends requests away (GOAWAY) says itself that it has not read them.
     async fn speak(
         &self,
         request: &Request,
@@ -164,6 +177,7 @@ impl HttpFetcher {
         draft.request_head = kept_head;
         let key = target.key();
         let mut pooled = self.pool.take(&key).and_then(quiet);
+        let mut sent_away = 0;
         loop {
             let mut connection = match pooled.take() {
                 Some(connection) => connection,
@@ -173,7 +187,8 @@ impl HttpFetcher {
                 {
                     Ok(connection) => connection,
                     Err(fault)
-                        if fault.outcome == Outcome::H2_PROTOCOL && self.refuse_h2(target) =>
+                        if fault.outcome == Outcome::H2_PROTOCOL
+                            && self.remember(target, Peculiar::Http1) =>
                     {
                         continue;
                     }
@@ -185,13 +200,20 @@ impl HttpFetcher {
             let answer = connection
                 .exchange(request, &fields, &head, &setting, patience)
                 .await;
-            let h2 = connection.protocol() == Protocol::H2;
-            if h2
-                && answer.outcome == Outcome::H2_PROTOCOL
-                && answer.response.is_none()
-                && self.refuse_h2(target)
-            {
-                continue;
+            if answer.response.is_none() {
+                let h2 = connection.protocol() == Protocol::H2;
+                let again = match answer.outcome {
+                    Outcome::CONNECT_FAILED if h2 && answer.detail.as_deref() == Some(GOAWAY) => {
+                        sent_away += 1;
+                        sent_away < 2 || self.remember(target, Peculiar::Http1)
+                    }
+                    Outcome::H2_PROTOCOL if h2 => self.remember(target, Peculiar::Http1),
+                    Outcome::H2_PROTOCOL => self.remember(target, Peculiar::Http2),
+                    _ => false,
+                };
+                if again {
+                    continue;
+                }
             }
             if answer.reusable {
                 self.pool.put(key, connection);
@@ -214,26 +236,35 @@ impl HttpFetcher {
         patience: &Patience,
         times: &mut Times,
     ) -> Result<Connection, Fault> {
-        let refused = self
-            .h2_refused
-            .lock()
-            .expect("no holder panics")
-            .contains(&target.host);
-        let offer = if refused { Offer::Http1 } else { Offer::Both };
-        let dialed = self
+        let known = self.peculiarity(target);
+        let offer = match known {
+            Some(_) => Offer::Http1,
+            None => Offer::Both,
+        };
+        let mut dialed = self
             .dialer
             .dial(target, offer, patience.total(), times)
             .await?;
+        dialed.h2 |= known == Some(Peculiar::Http2);
         Connection::open(dialed, setting, patience).await
     }
 
-    /// Remembers that this host speaks HTTP/2 badly; false if that was known before.
-    fn refuse_h2(&self, target: &Target) -> bool {
-        let mut refused = self.h2_refused.lock().expect("no holder panics");
-        if refused.len() >= H2_REFUSED {
-            refused.clear();
+    fn peculiarity(&self, target: &Target) -> Option<Peculiar> {
+        let peculiar = self.peculiar.lock().expect("no holder panics");
+        peculiar.get(&target.host).copied()
+    }
+
+    /// Remembers what is to be spoken with this host; false if something was known before.
+    fn remember(&self, target: &Target, how: Peculiar) -> bool {
+        let mut peculiar = self.peculiar.lock().expect("no holder panics");
+        if peculiar.len() >= PECULIAR {
+            peculiar.clear();
         }
-        refused.insert(target.host.clone())
+        let known = peculiar.contains_key(&target.host);
+        if !known {
+            peculiar.insert(target.host.clone(), how);
+        }
+        !known
     }
 
     fn fill(&self, draft: &mut Exchange, answer: Answer, request: &Request) {

@@ -25,7 +25,6 @@
 
 mod address;
 mod answer;
-mod authenticator;
 mod bandwidth;
 mod body_memory;
 mod config;
@@ -34,6 +33,7 @@ mod cookies;
 mod decode;
 mod dial;
 mod dns;
+mod document_type;
 mod error;
 mod fault;
 mod fetcher;
@@ -41,6 +41,7 @@ mod h1;
 mod h2;
 mod http_fetcher;
 mod intake;
+mod login;
 mod patience;
 mod pool;
 mod port;
@@ -49,11 +50,11 @@ pub mod robots;
 mod stream;
 mod tls;
 
-pub use authenticator::{
-    Authenticator, BasicLogin, BearerLogin, LoginField, LoginFieldName, NoLogin,
-};
 pub use config::{Certificates, FetchConfig, ProxyUrl};
 pub use decode::{DecodeLimits, Decoded, decode};
 pub use error::FetchError;
 pub use fetcher::{Fetcher, Fetching, NullFetcher, ScriptedFetcher};
 pub use http_fetcher::HttpFetcher;
+pub use login::{
+    Authenticator, BasicLogin, BearerLogin, LoginField, LoginFieldName, Logins, NoLogin,
+};

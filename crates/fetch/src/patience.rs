@@ -114,8 +114,9 @@ impl Patience {
         }
     }
 
-    /// The head is whole: from now on the rate counts.
-    pub(crate) fn body_begins(&mut self) {
+    /// The head is whole: from now on the rate counts, and the whole may take `more` time.
+    pub(crate) fn body_begins(&mut self, more: Duration) {
+        self.total += more;
         self.phase = Phase::Body {
             window_end: Instant::now() + self.window,
             bytes: 0,

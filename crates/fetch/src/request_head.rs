@@ -78,10 +78,7 @@ impl RequestFields {
             head.extend_from_slice(b": ");
             let start = head.len();
             head.extend_from_slice(value.as_bytes());
-            if SECRET
-                .iter()
-                .any(|secret| name.eq_ignore_ascii_case(secret))
-            {
+            if is_secret(name) {
                 secrets.push(start..head.len());
             }
             head.extend_from_slice(b"\r\n");
@@ -106,6 +103,13 @@ pub(crate) enum TargetForm {
     Origin,
     /// The whole URL, for a proxy.
     Absolute,
+}
+
+/// Whether the values of such a field are kept out of logs and archives.
+pub(crate) fn is_secret(name: &str) -> bool {
+    SECRET
+        .iter()
+        .any(|secret| name.eq_ignore_ascii_case(secret))
 }
 
 /// Host and port as `Host` and `:authority` have them; the port only where it is unusual.

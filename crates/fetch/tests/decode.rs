@@ -245,3 +245,17 @@ proptest! {
         decoded(coding, body);
     }
 }
+
+#[test]
+fn a_document_may_unpack_to_more_than_a_page() {
+    let limits = DecodeLimits {
+        decoded_bytes: 1000,
+        document_bytes: 5000,
+        ..DecodeLimits::default()
+    };
+    let body = gzip(&[b'x'; 4000]);
+    let page = decode(&response(&["gzip"], "text/html", body.clone()), &limits);
+    assert_eq!((page.bytes.len(), page.truncated), (1000, true));
+    let document = decode(&response(&["gzip"], "application/pdf", body), &limits);
+    assert_eq!((document.bytes.len(), document.truncated), (4000, false));
+}

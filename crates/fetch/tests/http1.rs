@@ -489,3 +489,85 @@ async fn cookies_come_back_where_they_are_wanted_and_stay_out_of_the_record() {
     get(&without, &server.url("/")).await;
     assert!(!server.requests()[3].contains("Cookie"));
 }
+
+#[tokio::test]
+async fn the_webmaster_is_told_whom_to_write_to() {
+    let server = Server::with(vec![say(OK)]).await;
+    let asking = FetchConfig {
+        from: Some("crawl@a.example".to_owned()),
+        ..config()
+    };
+    get(&fetcher(asking), &server.url("/")).await;
+    get(&fetcher(config()), &server.url("/")).await;
+    let requests = server.requests();
+    assert!(requests[0].contains("\r\nFrom: crawl@a.example\r\n"));
+    assert!(!requests[1].contains("From:"), "not unless it is set");
+}
+
+#[tokio::test]
+async fn a_login_in_a_url_goes_nowhere() {
+    let server = Server::with(vec![say(OK)]).await;
+    let url = server.url("/x").replace("http://", "http://ann:secret@");
+    let exchange = get(&fetcher(config()), &url).await;
+    assert_eq!(exchange.outcome, Outcome::http(200));
+    let request = server.requests().remove(0);
+    assert!(
+        !request.contains("Authorization") && !request.contains("ann"),
+        "{request}"
+    );
+    assert!(!format!("{exchange:?}").contains("secret"));
+}
+
+#[tokio::test]
+async fn documents_may_be_larger_and_take_longer_than_pages() {
+    let limits = FetchConfig {
+        body_wire_bytes: 10_000,
+        document_wire_bytes: 50_000,
+        timeout: Duration::from_millis(400),
+        document_timeout: Duration::from_secs(20),
+        min_rate: 0,
+        ..config()
+    };
+    let fetcher = fetcher(limits);
+    let answer = |media_type: &str| {
+        vec![
+            say(format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nContent-Length: 60000\r\n\r\n"
+            )),
+            say(vec![b'x'; 60_000]),
+        ]
+    };
+    for (media_type, kept) in [("text/html", 10_000), ("application/pdf", 50_000)] {
+        let server = Server::with(answer(media_type)).await;
+        let exchange = get(&fetcher, &server.url("/")).await;
+        assert_eq!(body(&exchange).len(), kept, "{media_type}");
+        assert!(exchange.flags.has(Flags::TRUNCATED));
+    }
+    let slow = |media_type: &str| {
+        vec![
+            say(format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nContent-Length: 2\r\n\r\na"
+            )),
+            Say::Wait(Duration::from_millis(800)),
+            say("b"),
+        ]
+    };
+    for (media_type, outcome) in [
+        ("text/html", Outcome::TIME_EXCEEDED),
+        ("application/pdf", Outcome::http(200)),
+    ] {
+        let server = Server::with(slow(media_type)).await;
+        assert_eq!(
+            get(&fetcher, &server.url("/")).await.outcome,
+            outcome,
+            "{media_type}"
+        );
+        let mut asked = Request::get(server.url("/").parse().unwrap());
+        asked.timeout = Some(Duration::from_millis(400));
+        assert_eq!(
+            fetcher.fetch(asked).await.outcome,
+            Outcome::TIME_EXCEEDED,
+            "a request's own limit is for documents too"
+        );
+    }
+}

@@ -382,3 +382,82 @@ async fn a_flood_of_frames_is_cut() {
     .await;
     assert_eq!(exchange.outcome, Outcome::H2_FLOOD, "{:?}", exchange.detail);
 }
+
+/// The system's certificates are found through an environment variable that this process cannot
+/// change safely, so the test runs itself once more with it.
+#[tokio::test]
+async fn the_systems_authorities_are_trusted_where_that_is_asked_for() {
+    const AUTHORITY: &str = "SSL_CERT_FILE";
+    const PORT: &str = "TEIA_TEST_PORT";
+    if let (Ok(_), Ok(port)) = (std::env::var(AUTHORITY), std::env::var(PORT)) {
+        for (native_roots, outcome) in [
+            (true, Outcome::http(200)),
+            (false, Outcome::TLS_CERT_UNTRUSTED),
+        ] {
+            let settings = FetchConfig {
+                native_roots,
+                resolve: vec!["*.test=127.0.0.1".to_owned()],
+                ..config()
+            };
+            let exchange = get(&fetcher(settings), &format!("https://a.test:{port}/")).await;
+            assert_eq!(exchange.outcome, outcome, "{:?}", exchange.detail);
+        }
+        return;
+    }
+    let authority = Authority::new();
+    let (port, _) = http1(authority.acceptor("a.test", 2050, &[]), vec![say(OK)]).await;
+    let status = tokio::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "the_systems_authorities_are_trusted_where_that_is_asked_for",
+        ])
+        .env(AUTHORITY, authority.path())
+        .env(PORT, port.to_string())
+        .stdout(std::process::Stdio::null())
+        .status()
+        .await
+        .unwrap();
+    assert!(status.success());
+}
+
+#[tokio::test]
+async fn a_server_of_old_versions_is_named_and_never_spoken_with() {
+    // TLS 1.0 and 1.1 refuse our hello with an alert (RFC 5246, 7.2.2), or answer in their own version.
+    let alert = [21, 3, 1, 0, 2, 2, 70].to_vec();
+    let mut hello = vec![22, 3, 1, 0, 42, 2, 0, 0, 38, 3, 1];
+    hello.extend([7; 32]);
+    hello.extend([0, 0, 5, 0]); // no session; RC4 with SHA
+    for (answer, outcome) in [(alert, Outcome::TLS_PROTO), (hello, Outcome::TLS_PROTO)] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((mut tcp, _)) = listener.accept().await {
+                let _ = tokio::io::AsyncReadExt::read(&mut tcp, &mut [0; 4096]).await;
+                let _ = tokio::io::AsyncWriteExt::write_all(&mut tcp, &answer).await;
+                let _ = tokio::io::AsyncReadExt::read(&mut tcp, &mut [0; 4096]).await;
+            }
+        });
+        let exchange = get(&fetcher(config()), &format!("https://127.0.0.1:{port}/")).await;
+        assert_eq!(exchange.outcome, outcome, "{:?}", exchange.detail);
+    }
+}
+
+#[tokio::test]
+async fn many_pages_on_one_connection_are_no_flood() {
+    let authority = Authority::new();
+    let (port, connections) = listen(authority.acceptor("a.test", 2050, &[b"h2"]), |tls| {
+        serve_h2(tls, 10)
+    })
+    .await;
+    let fetcher = fetcher(trusting(&authority));
+    for n in 0..1500 {
+        let exchange = get(&fetcher, &format!("https://a.test:{port}/{n}")).await;
+        assert_eq!(
+            exchange.outcome,
+            Outcome::http(200),
+            "{n}: {:?}",
+            exchange.detail
+        );
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
+}

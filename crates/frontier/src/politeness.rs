@@ -45,7 +45,7 @@ impl Default for Politeness {
             delay: Duration::from_secs(1),
             latency_factor: 4,
             max_crawl_delay: Duration::from_secs(60),
-            max_retry_after: Duration::from_secs(86_400),
+            max_retry_after: Duration::from_secs(7 * 86_400),
             retry_wait: Duration::from_secs(1),
             key: PolitenessKey::Host,
         }

@@ -56,7 +56,7 @@ fn texts_of_every_shape_are_told_apart() {
         "http://例え.テスト/".to_owned(),
         "http://[::1]/".to_owned(),
         "http://127.0.0.1/".to_owned(),
-        "http://user:secret@a.test/".to_owned(),
+        "ftp://a.test/".to_owned(),
         format!("{long}1"),
         format!("{long}2"),
         long,

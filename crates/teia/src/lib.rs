@@ -29,7 +29,7 @@ pub use teia_engine::{
     Progress, Report, Silence, ThisMachine,
 };
 pub use teia_fetch::{
-    Authenticator, BasicLogin, BearerLogin, Fetcher, HttpFetcher, NoLogin, NullFetcher,
+    Authenticator, BasicLogin, BearerLogin, Fetcher, HttpFetcher, Logins, NoLogin, NullFetcher,
     ScriptedFetcher,
 };
 pub use teia_frontier::{Frontier, PoliteFrontier, Unhurried};

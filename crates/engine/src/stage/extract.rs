@@ -26,6 +26,8 @@ use crate::judge::Judge;
 
 /// Bytes of URLs and anchors that one page may bring; links beyond are left out, and it is flagged.
 const LINK_TEXT_BYTES: usize = 1 << 20;
+/// The longest `Location` that is looked at; what is too long to be collected is far shorter.
+const LOCATION_BYTES: usize = 16 << 10;
 
 /// What all workers share.
 #[derive(Debug)]
@@ -308,17 +310,20 @@ impl Workshop {
     }
 
     fn location(&self, attempt: &Attempt, response: &Response) -> Option<Location> {
-        let Some(text) = response
-            .head
-            .text("location")
-            .filter(|text| !text.is_empty())
-        else {
-            return Some(Location::Unusable(
-                "the redirect has no Location".to_owned(),
-            ));
+        let mut values = response.head.texts("location");
+        values.dedup();
+        let text = match values.as_slice() {
+            [text] if text.len() > LOCATION_BYTES => Err("the Location is too long"),
+            [text] if !text.is_empty() => Ok(text),
+            [] | [_] => Err("the redirect has no Location"),
+            _ => Err("the redirect has more than one Location"),
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(reason) => return Some(Location::Unusable(reason.to_owned())),
         };
         let base = Url::parse(attempt.url.request()).ok()?;
-        let target = base.join(&text).map_err(|error| error.to_string());
+        let target = base.join(text).map_err(|error| error.to_string());
         Some(
             match target.and_then(|url| match self.normal_form.normalise(&url) {
                 Ok(found) => Ok((found, url)),

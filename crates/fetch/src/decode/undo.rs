@@ -3,9 +3,10 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use bytes::Bytes;
-use teia_base::{Outcome, Response};
+use teia_base::{MediaType, Outcome, Response};
 
 use super::layers::{Layer, layers};
+use crate::document_type::is_document;
 
 /// The first output that a decoder may give without being asked about its input.
 const RATIO_FREE: u64 = 1 << 20;
@@ -16,6 +17,8 @@ const STEP: usize = 64 << 10;
 pub struct DecodeLimits {
     /// Bytes that come out at the end.
     pub decoded_bytes: u64,
+    /// The same for documents (PDF, office files, books, archives), where it is more.
+    pub document_bytes: u64,
     /// Output for each byte of input, counted after the first MiB of output.
     pub ratio: u64,
     /// Codings one inside the other.
@@ -28,10 +31,22 @@ impl Default for DecodeLimits {
     fn default() -> Self {
         Self {
             decoded_bytes: 32 << 20,
+            document_bytes: 256 << 20,
             ratio: 100,
             layers: 3,
             zstd_window_log: 23,
         }
+    }
+}
+
+impl DecodeLimits {
+    /// The bounds of a body of this type.
+    fn for_type(&self, media_type: Option<&MediaType>) -> Self {
+        let mut limits = self.clone();
+        if media_type.is_some_and(is_document) {
+            limits.decoded_bytes = limits.decoded_bytes.max(limits.document_bytes);
+        }
+        limits
     }
 }
 
@@ -53,6 +68,7 @@ pub struct Decoded {
 /// and is none is taken as it is; one that does not say so, claims to be text, and is gzip, is
 /// decoded once. Both are told in `fault` with whole `bytes` and `truncated` false.
 pub fn decode(response: &Response, limits: &DecodeLimits) -> Decoded {
+    let limits = &limits.for_type(response.media_type().as_ref());
     let payload = match Payload::of(response, limits) {
         Ok(payload) => payload,
         Err(decoded) => return decoded,

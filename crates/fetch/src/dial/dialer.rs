@@ -14,7 +14,7 @@ use super::proxy::{Proxy, ProxyKind};
 use super::target::Target;
 use crate::address::{AddressGate, is_inner_name};
 use crate::config::FetchConfig;
-use crate::dns::{Overrides, Resolver, SystemLookup};
+use crate::dns::{NameServers, Overrides, Resolver};
 use crate::error::FetchError;
 use crate::fault::Fault;
 use crate::request_head::TargetForm;
@@ -49,11 +49,7 @@ impl Dialer {
         Ok(Self {
             gate: AddressGate::new(config.allow_private, &config.allowed),
             overrides: Overrides::parse(&config.resolve)?,
-            resolver: Resolver::new(
-                clock,
-                SystemLookup::new(config.dns_timeout),
-                config.dns_timeout,
-            ),
+            resolver: Resolver::new(clock, NameServers::new(config), config.dns_timeout),
             proxy: config.proxy.as_ref().map(Proxy::parse).transpose()?,
             tls: Tls::new(config)?,
             connect_timeout: config.connect_timeout,

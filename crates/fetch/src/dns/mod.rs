@@ -11,6 +11,6 @@ mod lookup;
 mod overrides;
 mod resolver;
 
-pub(crate) use lookup::SystemLookup;
+pub(crate) use lookup::NameServers;
 pub(crate) use overrides::Overrides;
 pub(crate) use resolver::Resolver;

@@ -14,7 +14,7 @@ use tokio_util::io::poll_read_buf;
 use super::chunked::{ChunkFault, ChunkReader};
 use super::framing::{Framing, Plan, plan};
 use super::head::{HeadLimits, HeadReader, ParsedHead};
-use crate::answer::{Answer, Appetite, Beyond};
+use crate::answer::{Answer, Appetite, Beyond, Class};
 use crate::bandwidth::Bandwidth;
 use crate::config::FetchConfig;
 use crate::fault::Fault;
@@ -169,6 +169,11 @@ impl Reading<'_> {
     /// The answer where no head could be read.
     fn no_head(self, fault: Fault) -> Answer {
         let came = self.intake.bytes();
+        let fault = if is_http2(came) {
+            Fault::new(Outcome::H2_PROTOCOL, "http2_not_agreed")
+        } else {
+            fault
+        };
         Answer {
             junk: Bytes::copy_from_slice(&came[..came.len().min(JUNK_BYTES)]),
             first_byte: self
@@ -186,8 +191,9 @@ impl Reading<'_> {
             None
         };
         let media_type = media_type(&head, self.intake.bytes());
-        let limit = self.setting.config.body_wire_bytes;
-        self.patience.body_begins();
+        let class = Class::of(media_type.as_ref(), request, self.setting.config);
+        let limit = class.wire_bytes;
+        self.patience.body_begins(class.more_time);
         let end = match Appetite::of(request, head.status, media_type.as_ref(), length, limit) {
             Err(fault) => End {
                 fault: Some(fault),
@@ -201,7 +207,7 @@ impl Reading<'_> {
                     ..End::at(0)
                 },
                 Framing::Length(length) => self.by_length(length, appetite).await,
-                Framing::Chunked => self.by_chunks(appetite, media_type.as_ref()).await,
+                Framing::Chunked => self.by_chunks(appetite, limit, media_type.as_ref()).await,
                 Framing::Close => self.by_close(appetite).await,
             },
         };
@@ -255,10 +261,14 @@ impl Reading<'_> {
         }
     }
 
-    async fn by_chunks(&mut self, appetite: Appetite, media_type: Option<&MediaType>) -> End {
-        let config = self.setting.config;
-        let mut chunks =
-            ChunkReader::new(usize::try_from(config.headers_bytes).unwrap_or(usize::MAX));
+    async fn by_chunks(
+        &mut self,
+        appetite: Appetite,
+        wire_limit: u64,
+        media_type: Option<&MediaType>,
+    ) -> End {
+        let trailer_limit = self.setting.config.headers_bytes;
+        let mut chunks = ChunkReader::new(usize::try_from(trailer_limit).unwrap_or(usize::MAX));
         let mut seen = 0;
         let end = loop {
             match chunks.advance(self.intake.body_from(seen)) {
@@ -271,13 +281,13 @@ impl Reading<'_> {
                     ..End::at(seen)
                 };
             }
-            if chunks.payload() > appetite.bytes || seen > config.body_wire_bytes {
+            if chunks.payload() > appetite.bytes || seen > wire_limit {
                 break End::beyond(appetite, seen);
             }
             // A known rest of a chunk is read at once; a little more brings the next size line.
             let expected = match chunks.expected() {
                 0 => None,
-                left => Some(left.min(config.body_wire_bytes) + 64),
+                left => Some(left.min(wire_limit) + 64),
             };
             if let Err(stop) = self.more(expected.filter(|&left| left > 4096)).await {
                 let endless = media_type.is_some_and(|media_type| {
@@ -322,7 +332,9 @@ impl Reading<'_> {
         };
         let body = if refused { Body::empty() } else { body };
         let mut flags = Flags::default();
-        if end.truncated.is_some() {
+        // We never ask for a part: one that comes all the same is no whole page.
+        let partial = (head.status == 206).then_some("partial");
+        if end.truncated.or(partial).is_some() {
             flags.add(Flags::TRUNCATED);
         }
         if end.short {
@@ -331,6 +343,7 @@ impl Reading<'_> {
         let note = end
             .truncated
             .or(end.note)
+            .or(partial)
             .or(plan.odd.then_some("http_framing_conflict"));
         let reusable = plan.keep_alive && end.whole && end.truncated.is_none();
         Answer {
@@ -446,6 +459,11 @@ impl End {
             },
         }
     }
+}
+
+/// Whether the server begins as HTTP/2 does: settings on stream 0, six bytes each (RFC 9113, 6.5).
+fn is_http2(came: &[u8]) -> bool {
+    matches!(came, [0, 0, len, 4, 0, 0, 0, 0, 0, ..] if len % 6 == 0)
 }
 
 fn media_type(head: &ParsedHead, bytes: &[u8]) -> Option<MediaType> {

@@ -3,7 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -12,9 +12,14 @@ use tokio::time::Instant;
 
 use crate::stream::Stream;
 
-/// Frames without data that a server may send in a minute.
+/// Frames without data that a server may send in a minute, and for each request on top of them.
 const FRAMES_A_MINUTE: u32 = 1000;
+const FRAMES_A_REQUEST: u32 = 16;
 const FRAME_HEAD: usize = 9;
+/// Types of frames (RFC 9113, 6).
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const CONTINUATION: u8 = 9;
 
 /// What a meter has seen.
 #[derive(Debug, Default)]
@@ -22,9 +27,23 @@ pub(super) struct Reading {
     /// The connection was ended because of a flood.
     flooded: AtomicBool,
     bytes: AtomicU64,
+    /// Bytes of header blocks since the last request.
+    block_bytes: AtomicU64,
+    requests: AtomicU32,
 }
 
 impl Reading {
+    /// A request goes out: what its answer costs is counted from here.
+    pub(super) fn begin(&self) {
+        self.block_bytes.store(0, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Bytes of header blocks since the last request.
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.block_bytes.load(Ordering::Relaxed)
+    }
+
     pub(super) fn is_flooded(&self) -> bool {
         self.flooded.load(Ordering::Relaxed)
     }
@@ -59,8 +78,12 @@ struct FrameCount {
     head: [u8; FRAME_HEAD],
     head_len: usize,
     payload_left: usize,
+    /// Bytes of header blocks announced so far.
+    block_bytes: u64,
     since: Instant,
     count: u32,
+    /// Requests sent before `since`.
+    earlier: u32,
 }
 
 impl FrameCount {
@@ -69,13 +92,15 @@ impl FrameCount {
             head: [0; FRAME_HEAD],
             head_len: 0,
             payload_left: 0,
+            block_bytes: 0,
             since,
             count: 0,
+            earlier: 0,
         }
     }
 
-    /// False once there are too many.
-    fn pass(&mut self, mut bytes: &[u8], now: Instant) -> bool {
+    /// False once there are too many, `requests` having been sent so far.
+    fn pass(&mut self, mut bytes: &[u8], requests: u32, now: Instant) -> bool {
         while !bytes.is_empty() {
             if self.payload_left > 0 {
                 let skip = self.payload_left.min(bytes.len());
@@ -88,7 +113,7 @@ impl FrameCount {
             bytes = &bytes[1..];
             if self.head_len == FRAME_HEAD {
                 self.head_len = 0;
-                if !self.frame(now) {
+                if !self.frame(requests, now) {
                     return false;
                 }
             }
@@ -96,18 +121,22 @@ impl FrameCount {
         true
     }
 
-    fn frame(&mut self, now: Instant) -> bool {
+    fn frame(&mut self, requests: u32, now: Instant) -> bool {
         let [a, b, c, kind, ..] = self.head;
         self.payload_left = usize::from(a) << 16 | usize::from(b) << 8 | usize::from(c);
-        let is_data = kind == 0 && self.payload_left > 0;
+        if matches!(kind, HEADERS | CONTINUATION) {
+            self.block_bytes += self.payload_left as u64;
+        }
+        let is_data = kind == DATA && self.payload_left > 0;
         if is_data {
             return true;
         }
         if now.duration_since(self.since) > Duration::from_secs(60) {
-            (self.since, self.count) = (now, 0);
+            (self.since, self.count, self.earlier) = (now, 0, requests);
         }
         self.count += 1;
-        self.count <= FRAMES_A_MINUTE
+        let answered = requests.saturating_sub(self.earlier);
+        self.count <= FRAMES_A_MINUTE.saturating_add(answered.saturating_mul(FRAMES_A_REQUEST))
     }
 }
 
@@ -124,7 +153,13 @@ impl AsyncRead for Meter {
         this.reading
             .bytes
             .fetch_add(came.len() as u64, Ordering::Relaxed);
-        if !this.frames.pass(came, Instant::now()) {
+        let requests = this.reading.requests.load(Ordering::Relaxed);
+        let good = this.frames.pass(came, requests, Instant::now());
+        let block_bytes = std::mem::take(&mut this.frames.block_bytes);
+        this.reading
+            .block_bytes
+            .fetch_add(block_bytes, Ordering::Relaxed);
+        if !good {
             this.reading.flooded.store(true, Ordering::Relaxed);
             return Poll::Ready(Err(io::Error::other("too many frames without data")));
         }
@@ -166,14 +201,25 @@ mod tests {
         for size in [1, 7, 4096] {
             let mut count = FrameCount::new(now);
             let data: Vec<u8> = (0..5000).flat_map(|_| frame(0, 20)).collect();
-            assert!(data.chunks(size).all(|part| count.pass(part, now)));
+            assert!(data.chunks(size).all(|part| count.pass(part, 0, now)));
             let pings: Vec<u8> = (0..FRAMES_A_MINUTE).flat_map(|_| frame(6, 8)).collect();
-            assert!(pings.chunks(size).all(|part| count.pass(part, now)));
+            assert!(pings.chunks(size).all(|part| count.pass(part, 0, now)));
             assert!(
-                !count.pass(&frame(0, 0), now),
+                !count.pass(&frame(0, 0), 0, now),
                 "an empty data frame is one too many"
             );
         }
+    }
+
+    #[test]
+    fn who_asks_for_more_may_be_answered_with_more() {
+        let now = Instant::now();
+        let mut count = FrameCount::new(now);
+        let pings: Vec<u8> = (0..FRAMES_A_MINUTE).flat_map(|_| frame(6, 8)).collect();
+        assert!(count.pass(&pings, 0, now));
+        let answers: Vec<u8> = (0..FRAMES_A_REQUEST).flat_map(|_| frame(1, 8)).collect();
+        assert!(count.pass(&answers, 1, now));
+        assert!(!count.pass(&frame(1, 8), 1, now));
     }
 
     #[test]
@@ -181,7 +227,7 @@ mod tests {
         let now = Instant::now();
         let mut count = FrameCount::new(now);
         let pings: Vec<u8> = (0..FRAMES_A_MINUTE).flat_map(|_| frame(6, 8)).collect();
-        assert!(count.pass(&pings, now));
-        assert!(count.pass(&pings, now + Duration::from_secs(61)));
+        assert!(count.pass(&pings, 0, now));
+        assert!(count.pass(&pings, 0, now + Duration::from_secs(61)));
     }
 }

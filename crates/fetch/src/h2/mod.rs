@@ -13,4 +13,4 @@ mod head;
 mod meter;
 mod session;
 
-pub(crate) use session::Session;
+pub(crate) use session::{GOAWAY, Session};

@@ -15,17 +15,27 @@ use tokio::time::{Instant, timeout_at};
 
 use super::head::written_out;
 use super::meter::{Meter, Reading};
-use crate::answer::{Answer, Appetite, Beyond};
+use crate::answer::{Answer, Appetite, Beyond, Class};
 use crate::config::FetchConfig;
 use crate::fault::Fault;
 use crate::h1::Setting;
 use crate::intake::Intake;
 use crate::patience::{Limit, Patience};
-use crate::request_head::{RequestFields, host_field};
+use crate::request_head::{RequestFields, host_field, is_secret};
 use crate::stream::Stream;
 
 /// Bytes that a server may send ahead of our reading.
 const WINDOW: u32 = 1 << 20;
+/// Decoded bytes of a head up to which the library hands it over, for us to judge: it has one
+/// name for every head that it refuses. (Decoded bytes are shared, and cost little memory.)
+const LIST_BYTES: u64 = 16 << 20;
+/// The fewest bytes on the wire that can unpack to a list beyond that: one entry that fills the
+/// table of 4 KiB, written in five bits a character, and a reference to it for each 4 KiB.
+const BOMB_BYTES: u64 = 4096 * 5 / 8 + LIST_BYTES / 4096;
+const TOO_LARGE: &str = "http_headers_too_large";
+
+/// The detail of a request that the server sent away with its whole connection.
+pub(crate) const GOAWAY: &str = "h2_goaway";
 
 /// An open HTTP/2 connection. Its frames are moved by a task that ends with it.
 pub(crate) struct Session {
@@ -48,7 +58,7 @@ impl Session {
             .enable_push(false)
             .initial_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)
-            .max_header_list_size(u32::try_from(config.headers_bytes).unwrap_or(u32::MAX))
+            .max_header_list_size(list_limit(config))
             .max_concurrent_reset_streams(10)
             .max_local_error_reset_streams(Some(10));
         let (send, connection) = match timeout_at(deadline, builder.handshake(meter)).await {
@@ -67,9 +77,9 @@ impl Session {
         })
     }
 
-    /// Whether the connection still stands, as far as we know.
+    /// Whether the connection still stands and takes requests, as far as we know.
     pub(crate) fn is_open(&self) -> bool {
-        !self.driver.is_finished()
+        !self.driver.is_finished() && self.send.current_max_send_streams() > 0
     }
 
     /// Sends one request and reads its answer.
@@ -81,6 +91,7 @@ impl Session {
         patience: &mut Patience,
     ) -> Answer {
         patience.request_sent();
+        self.reading.begin();
         let sent = Instant::now();
         match self.head(request, fields, patience).await {
             Ok(response) => {
@@ -143,8 +154,8 @@ impl Session {
         let (parts, stream) = response.into_parts();
         let status = parts.status.as_u16();
         let mut answer = Answer::failed(Outcome::http(status).into(), Protocol::H2);
-        if parts.headers.len() > setting.config.headers_count {
-            return Answer::failed(Fault::invalid("http_headers_too_large"), Protocol::H2);
+        if is_too_large(&parts.headers, setting.config) {
+            return Answer::failed(Fault::invalid(TOO_LARGE), Protocol::H2);
         }
         let text = |name| {
             parts
@@ -154,9 +165,10 @@ impl Session {
         };
         let length = text(http::header::CONTENT_LENGTH).and_then(|value| value.parse().ok());
         let media_type = text(http::header::CONTENT_TYPE).and_then(MediaType::parse);
-        let limit = setting.config.body_wire_bytes;
+        let class = Class::of(media_type.as_ref(), request, setting.config);
+        let limit = class.wire_bytes;
         let head = written_out(&parts);
-        patience.body_begins();
+        patience.body_begins(class.more_time);
         let body = match Appetite::of(request, status, media_type.as_ref(), length, limit) {
             Ok(appetite) => {
                 let mut gathering = Gathering {
@@ -184,6 +196,11 @@ impl Session {
         } else {
             body
         };
+        if status == 206 {
+            // We never ask for a part: one that comes all the same is no whole page.
+            answer.flags.add(Flags::TRUNCATED);
+            answer.detail.get_or_insert("partial".into());
+        }
         answer.response = Some(Response {
             status,
             head,
@@ -310,26 +327,52 @@ fn request_head(request: &Request, fields: &RequestFields) -> Option<http::Reque
     );
     let mut builder = http::Request::get(target).version(http::Version::HTTP_2);
     for (name, value) in fields.iter() {
+        let mut value = http::HeaderValue::from_str(value)
+            .or_else(|_| http::HeaderValue::from_bytes(value.as_bytes()))
+            .ok()?;
+        // Neither logged by the library nor remembered by header compression.
+        value.set_sensitive(is_secret(name));
         builder = builder.header(name, value);
     }
     builder.body(()).ok()
 }
 
+/// The bound that the library holds a head to; never below our own.
+fn list_limit(config: &FetchConfig) -> u32 {
+    u32::try_from(config.headers_bytes.max(LIST_BYTES)).unwrap_or(u32::MAX)
+}
+
+/// Whether a head breaks our bounds; its size is counted as RFC 9113, 6.5.2 does.
+fn is_too_large(headers: &http::HeaderMap, config: &FetchConfig) -> bool {
+    let size = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        (name.as_str().len() + value.len() + 32) as u64
+    };
+    headers.len() > config.headers_count
+        || headers.iter().map(size).sum::<u64>() > config.headers_bytes
+}
+
 fn fault(error: &h2::Error, reading: &Reading) -> Fault {
-    let outcome = if reading.is_flooded()
-        || (error.is_library() && error.reason() == Some(Reason::ENHANCE_YOUR_CALM))
+    let reason = error.reason();
+    let text = error.to_string();
+    if text.contains("header_list_way_too_large")
+        || (error.is_library()
+            && error.is_reset()
+            && reason == Some(Reason::PROTOCOL_ERROR)
+            && reading.block_bytes() >= BOMB_BYTES)
     {
-        Outcome::H2_FLOOD
-    } else if error.is_io()
-        || (error.is_remote()
-            && matches!(
-                error.reason(),
-                Some(Reason::NO_ERROR | Reason::REFUSED_STREAM)
-            ))
-    {
+        return Fault::invalid(TOO_LARGE);
+    }
+    if reading.is_flooded() || (error.is_library() && reason == Some(Reason::ENHANCE_YOUR_CALM)) {
+        return Fault::new(Outcome::H2_FLOOD, text);
+    }
+    if error.is_remote() && error.is_go_away() {
+        return Fault::new(Outcome::CONNECT_FAILED, GOAWAY);
+    }
+    let is_gone = error.is_io() || (error.is_remote() && reason == Some(Reason::REFUSED_STREAM));
+    let outcome = if is_gone {
         Outcome::CONNECT_FAILED
     } else {
         Outcome::H2_PROTOCOL
     };
-    Fault::new(outcome, error.to_string())
+    Fault::new(outcome, text)
 }

@@ -8,7 +8,7 @@ use teia_base::Outcome;
 use crate::fault::Fault;
 
 /// The outcome of a handshake that failed, from the error of the stream.
-pub(super) fn handshake(error: &io::Error) -> Fault {
+pub(crate) fn handshake(error: &io::Error) -> Fault {
     let Some(tls) = error
         .get_ref()
         .and_then(|inner| inner.downcast_ref::<Error>())

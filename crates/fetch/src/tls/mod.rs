@@ -4,4 +4,5 @@ mod fault;
 mod secure;
 mod verify;
 
+pub(crate) use fault::handshake as handshake_fault;
 pub(crate) use secure::{Offer, Tls};

@@ -200,7 +200,7 @@ impl CrawlOptions {
         let fetch = &mut config.fetch;
         if let Some(timeout) = self.timeout {
             // First byte and rate follow the whole, in the proportion of the defaults.
-            fetch.timeout = timeout;
+            (fetch.timeout, fetch.document_timeout) = (timeout, timeout);
             fetch.first_byte_timeout = timeout / 4;
             fetch.min_rate_window = timeout / 4;
         }

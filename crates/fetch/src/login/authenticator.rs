@@ -12,8 +12,8 @@ use url::Url;
 /// the challenges of its `WWW-Authenticate` fields. If the second answer differs from the first
 /// the request is sent again, once; that is all that a scheme with a challenge (Digest) needs.
 /// The answer must depend on the whole origin: the fetcher sends it wherever it is given, and
-/// redirects may lead anywhere. [`NoLogin`] adds nothing; [`BasicLogin`] and [`BearerLogin`] know
-/// their origins.
+/// redirects may lead anywhere. [`NoLogin`] adds nothing; [`Logins`](crate::Logins) is the usual
+/// one; [`BasicLogin`] and [`BearerLogin`] do not wait to be asked.
 pub trait Authenticator: Send + Sync + fmt::Debug + 'static {
     /// Fields to add to a `GET` of this URL.
     fn fields(&self, url: &Url, challenges: &[String]) -> Vec<LoginField>;
@@ -119,7 +119,7 @@ fn authorization(values: &HashMap<String, String>, url: &Url) -> Vec<LoginField>
         .collect()
 }
 
-fn origin(url: &Url) -> String {
+pub(super) fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
 

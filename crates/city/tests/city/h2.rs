@@ -1,0 +1,207 @@
+//! HTTP/2.
+
+use std::time::Duration;
+
+use teia_base::{Flags, Outcome, Protocol, Retry};
+use teia_city::corners_of;
+
+use crate::support::{Visit, body, invalid, outcome};
+
+/// Every corner of a row ends so, cheaply; afterwards the host is honest.
+async fn each(id: &str, wanted: &[Outcome]) {
+    for corner in corners_of(id) {
+        let visit = Visit::to(id, corner.name);
+        let exchange = visit.trick().await;
+        assert!(
+            wanted.contains(&exchange.outcome),
+            "{id} {}: {} {:?}",
+            corner.name,
+            exchange.outcome,
+            exchange.detail
+        );
+        assert!(
+            visit.spent() < Duration::from_secs(2),
+            "{:?}",
+            visit.spent()
+        );
+        visit.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn h2_01() {
+    each("H2-01", &[Outcome::H2_FLOOD]).await;
+}
+
+#[tokio::test]
+async fn h2_02() {
+    let visit = Visit::to("H2-02", "refuse");
+    let exchange = visit.trick().await;
+    assert_eq!(
+        exchange.outcome.retry(),
+        Retry::Host,
+        "{:?}",
+        exchange.detail
+    );
+    assert_eq!(visit.door.connections(), 1, "no busy loop");
+    visit.leave().await;
+    // Reset for no reason that HTTP/2 knows: once more, on HTTP/1.1.
+    let visit = Visit::to("H2-02", "cancel");
+    let exchange = visit.trick().await;
+    outcome(&exchange, Outcome::http(200));
+    assert_eq!(exchange.protocol, Protocol::Http11);
+    assert_eq!(visit.door.connections(), 2);
+    visit.leave().await;
+}
+
+#[tokio::test]
+async fn h2_03() {
+    each("H2-03", &[Outcome::H2_FLOOD]).await;
+}
+
+#[tokio::test]
+async fn h2_04() {
+    each("H2-04", &[Outcome::H2_FLOOD]).await;
+}
+
+#[tokio::test]
+async fn h2_05() {
+    each(
+        "H2-05",
+        &[Outcome::H2_FLOOD, Outcome::H2_PROTOCOL, Outcome::http(200)],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn h2_06() {
+    for corner in corners_of("H2-06") {
+        let visit = Visit::to("H2-06", corner.name);
+        let exchange = visit.trick().await;
+        invalid(&exchange, "http_headers_too_large");
+        assert_eq!(
+            visit.door.connections(),
+            1,
+            "{}: not asked again",
+            corner.name
+        );
+        visit.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn h2_07() {
+    let visit = Visit::to("H2-07", "many");
+    invalid(&visit.trick().await, "http_headers_too_large");
+    assert_eq!(visit.door.connections(), 1);
+    visit.leave().await;
+}
+
+/// What HTTP/2 does not allow costs one more try, on HTTP/1.1, and is remembered for the host.
+async fn falls_back(id: &str, name: &str) {
+    let visit = Visit::to(id, name);
+    let exchange = visit.trick().await;
+    outcome(&exchange, Outcome::http(200));
+    assert_eq!(exchange.protocol, Protocol::Http11, "{id} {name}");
+    assert_eq!(visit.door.connections(), 2);
+    visit.leave().await;
+    assert_eq!(visit.get("/next").await.protocol, Protocol::Http11);
+}
+
+#[tokio::test]
+async fn h2_08() {
+    falls_back("H2-08", "push").await;
+}
+
+#[tokio::test]
+async fn h2_09() {
+    let visit = Visit::to("H2-09", "no-body");
+    let exchange = visit.trick().await;
+    invalid(&exchange, "http_too_slow");
+    assert_eq!(exchange.response.as_ref().unwrap().status, 200);
+    visit.leave().await;
+}
+
+#[tokio::test]
+async fn h2_10() {
+    let visit = Visit::to("H2-10", "twice");
+    let exchange = visit.trick().await;
+    outcome(&exchange, Outcome::http(200));
+    assert_eq!(exchange.protocol, Protocol::Http11, "after two tries");
+    assert_eq!(visit.door.connections(), 3);
+    visit.leave().await;
+    // A host that speaks nothing else is left alone after them.
+    let visit = Visit::to("H2-10", "always");
+    let exchange = visit.trick().await;
+    outcome(&exchange, Outcome::http(200));
+    assert_eq!(
+        (exchange.protocol, visit.door.connections()),
+        (Protocol::Http11, 3)
+    );
+}
+
+#[tokio::test]
+async fn h2_11() {
+    falls_back("H2-11", "http1").await;
+    // The reverse: once more, as the server wants it.
+    let visit = Visit::to("H2-11", "http2");
+    let exchange = visit.trick().await;
+    outcome(&exchange, Outcome::http(200));
+    assert_eq!(exchange.protocol, Protocol::H2);
+    assert_eq!(visit.door.connections(), 2);
+    visit.leave().await;
+    assert_eq!(
+        visit.door.connections(),
+        2,
+        "remembered, and its connection kept"
+    );
+}
+
+#[tokio::test]
+async fn h2_12() {
+    for corner in corners_of("H2-12") {
+        falls_back("H2-12", corner.name).await;
+    }
+}
+
+#[tokio::test]
+async fn h2_13() {
+    for corner in corners_of("H2-13") {
+        let visit = Visit::to("H2-13", corner.name);
+        let exchange = visit.trick().await;
+        match corner.name {
+            // Obeyed once it is read; the first request may have gone out before.
+            "no-streams" => assert!(
+                [Outcome::TIME_EXCEEDED, Outcome::http(200)].contains(&exchange.outcome),
+                "{:?}",
+                exchange.detail
+            ),
+            "frame-zero" | "window" => {
+                outcome(&exchange, Outcome::http(200));
+                assert_eq!(
+                    exchange.protocol,
+                    Protocol::Http11,
+                    "invalid: {}",
+                    corner.name
+                );
+            }
+            _ => {
+                outcome(&exchange, Outcome::http(200));
+                assert_eq!(exchange.protocol, Protocol::H2, "{}", corner.name);
+            }
+        }
+        visit.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn h2_14() {
+    for corner in corners_of("H2-14") {
+        let visit = Visit::to("H2-14", corner.name);
+        let exchange = visit.trick().await;
+        outcome(&exchange, Outcome::http(200));
+        assert!(exchange.flags.has(Flags::BODY_SHORT), "{}", corner.name);
+        assert!(body(&exchange).len() <= 10);
+        visit.leave().await;
+    }
+}

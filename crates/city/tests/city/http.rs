@@ -1,0 +1,485 @@
+//! HTTP/1 framing and speed.
+
+use std::time::Duration;
+
+use teia_base::{Flags, Outcome, Retry};
+use teia_city::corners_of;
+use teia_fetch::FetchConfig;
+
+use crate::support::{
+    Visit, body, crawl, crawl_config, crawl_corner, invalid, limits, open, outcome, payload,
+};
+
+/// Every corner of a row is refused by this name, and the host goes on.
+async fn refused(id: &str, name: &str) {
+    for corner in corners_of(id) {
+        let visit = Visit::to(id, corner.name);
+        let exchange = visit.trick().await;
+        invalid(&exchange, name);
+        assert!(exchange.response.is_none(), "{id} {}", corner.name);
+        assert!(exchange.junk.len() <= 1024);
+        visit.leave().await;
+    }
+}
+
+/// Every corner of a row is a page that says hello.
+async fn accepted(id: &str) {
+    for corner in corners_of(id) {
+        let visit = Visit::to(id, corner.name);
+        let exchange = visit.trick().await;
+        outcome(&exchange, Outcome::http(200));
+        assert_eq!(payload(&exchange), b"hello", "{id} {}", corner.name);
+        visit.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn http_01() {
+    refused("HTTP-01", "http_bad_status_line").await;
+    // What came is kept in the log and not in the archive, and the connection is closed.
+    let visit = Visit::to("HTTP-01", "ssh");
+    assert_eq!(
+        visit.trick().await.junk.as_ref(),
+        b"SSH-2.0-OpenSSH_9.9\r\n"
+    );
+    for _ in 0..100 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        if visit.door.closed() == 1 {
+            break;
+        }
+    }
+    assert_eq!(visit.door.closed(), 1);
+}
+
+#[test]
+fn http_01_leaves_nothing_in_the_archive() {
+    let (door, crawled) = crawl_corner("HTTP-01", "noise");
+    for attempt in crawled.all(&door.url("/")) {
+        assert_eq!(attempt.outcome, Outcome::HTTP_INVALID);
+        assert!(attempt.capture.is_none());
+    }
+}
+
+#[tokio::test]
+async fn http_02() {
+    refused("HTTP-02", "http_bad_status_line").await;
+}
+
+#[tokio::test]
+async fn http_03() {
+    refused("HTTP-03", "http_bad_status_line").await;
+}
+
+#[tokio::test]
+async fn http_04() {
+    refused("HTTP-04", "http_bad_status_line").await;
+}
+
+#[tokio::test]
+async fn http_05() {
+    accepted("HTTP-05").await;
+    let visit = Visit::to("HTTP-05", "controls");
+    let exchange = visit.trick().await;
+    let head = exchange.response.as_ref().unwrap().head.as_bytes().clone();
+    assert!(
+        head.starts_with(b"HTTP/1.1 200 O\x01K\x1b[31m\x07\r\n"),
+        "as it came"
+    );
+    assert_eq!(exchange.detail, None, "nothing of it reaches a log");
+}
+
+#[tokio::test]
+async fn http_06() {
+    refused("HTTP-06", "http_bad_header").await;
+}
+
+#[tokio::test]
+async fn http_07() {
+    accepted("HTTP-07").await;
+    let visit = Visit::to("HTTP-07", "folded");
+    let exchange = visit.trick().await;
+    let head = &exchange.response.as_ref().unwrap().head;
+    assert_eq!(head.text("link").unwrap(), "</next>; rel=next");
+    assert!(
+        head.as_bytes().windows(5).any(|part| part == b";\r\n\t "),
+        "kept as it came"
+    );
+}
+
+#[test]
+fn http_07_brings_one_link() {
+    let door = open(&teia_city::corner("HTTP-07", "folded"));
+    let crawled = crawl(&crawl_config(), &[door.url("/")]);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+#[tokio::test]
+async fn http_08() {
+    for name in ["line-feeds", "mixed"] {
+        let visit = Visit::to("HTTP-08", name);
+        let exchange = visit.trick().await;
+        outcome(&exchange, Outcome::http(200));
+        assert_eq!(body(&exchange), b"hello");
+        visit.leave().await;
+    }
+    let visit = Visit::to("HTTP-08", "returns");
+    let exchange = visit.trick().await;
+    invalid(&exchange, "http_bad_header");
+    visit.leave().await;
+}
+
+#[tokio::test]
+async fn http_09() {
+    for (name, detail) in [
+        ("slow", "http_too_slow"),
+        ("fast", "http_headers_too_large"),
+    ] {
+        let visit = Visit::to("HTTP-09", name);
+        invalid(&visit.trick().await, detail);
+        visit.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn http_10() {
+    refused("HTTP-10", "http_headers_too_large").await;
+    let visit = Visit::to("HTTP-10", "one");
+    visit.trick().await;
+    // What the sockets hold on their way comes on top of what was read.
+    assert!(visit.door.sent() < 9 << 20, "{}", visit.door.sent());
+}
+
+#[tokio::test]
+async fn http_11() {
+    refused("HTTP-11", "http_headers_too_large").await;
+}
+
+#[tokio::test]
+async fn http_12() {
+    accepted("HTTP-12").await;
+}
+
+#[tokio::test]
+async fn http_13() {
+    refused("HTTP-13", "http_framing_conflict").await;
+    let visit = Visit::to("HTTP-13", "two");
+    visit.trick().await;
+    visit.leave().await;
+    assert_eq!(visit.door.connections(), 2, "not reused");
+}
+
+#[tokio::test]
+async fn http_14() {
+    accepted("HTTP-14").await;
+}
+
+#[tokio::test]
+async fn http_15() {
+    for corner in corners_of("HTTP-15") {
+        let visit = Visit::to("HTTP-15", corner.name);
+        let exchange = visit.trick().await;
+        outcome(&exchange, Outcome::http(200));
+        assert_eq!(payload(&exchange), b"hello");
+        assert_eq!(exchange.detail.as_deref(), Some("http_framing_conflict"));
+        visit.leave().await;
+        assert_eq!(visit.door.connections(), 2, "not reused");
+    }
+}
+
+#[tokio::test]
+async fn http_16() {
+    refused("HTTP-16", "http_framing_conflict").await;
+}
+
+#[tokio::test]
+async fn http_17() {
+    for corner in corners_of("HTTP-17") {
+        let visit = Visit::to("HTTP-17", corner.name);
+        let exchange = visit.trick().await;
+        invalid(&exchange, "http_bad_chunk");
+        assert_eq!(payload(&exchange), b"hello", "what came is kept");
+        visit.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn http_18() {
+    let mut spent = Vec::new();
+    for name in ["large", "bytes"] {
+        let visit = Visit::to("HTTP-18", name);
+        let exchange = visit.trick().await;
+        spent.push(visit.spent());
+        outcome(&exchange, Outcome::http(200));
+        assert_eq!(payload(&exchange).len(), 1_000_000);
+        visit.leave().await;
+    }
+    // A million chunks of one byte are six times as many bytes; the rest is their price.
+    let (large, small) = (spent[0], spent[1]);
+    assert!(
+        small < large * 4 * 6 + Duration::from_millis(100),
+        "{small:?} against {large:?}"
+    );
+}
+
+async fn cut_short(id: &str) {
+    for corner in corners_of(id) {
+        let visit = Visit::to(id, corner.name);
+        let exchange = visit.trick().await;
+        outcome(&exchange, Outcome::http(200));
+        assert!(exchange.flags.has(Flags::BODY_SHORT));
+        assert_eq!(exchange.detail.as_deref(), Some("disconnect"));
+        assert_eq!(payload(&exchange), b"hello");
+        visit.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn http_19() {
+    cut_short("HTTP-19").await;
+}
+
+#[test]
+fn http_19_is_marked_in_the_archive() {
+    let (door, crawled) = crawl_corner("HTTP-19", "no-last");
+    let files: std::sync::Arc<dyn teia_base::Files> = std::sync::Arc::new(crawled.disk.clone());
+    let layout = teia_engine::Layout::new("default").unwrap();
+    let captures = teia_archive::Captures::open(files, &layout.archive()).unwrap();
+    let entry = captures.find(&door.url("/"), None).unwrap().unwrap();
+    let stored = captures.read(&entry).unwrap();
+    assert_eq!(stored.truncated(), Some("disconnect"));
+}
+
+#[tokio::test]
+async fn http_20() {
+    for corner in corners_of("HTTP-20") {
+        let visit = Visit::to("HTTP-20", corner.name);
+        let exchange = visit.trick().await;
+        outcome(&exchange, Outcome::http(200));
+        assert_eq!(payload(&exchange), b"hello");
+        assert!(exchange.flags.has(Flags::TRUNCATED));
+        visit.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn http_21() {
+    cut_short("HTTP-21").await;
+}
+
+#[tokio::test]
+async fn http_22() {
+    for corner in corners_of("HTTP-22") {
+        let visit = Visit::to("HTTP-22", corner.name);
+        for _ in 0..3 {
+            let exchange = visit.trick().await;
+            outcome(&exchange, Outcome::http(200));
+            assert_eq!(body(&exchange), b"hello", "{}", corner.name);
+            tokio::time::sleep(Duration::from_millis(120)).await;
+        }
+        visit.leave().await;
+        assert_eq!(visit.door.connections(), 4, "never reused");
+    }
+}
+
+#[tokio::test]
+async fn http_23() {
+    let visit = Visit::to("HTTP-23", "open");
+    let exchange = visit.trick().await;
+    outcome(&exchange, Outcome::http(200));
+    assert!(exchange.flags.has(Flags::TRUNCATED));
+    assert_eq!(
+        (exchange.detail.as_deref(), body(&exchange)),
+        (Some("time"), b"a page".to_vec())
+    );
+    visit.leave().await;
+}
+
+#[tokio::test]
+async fn http_24() {
+    for corner in corners_of("HTTP-24") {
+        let small = FetchConfig {
+            body_wire_bytes: 1 << 20,
+            ..limits()
+        };
+        let visit = Visit::with("HTTP-24", corner.name, small);
+        let exchange = visit.trick().await;
+        outcome(&exchange, Outcome::http(200));
+        assert!(exchange.flags.has(Flags::TRUNCATED));
+        assert_eq!(exchange.detail.as_deref(), Some("length"));
+        let kept = exchange.wire_bytes();
+        assert!((1 << 20..(1 << 20) + (300 << 10)).contains(&kept), "{kept}");
+        assert!(visit.door.sent() < 10 << 20, "{}", visit.door.sent());
+        visit.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn http_25() {
+    let visit = Visit::to("HTTP-25", "drip");
+    let exchange = visit.trick().await;
+    invalid(&exchange, "http_too_slow");
+    assert!(!body(&exchange).is_empty(), "what came is kept");
+    visit.leave().await;
+}
+
+#[tokio::test]
+async fn http_26() {
+    let visit = Visit::to("HTTP-26", "silent");
+    let exchange = visit.trick().await;
+    assert_eq!(
+        (exchange.outcome, exchange.detail.as_deref()),
+        (Outcome::TIME_EXCEEDED, Some("first_byte"))
+    );
+    assert!(
+        visit.spent() < Duration::from_millis(200),
+        "waiting is cheap"
+    );
+    visit.leave().await;
+}
+
+#[tokio::test]
+async fn http_27() {
+    refused("HTTP-27", "http_interim_flood").await;
+}
+
+#[tokio::test]
+async fn http_28() {
+    refused("HTTP-28", "http_bad_status_line").await;
+}
+
+#[tokio::test]
+async fn http_29() {
+    for (name, status) in [("no-content", 204), ("not-modified", 304)] {
+        let visit = Visit::to("HTTP-29", name);
+        let exchange = visit.trick().await;
+        outcome(&exchange, Outcome::http(status));
+        assert_eq!(body(&exchange), b"");
+        visit.leave().await;
+        assert_eq!(visit.door.connections(), 2, "not reused");
+    }
+}
+
+#[tokio::test]
+async fn http_30() {
+    let visit = Visit::to("HTTP-30", "unasked");
+    let exchange = visit.trick().await;
+    outcome(&exchange, Outcome::http(304));
+    assert_eq!(body(&exchange), b"");
+    visit.leave().await;
+}
+
+#[test]
+fn http_30_is_no_page() {
+    let (door, crawled) = crawl_corner("HTTP-30", "unasked");
+    let attempt = crawled.last(&door.url("/"));
+    assert_eq!(
+        (attempt.outcome.name().as_ref(), attempt.body_bytes),
+        ("not_modified", 0)
+    );
+    assert!(attempt.text_digest.is_none());
+}
+
+#[tokio::test]
+async fn http_31() {
+    for corner in corners_of("HTTP-31") {
+        let visit = Visit::to("HTTP-31", corner.name);
+        let exchange = visit.trick().await;
+        outcome(&exchange, Outcome::http(206));
+        assert!(exchange.flags.has(Flags::TRUNCATED), "never a whole page");
+        assert_eq!(exchange.detail.as_deref(), Some("partial"));
+        visit.leave().await;
+    }
+}
+
+#[test]
+fn http_32() {
+    for corner in corners_of("HTTP-32") {
+        let door = open(&corner);
+        let other = open(&teia_city::corner("HTTP-12", "honest"));
+        let mut config = crawl_config();
+        config.run.max_time = Some(Duration::from_secs(4));
+        config.politeness.retry_wait = Duration::from_millis(200);
+        let crawled = crawl(
+            &config,
+            &[door.named("busy.test", "/"), other.named("other.test", "/")],
+        );
+        let attempts = crawled.all(&door.named("busy.test", "/"));
+        assert!(
+            !attempts.is_empty() && attempts.len() <= 2,
+            "{:?}",
+            crawled.told()
+        );
+        assert_eq!(attempts[0].outcome.retry(), Retry::Host);
+        let seven_days = Duration::from_secs(7 * 86_400 + 60);
+        if let teia_base::journal::Next::RetryAt(moment) = attempts[0].next {
+            let wait = moment.since(attempts[0].started);
+            assert!(
+                wait <= seven_days && wait > Duration::from_millis(100),
+                "{wait:?}"
+            );
+            if matches!(corner.name, "decade") {
+                assert!(wait > Duration::from_secs(3600), "{wait:?}");
+            }
+        }
+        assert!(
+            crawled
+                .last(&other.named("other.test", "/"))
+                .outcome
+                .is_ok()
+        );
+    }
+}
+
+#[tokio::test]
+async fn http_33() {
+    for (name, status) in [("999", 999), ("520", 520), ("600", 600)] {
+        let visit = Visit::to("HTTP-33", name);
+        let exchange = visit.trick().await;
+        outcome(&exchange, Outcome::http(status));
+        assert_eq!(exchange.outcome.retry(), Retry::Temporary);
+        visit.leave().await;
+    }
+}
+
+#[test]
+fn http_33_is_tried_again_and_not_for_ever() {
+    let (door, crawled) = crawl_corner("HTTP-33", "520");
+    assert_eq!(crawled.all(&door.url("/")).len(), 2);
+}
+
+/// Asking again at once would break the host's gap: the ring asks again when it is over.
+#[test]
+fn http_34() {
+    let door = open(&teia_city::corner("HTTP-34", "reset"));
+    let seeds = [door.url("/"), door.url("/trick-again")];
+    let crawled = crawl(&crawl_config(), &seeds);
+    for url in &seeds {
+        assert!(crawled.last(url).outcome.is_ok(), "{:?}", crawled.told());
+        let captures = crawled
+            .all(url)
+            .iter()
+            .filter(|one| one.capture.is_some())
+            .count();
+        assert_eq!(captures, 1, "never a second record");
+    }
+    let lost = crawled
+        .attempts
+        .iter()
+        .filter(|one| one.outcome == Outcome::CONNECT_FAILED);
+    assert_eq!(lost.count(), 1, "counted: {:?}", crawled.told());
+}
+
+#[test]
+fn http_35() {
+    for corner in corners_of("HTTP-35") {
+        let (door, crawled) = crawl_corner("HTTP-35", corner.name);
+        let attempt = crawled.last(&door.url("/"));
+        // Control bytes in a value are bytes like others: kept, and no date.
+        assert!(
+            attempt.outcome.is_ok(),
+            "{}: {:?}",
+            corner.name,
+            crawled.told()
+        );
+    }
+}

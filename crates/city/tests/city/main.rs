@@ -1,0 +1,13 @@
+//! Every case of the catalogue that can be shown with a server, by its ID.
+#![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
+mod body;
+mod catalogue;
+mod dns;
+mod h2;
+mod http;
+mod redir;
+mod support;
+mod tls;
+mod together;
+mod url;

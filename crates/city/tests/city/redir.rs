@@ -1,0 +1,452 @@
+//! Redirects, cookies, credentials.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use teia_base::{Outcome, SystemClock};
+use teia_city::{Door, Step, corner, corners_of};
+use teia_fetch::{FetchConfig, HttpFetcher, Logins};
+
+use crate::support::{
+    Visit, crawl, crawl_config, crawl_corner, get, invalid, limits, open, open_answers, outcome,
+};
+
+fn moved(location: &str) -> Vec<Step> {
+    vec![Step::say(format!(
+        "HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n"
+    ))]
+}
+
+fn page() -> Vec<Step> {
+    vec![Step::say(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello",
+    )]
+}
+
+#[test]
+fn redir_01() {
+    let (door, crawled) = crawl_corner("REDIR-01", "self");
+    let attempts = crawled.all(&door.url("/"));
+    assert_eq!(attempts.last().unwrap().outcome, Outcome::REDIRECT_LOOP);
+    assert!(door.asked("/") <= 2, "{}", door.asked("/"));
+}
+
+#[test]
+fn redir_02() {
+    // A leads to B, and B to A.
+    let door = open_answers(vec![moved("/trick-b"), moved("/")]);
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    assert_eq!(
+        crawled.last(&door.url("/trick-b")).outcome,
+        Outcome::REDIRECT_LOOP
+    );
+    assert!(door.asked("/") <= 2 && door.asked("/trick-b") <= 2);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    // A query that grows: never the same, and never at an end.
+    let hops = (0..50)
+        .map(|n| moved(&format!("/trick?{}", "x".repeat(n + 1))))
+        .collect();
+    let door = open_answers(hops);
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    let too_many = crawled
+        .attempts
+        .iter()
+        .filter(|one| one.outcome == Outcome::REDIRECT_TOO_MANY);
+    assert_eq!(too_many.count(), 1, "{:?}", crawled.told());
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+#[test]
+fn redir_03() {
+    let hops = (0..1000).map(|n| moved(&format!("/trick{n}"))).collect();
+    let door = open_answers(hops);
+    let mut config = crawl_config();
+    config.politeness.delay = Duration::from_millis(20);
+    let crawled = crawl(&config, &[door.url("/"), door.url("/next")]);
+    let last = crawled
+        .attempts
+        .iter()
+        .find(|one| one.outcome == Outcome::REDIRECT_TOO_MANY);
+    assert_eq!(
+        last.unwrap().url.request(),
+        door.url("/trick9"),
+        "{:?}",
+        crawled.told()
+    );
+    // One after another, the gap between them.
+    let mut moments: Vec<_> = crawled.attempts.iter().map(|one| one.started).collect();
+    moments.sort();
+    for pair in moments.windows(2) {
+        assert!(
+            pair[1].since(pair[0]) >= Duration::from_millis(19),
+            "{:?}",
+            crawled.told()
+        );
+    }
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+/// Settings under which this door is allowed and nothing else that is private.
+fn strict(door: &Door) -> teia_engine::CollectionConfig {
+    let mut config = crawl_config();
+    config.fetch.allow_private = false;
+    config.fetch.resolve.clear();
+    config.fetch.allowed = vec![(door.address().ip(), door.address().port())];
+    config.filter.scope = "any".parse().unwrap();
+    config
+}
+
+#[test]
+fn redir_04() {
+    for corner in corners_of("REDIR-04") {
+        let door = open(&corner);
+        let crawled = crawl(&strict(&door), &[door.url("/"), door.url("/next")]);
+        let blocked = |outcome| {
+            matches!(
+                outcome,
+                Outcome::ADDR_BLOCKED | Outcome::REDIRECT_BLOCKED | Outcome::PORT_BLOCKED
+            )
+        };
+        let elsewhere = crawled
+            .attempts
+            .iter()
+            .filter(|one| !one.url.request().starts_with(&door.url("")));
+        for attempt in elsewhere {
+            assert!(blocked(attempt.outcome), "{:?}", crawled.told());
+            assert!(attempt.remote.is_none(), "nothing was sent there");
+        }
+        assert!(
+            crawled.attempts.iter().any(|one| blocked(one.outcome)),
+            "{}: {:?}",
+            corner.name,
+            crawled.told()
+        );
+        assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    }
+}
+
+#[test]
+fn redir_05() {
+    for corner in corners_of("REDIR-05") {
+        let door = open(&corner);
+        let crawled = crawl(&strict(&door), &[door.url("/"), door.url("/next")]);
+        for attempt in &crawled.attempts {
+            let inside = attempt.url.request().starts_with("http://");
+            assert!(inside || attempt.remote.is_none(), "{:?}", crawled.told());
+        }
+        let first = crawled.last(&door.url("/"));
+        let refused = first.outcome == Outcome::REDIRECT_BLOCKED
+            || first.outcome == Outcome::REDIRECT_BAD_LOCATION
+            || first.outcome.is_redirect();
+        assert!(refused, "{}: {:?}", corner.name, crawled.told());
+        assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    }
+}
+
+/// From https to http: a step like any other, that no login follows.
+#[tokio::test]
+async fn redir_06() {
+    let plain = open_answers(vec![page()]);
+    let secure: url::Url = "https://city.test/".parse().unwrap();
+    let logins = Logins::default().token(&secure, "secret-token");
+    let fetcher = HttpFetcher::new(limits(), Arc::new(SystemClock)).unwrap();
+    let fetcher = fetcher.with_authenticator(Arc::new(logins));
+    outcome(
+        &get(&fetcher, &plain.named("city.test", "/")).await,
+        Outcome::http(200),
+    );
+    assert!(!plain.requests()[0].contains("secret-token"));
+}
+
+#[test]
+fn redir_07() {
+    for corner in corners_of("REDIR-07") {
+        let door = open(&corner);
+        let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+        let first = crawled.last(&door.url("/"));
+        match corner.name {
+            "missing" | "empty" | "unreadable" | "two" => {
+                assert_eq!(
+                    first.outcome,
+                    Outcome::REDIRECT_BAD_LOCATION,
+                    "{}",
+                    corner.name
+                );
+            }
+            "fragment" => assert_eq!(first.outcome, Outcome::REDIRECT_LOOP),
+            _ => assert!(
+                first.outcome.is_redirect(),
+                "{}: {:?}",
+                corner.name,
+                crawled.told()
+            ),
+        }
+        assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn redir_08() {
+    let visit = Visit::to("REDIR-08", "megabyte");
+    invalid(&visit.trick().await, "http_headers_too_large");
+    visit.leave().await;
+}
+
+#[test]
+fn redir_08_is_too_long_to_follow() {
+    let (door, crawled) = crawl_corner("REDIR-08", "long");
+    let first = crawled.last(&door.url("/"));
+    assert!(
+        matches!(
+            first.outcome,
+            Outcome::REDIRECT_BAD_LOCATION | Outcome::URL_TOO_LONG
+        ) || first.outcome.is_redirect(),
+        "{:?}",
+        first.outcome
+    );
+    assert_eq!(
+        door.requests()
+            .iter()
+            .filter(|head| head.len() > 10_000)
+            .count(),
+        0
+    );
+    assert!(
+        crawled
+            .attempts
+            .iter()
+            .all(|one| one.detail.as_ref().is_none_or(|text| text.len() < 10_000)),
+        "not stored in full"
+    );
+}
+
+#[test]
+fn redir_09() {
+    let robots = "User-agent: *\nDisallow: /trick\n";
+    let target = open_robots(robots);
+    let door = open_answers(vec![moved(&target.named("target.test", "/trick-private"))]);
+    let mut config = crawl_config();
+    config.filter.scope = "any".parse().unwrap();
+    let crawled = crawl(&config, &[door.named("from.test", "/")]);
+    let refused = crawled.last(&target.named("target.test", "/trick-private"));
+    assert_eq!(refused.outcome, Outcome::ROBOTS_DISALLOWED);
+    assert_eq!(target.asked("/trick-private"), 0);
+}
+
+/// A host with a robots.txt of its own.
+fn open_robots(robots: &str) -> Door {
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{robots}",
+        robots.len()
+    );
+    crate::support::open_with_robots(answer, vec![page()])
+}
+
+#[test]
+fn redir_10() {
+    let target = open_answers(vec![page()]);
+    // A page leads out of scope by a redirect (a seed's own redirect would widen the scope).
+    let links = "<a href=/trick>out</a>";
+    let start = vec![Step::say(format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n{links}",
+        links.len()
+    ))];
+    let from = open_answers(vec![start, moved(&target.named("target.test", "/"))]);
+    let crawled = crawl(&crawl_config(), &[from.named("from.test", "/")]);
+    assert!(
+        crawled
+            .last(&from.named("from.test", "/trick"))
+            .outcome
+            .is_redirect()
+    );
+    assert_eq!(target.connections(), 0);
+    let excluded = crawled.report.states.get("excluded").copied().unwrap_or(0);
+    assert_eq!(
+        excluded, 1,
+        "known, and counted: {:?}",
+        crawled.report.states
+    );
+}
+
+#[test]
+fn redir_11() {
+    let door = open(&corner("REDIR-11", "flip"));
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/trick-same")]);
+    assert_eq!(door.asked("/"), 1, "no storm");
+    assert_eq!(door.asked("/trick-same"), 1);
+    let edges: Vec<_> = crawled
+        .attempts
+        .iter()
+        .filter(|one| one.outcome.is_redirect())
+        .collect();
+    assert_eq!(edges.len(), 2);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    assert!(crawled.last(&door.url("/last")).outcome.is_ok());
+}
+
+#[test]
+fn redir_12() {
+    for corner in corners_of("REDIR-12") {
+        let door = open(&corner);
+        let crawled = crawl(&crawl_config(), &[door.url("/")]);
+        assert!(crawled.last(&door.url("/")).outcome.is_ok());
+        let followed = !crawled.all(&door.url("/next")).is_empty();
+        let wanted = matches!(corner.name, "zero" | "quoted" | "unclosed");
+        if wanted || corner.name == "no-url" {
+            assert_eq!(followed, wanted, "{}: {:?}", corner.name, crawled.told());
+        }
+    }
+}
+
+#[tokio::test]
+async fn redir_13() {
+    let door = open_answers(vec![page()]);
+    let port = door.address().port();
+    let configured: url::Url = door.named("a.test", "/").parse().unwrap();
+    let logins = Logins::default().token(&configured, "secret-token");
+    let wary = FetchConfig {
+        cookies: true,
+        ..limits()
+    };
+    let fetcher = HttpFetcher::new(wary, Arc::new(SystemClock)).unwrap();
+    let fetcher = fetcher.with_authenticator(Arc::new(logins));
+    outcome(
+        &get(&fetcher, &door.named("a.test", "/")).await,
+        Outcome::http(200),
+    );
+    assert!(door.requests()[0].contains("Bearer secret-token"));
+    let other = open_answers(vec![page()]);
+    for url in [door.named("b.test", "/"), other.named("a.test", "/")] {
+        outcome(&get(&fetcher, &url).await, Outcome::http(200));
+    }
+    let told = [door.requests(), other.requests()].concat();
+    assert_eq!(
+        told.iter()
+            .filter(|head| head.contains("secret-token"))
+            .count(),
+        1,
+        "port {port}"
+    );
+}
+
+#[tokio::test]
+async fn redir_14() {
+    for corner in corners_of("REDIR-14") {
+        let jar = FetchConfig {
+            cookies: true,
+            ..limits()
+        };
+        let visit = Visit::with("REDIR-14", corner.name, jar);
+        outcome(&visit.trick().await, Outcome::http(200));
+        visit.leave().await;
+        let sent = visit.door.requests().pop().unwrap();
+        let cookies = sent
+            .lines()
+            .find(|line| line.starts_with("Cookie: "))
+            .unwrap_or("");
+        assert!(cookies.len() <= 8 << 10, "{}", cookies.len());
+        assert!(cookies.matches('=').count() <= 50);
+        assert!(!cookies.contains("large="));
+    }
+}
+
+#[tokio::test]
+async fn redir_15() {
+    let jar = FetchConfig {
+        cookies: true,
+        ..limits()
+    };
+    let visit = Visit::with("REDIR-15", "foreign", jar);
+    outcome(
+        &get(&visit.fetcher, &visit.door.named("city.test", "/")).await,
+        Outcome::http(200),
+    );
+    outcome(
+        &get(&visit.fetcher, &visit.door.named("city.test", "/next")).await,
+        Outcome::http(200),
+    );
+    let sent = visit.door.requests().pop().unwrap();
+    let cookies = sent.lines().find(|line| line.starts_with("Cookie: "));
+    assert_eq!(cookies, Some("Cookie: good=1"));
+    for host in ["elsewhere.test", "other.test"] {
+        get(&visit.fetcher, &visit.door.named(host, "/next")).await;
+        assert!(!visit.door.requests().pop().unwrap().contains("Cookie"));
+    }
+    visit.leave().await;
+}
+
+#[test]
+fn redir_16() {
+    let (door, crawled) = crawl_corner("REDIR-16", "wall");
+    assert_eq!(crawled.last(&door.url("/")).outcome, Outcome::REDIRECT_LOOP);
+    assert!(door.asked("/") <= 2, "no storm");
+}
+
+#[tokio::test]
+async fn redir_17() {
+    for corner in corners_of("REDIR-17") {
+        // Nobody's login: an answer like any other.
+        let visit = Visit::to("REDIR-17", corner.name);
+        outcome(&visit.trick().await, Outcome::http(401));
+        assert!(!visit.door.requests()[0].contains("Authorization"));
+        visit.leave().await;
+        // A login for exactly this origin: said where the scheme is one of ours, once.
+        let logins =
+            Logins::default().password(&visit.door.url("/").parse().unwrap(), "ann", "secret");
+        let fetcher = HttpFetcher::new(limits(), Arc::new(SystemClock)).unwrap();
+        let fetcher = fetcher.with_authenticator(Arc::new(logins));
+        let before = visit.door.asked("/");
+        let exchange = get(&fetcher, &visit.door.url("/")).await;
+        let asked = visit.door.asked("/") - before;
+        let said = visit
+            .door
+            .requests()
+            .iter()
+            .any(|head| head.contains("Authorization"));
+        let ours = matches!(corner.name, "basic" | "digest");
+        assert_eq!(
+            (said, asked),
+            (ours, if ours { 2 } else { 1 }),
+            "{}",
+            corner.name
+        );
+        let wanted = if ours {
+            Outcome::LOGIN_FAILED
+        } else {
+            Outcome::http(401)
+        };
+        outcome(&exchange, wanted);
+    }
+}
+
+#[tokio::test]
+async fn redir_18() {
+    for corner in corners_of("REDIR-18") {
+        let door = open(&corner);
+        let logins = Logins::default().password(&door.url("/").parse().unwrap(), "ann", "secret");
+        let fetcher = HttpFetcher::new(limits(), Arc::new(SystemClock)).unwrap();
+        let mut visit = Visit::at(door, limits());
+        visit.fetcher = fetcher.with_authenticator(Arc::new(logins));
+        let exchange = visit.trick().await;
+        if corner.name == "megabyte" {
+            invalid(&exchange, "http_headers_too_large");
+        } else {
+            outcome(&exchange, Outcome::http(401));
+        }
+        visit.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn redir_19() {
+    let visit = Visit::to("REDIR-19", "alternative");
+    for _ in 0..2 {
+        outcome(&visit.trick().await, Outcome::http(200));
+    }
+    visit.leave().await;
+    assert_eq!(
+        visit.door.asked("/"),
+        2,
+        "asked where the link leads, as the link says"
+    );
+}

@@ -1,0 +1,334 @@
+//! What all cases share: the city on threads of its own, one visit to a corner, one crawl of it.
+
+use std::io::Read;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use teia_base::journal::{Attempt, Record, read_segment, segments};
+use teia_base::{Exchange, Files, Outcome, Request, Seed, SimulatedDisk, SystemClock};
+use teia_city::{Authority, Corner, Door, NameServer, Zone};
+use teia_engine::{CollectionConfig, Control, Crawl, Executor, Layout, Parts, Report, ThisMachine};
+use teia_fetch::{FetchConfig, Fetcher, HttpFetcher};
+use tokio::runtime::Runtime;
+
+/// What the whole process may ever hold: all cases at once, servers included.
+const PROCESS_BYTES: u64 = 1 << 30;
+/// Processor time of one case, in its own thread. Most need a thousandth of it.
+const CASE_TIME: Duration = Duration::from_secs(10);
+
+struct City {
+    runtime: Runtime,
+    authority: Authority,
+}
+
+/// The city: its servers run on threads of their own, so that a case is charged for itself only.
+fn city() -> &'static City {
+    static CITY: OnceLock<City> = OnceLock::new();
+    CITY.get_or_init(|| City {
+        runtime: tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap(),
+        authority: Authority::new().unwrap(),
+    })
+}
+
+pub(crate) fn open(corner: &Corner) -> Door {
+    let city = city();
+    let corner = corner.clone();
+    std::thread::scope(|scope| {
+        scope
+            .spawn(|| {
+                city.runtime
+                    .block_on(Door::open(&corner, &city.authority))
+                    .unwrap()
+            })
+            .join()
+            .unwrap()
+    })
+}
+
+/// A door that plays these answers at `/`, made for one case.
+pub(crate) fn open_answers(answers: Vec<Vec<teia_city::Step>>) -> Door {
+    open(&Corner {
+        id: "case",
+        name: "case",
+        trick: teia_city::Trick::Http(answers),
+    })
+}
+
+/// The same, with this answer for `/robots.txt`.
+pub(crate) fn open_with_robots(robots: String, answers: Vec<Vec<teia_city::Step>>) -> Door {
+    open(&Corner {
+        id: "case",
+        name: "case",
+        trick: teia_city::Trick::Robots(robots.into_bytes(), answers),
+    })
+}
+
+pub(crate) fn name_server(zone: impl Zone) -> NameServer {
+    let city = city();
+    std::thread::scope(|scope| {
+        scope
+            .spawn(|| city.runtime.block_on(NameServer::start(zone)).unwrap())
+            .join()
+            .unwrap()
+    })
+}
+
+/// Limits short enough for tests, and wide enough for a busy machine.
+pub(crate) fn limits() -> FetchConfig {
+    FetchConfig {
+        allow_private: true,
+        ca_file: Some(city().authority.path().to_owned()),
+        resolve: vec!["*.test=127.0.0.1".to_owned()],
+        first_byte_timeout: Duration::from_millis(1500),
+        min_rate_window: Duration::from_millis(700),
+        min_rate: 2000,
+        tls_timeout: Duration::from_millis(1500),
+        timeout: Duration::from_secs(8),
+        ..FetchConfig::default()
+    }
+}
+
+/// A visit to one corner.
+pub(crate) struct Visit {
+    pub(crate) door: Door,
+    pub(crate) fetcher: HttpFetcher,
+    began: Duration,
+}
+
+impl Visit {
+    pub(crate) fn to(id: &str, name: &str) -> Self {
+        Self::with(id, name, limits())
+    }
+
+    pub(crate) fn with(id: &str, name: &str, config: FetchConfig) -> Self {
+        let door = open(&teia_city::corner(id, name));
+        Self::at(door, config)
+    }
+
+    pub(crate) fn at(door: Door, config: FetchConfig) -> Self {
+        Self {
+            door,
+            fetcher: HttpFetcher::new(config, Arc::new(SystemClock)).unwrap(),
+            began: thread_time(),
+        }
+    }
+
+    /// Fetches the trick.
+    pub(crate) async fn trick(&self) -> Exchange {
+        self.get("/").await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Exchange {
+        let exchange = get(&self.fetcher, &self.door.url(path)).await;
+        // Exactly one outcome, and one that the list knows.
+        assert!(!exchange.outcome.name().starts_with("unknown"));
+        exchange
+    }
+
+    /// The rest of every case: the next page of the host is fetched, and the price was bounded.
+    pub(crate) async fn leave(&self) {
+        let next = self.get("/next").await;
+        assert_eq!(next.outcome, Outcome::http(200), "{:?}", next.detail);
+        let page = body(&next);
+        assert!(
+            page.windows(4).any(|part| part == b"next"),
+            "an honest page, not {:?}",
+            String::from_utf8_lossy(&page)
+        );
+        self.check_price();
+    }
+
+    pub(crate) fn check_price(&self) {
+        let spent = thread_time() - self.began;
+        assert!(spent < CASE_TIME, "{spent:?} of processor time");
+        assert!(
+            peak_bytes() < PROCESS_BYTES,
+            "{} bytes of memory",
+            peak_bytes()
+        );
+    }
+
+    pub(crate) fn spent(&self) -> Duration {
+        thread_time() - self.began
+    }
+}
+
+pub(crate) async fn get(fetcher: &HttpFetcher, url: &str) -> Exchange {
+    fetcher.fetch(Request::get(url.parse().unwrap())).await
+}
+
+/// Processor time of this thread, on which the whole case runs but for file work.
+pub(crate) fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap(),
+        u32::try_from(time.tv_nsec).unwrap(),
+    )
+}
+
+/// The most memory that this process ever held.
+fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+/// The body as received.
+pub(crate) fn body(exchange: &Exchange) -> Vec<u8> {
+    let body = &exchange.response.as_ref().expect("a response").body;
+    let mut bytes = Vec::new();
+    body.reader(0, u64::MAX).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// The payload between the chunks.
+pub(crate) fn payload(exchange: &Exchange) -> Vec<u8> {
+    let response = exchange.response.as_ref().expect("a response");
+    let mut bytes = Vec::new();
+    for range in response.payload() {
+        let mut part = response.body.reader(range.start, range.end);
+        part.read_to_end(&mut bytes).unwrap();
+    }
+    bytes
+}
+
+/// The answer is not HTTP, for this reason.
+#[track_caller]
+pub(crate) fn invalid(exchange: &Exchange, name: &str) {
+    assert_eq!(
+        (exchange.outcome, exchange.detail.as_deref()),
+        (Outcome::HTTP_INVALID, Some(name))
+    );
+}
+
+#[track_caller]
+pub(crate) fn outcome(exchange: &Exchange, outcome: Outcome) {
+    assert_eq!(exchange.outcome, outcome, "{:?}", exchange.detail);
+}
+
+/// A crawl, ended.
+pub(crate) struct Crawled {
+    pub(crate) report: Report,
+    pub(crate) attempts: Vec<Attempt>,
+    pub(crate) disk: SimulatedDisk,
+}
+
+impl Crawled {
+    /// What became of a URL at last.
+    #[track_caller]
+    pub(crate) fn last(&self, url: &str) -> &Attempt {
+        let mut found = self.attempts.iter().rev();
+        found
+            .find(|attempt| attempt.url.request() == url)
+            .unwrap_or_else(|| panic!("no attempt at {url}: {:?}", self.told()))
+    }
+
+    /// All attempts at a URL.
+    pub(crate) fn all(&self, url: &str) -> Vec<&Attempt> {
+        let of_url = |attempt: &&Attempt| attempt.url.request() == url;
+        self.attempts.iter().filter(of_url).collect()
+    }
+
+    pub(crate) fn told(&self) -> Vec<String> {
+        let tell = |attempt: &Attempt| {
+            format!(
+                "{} {} {:?}",
+                attempt.url.request(),
+                attempt.outcome,
+                attempt.detail
+            )
+        };
+        self.attempts.iter().map(tell).collect()
+    }
+
+    /// Every URL has one state, and the sums add up.
+    #[track_caller]
+    pub(crate) fn check_accounts(&self) {
+        let sum: u64 = self.report.states.values().sum();
+        assert_eq!(sum, self.report.known_urls, "{:?}", self.report.states);
+    }
+}
+
+/// Settings of a crawl of the city: no gap, one retry, short limits.
+pub(crate) fn crawl_config() -> CollectionConfig {
+    let mut config = CollectionConfig {
+        fetch: limits(),
+        ..CollectionConfig::default()
+    };
+    config.politeness.delay = Duration::ZERO;
+    config.politeness.retry_wait = Duration::from_millis(20);
+    config.robots.first_retry = Duration::from_millis(20);
+    config.run.retries = 1;
+    config.run.commit_every = Duration::from_millis(50);
+    config.run.alias_pages = 0;
+    config
+}
+
+/// Crawls from these seeds, over a disk in memory.
+pub(crate) fn crawl(config: &CollectionConfig, seeds: &[String]) -> Crawled {
+    crawl_on(&SimulatedDisk::new(), config, seeds)
+}
+
+pub(crate) fn crawl_on(
+    disk: &SimulatedDisk,
+    config: &CollectionConfig,
+    seeds: &[String],
+) -> Crawled {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let crawl = Crawl {
+        files: Arc::clone(&files),
+        root: "data".into(),
+        key: 7,
+        layout: Layout::new("default").unwrap(),
+        config: config.clone(),
+        save: false,
+        seeds: seeds
+            .iter()
+            .map(|seed| Seed::parse(seed).unwrap().unwrap())
+            .collect(),
+        parts: Parts::default(),
+        control: Control::default(),
+    };
+    let report = runtime.block_on(ThisMachine.run(crawl)).unwrap();
+    let crawled = Crawled {
+        report,
+        attempts: attempts(&*files),
+        disk: disk.clone(),
+    };
+    crawled.check_accounts();
+    crawled
+}
+
+/// Crawls one corner, by its own page and the next one.
+pub(crate) fn crawl_corner(id: &str, name: &str) -> (Door, Crawled) {
+    let door = open(&teia_city::corner(id, name));
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    let next = crawled.last(&door.url("/next"));
+    assert_eq!(next.outcome, Outcome::http(200), "{:?}", crawled.told());
+    (door, crawled)
+}
+
+fn attempts(files: &dyn Files) -> Vec<Attempt> {
+    let directory = Layout::new("default").unwrap().journal();
+    let found = segments(files, &directory).unwrap();
+    let mut attempts = Vec::new();
+    for (at, first) in found.iter().enumerate() {
+        let segment = read_segment(files, &directory, *first, at + 1 == found.len()).unwrap();
+        for entry in segment.entries {
+            if let Record::Commit(commit) = entry.record {
+                attempts.extend(commit.attempts);
+            }
+        }
+    }
+    attempts
+}

@@ -1,0 +1,490 @@
+//! URLs, as links and seeds bring them.
+
+use std::time::{Duration, Instant};
+
+use teia_base::filter::FilterConfig;
+use teia_base::{CanonicalUrl, NormalForm, Outcome, Seed};
+use teia_city::{Door, Step};
+use teia_fetch::FetchConfig;
+use url::Url;
+
+use crate::support::{Crawled, Visit, crawl, crawl_config, get, limits, open_answers, outcome};
+
+/// The normal form, or `None` where there is none.
+fn normal(text: &str) -> Option<String> {
+    CanonicalUrl::parse(text)
+        .ok()
+        .map(|url| url.as_str().to_owned())
+}
+
+#[track_caller]
+fn is(text: &str, wanted: &str) {
+    assert_eq!(normal(text).as_deref(), Some(wanted), "{text:?}");
+}
+
+#[track_caller]
+fn is_none(text: &str) {
+    assert_eq!(normal(text), None, "{text:?}");
+}
+
+fn resolved(base: &str, reference: &str) -> Option<String> {
+    let base = Url::parse(base).unwrap();
+    let found = NormalForm::default().resolve(&base, reference).ok()?;
+    Some(found.normal().as_str().to_owned())
+}
+
+fn html(body: &str) -> Vec<Step> {
+    vec![Step::say(format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    ))]
+}
+
+/// Crawls a page with these links, and the next page of its host.
+fn crawl_links(links: &str) -> (Door, Crawled) {
+    let door = open_answers(vec![html(links), html("<title>found</title>")]);
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    (door, crawled)
+}
+
+#[test]
+fn url_01() {
+    let start = open_answers(vec![html("")]);
+    let prefix = start.url("/trick").len();
+    drop(start);
+    let most = FilterConfig::default().max_url_bytes;
+    // Ports may differ in length from door to door; the page counts its own.
+    let long = |len: usize| "x".repeat(len - prefix);
+    let links = format!(
+        "<a href=/trick{}>fits</a> <a href=/trick{}y>not</a> <a href=/trick{}>never</a>",
+        long(most),
+        long(most),
+        "z".repeat(100_000)
+    );
+    let (door, crawled) = crawl_links(&links);
+    if door.url("/trick").len() == prefix {
+        let fits = door.url(&format!("/trick{}", long(most)));
+        assert_eq!(fits.len(), most);
+        assert!(crawled.last(&fits).outcome.is_ok(), "works at the limit");
+    }
+    assert!(
+        door.requests()
+            .iter()
+            .all(|head| !head.contains("y HTTP/") && !head.contains("zzzz"))
+    );
+    let excluded = crawled.report.states.get("excluded").copied().unwrap_or(0);
+    assert!(excluded >= 1, "counted: {:?}", crawled.report.states);
+    for attempt in &crawled.attempts {
+        assert!(
+            attempt
+                .links
+                .iter()
+                .all(|link| link.url.request().len() < 100_000),
+            "not stored in full"
+        );
+    }
+}
+
+#[test]
+fn url_02() {
+    is(" \t\nhttp://a.test/b\r\nc\td \u{1}", "http://a.test/bcd");
+    is("ht\ntp://a.te\tst/", "http://a.test/");
+    let (door, crawled) = crawl_links(
+        "<a href='  /tri&#10;ck-clean &#9;'>1</a> <a href='java&#10;script:alert(1)'>2</a>",
+    );
+    assert!(crawled.last(&door.url("/trick-clean")).outcome.is_ok());
+    assert_eq!(crawled.report.known_urls, 4, "{:?}", crawled.told());
+}
+
+#[test]
+fn url_03() {
+    for host in [
+        "a\u{0}b.test",
+        "a\u{7f}b.test",
+        "a\u{80}b.test",
+        "a\u{202e}b.test",
+    ] {
+        is_none(&format!("http://{host}/"));
+    }
+    is(
+        "http://a.test/\u{0}\u{7f}\u{85}",
+        "http://a.test/%00%7F%C2%85",
+    );
+    is("http://a.test/\u{202e}x", "http://a.test/%E2%80%AEx");
+}
+
+#[test]
+fn url_04() {
+    for text in [
+        "http:\\\\a.test\\b",
+        "http:/a.test/b",
+        "http:a.test/b",
+        "http:////a.test/b",
+    ] {
+        is(text, "http://a.test/b");
+    }
+    for reference in ["///a.test/b", "\\\\a.test\\b", "\\/a.test/b", "//a.test/b"] {
+        assert_eq!(
+            resolved("http://city.test/x", reference).as_deref(),
+            Some("http://a.test/b"),
+            "{reference}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn url_05() {
+    for text in [
+        "http://good.test@bad.test/",
+        "http://good.test:80@bad.test/",
+        "http://good.test;x@bad.test/",
+    ] {
+        is(text, "http://bad.test/");
+    }
+    is("http://good.test#@bad.test/", "http://good.test/");
+    is(
+        "http://good.test\\@bad.test/",
+        "http://good.test/@bad.test/",
+    );
+    // What is connected to is what was judged, and what the server is told.
+    let door = open_answers(vec![html("ok")]);
+    let visit = Visit::at(door, limits());
+    let url = visit.door.named("good.test@bad.test", "/");
+    outcome(&get(&visit.fetcher, &url).await, Outcome::http(200));
+    assert!(visit.door.requests()[0].contains("\r\nHost: bad.test:"));
+    visit.leave().await;
+}
+
+#[test]
+fn url_06() {
+    let (door, crawled) = {
+        let door = open_answers(vec![
+            html("<a href='/trick-here'>plain</a>"),
+            html("<title>found</title>"),
+        ]);
+        let secret = door
+            .url("/trick-in")
+            .replace("http://", "http://ann:hunter2@");
+        let crawled = crawl(&crawl_config(), &[door.url("/"), secret, door.url("/next")]);
+        (door, crawled)
+    };
+    assert!(crawled.last(&door.url("/trick-in")).outcome.is_ok());
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    let told = format!("{:?} {:?}", crawled.attempts, door.requests());
+    assert!(!told.contains("hunter2") && !told.contains("Authorization"));
+}
+
+#[tokio::test]
+async fn url_07() {
+    is("http://a.test:80/", "http://a.test/");
+    is("https://a.test:00443/", "https://a.test/");
+    is("http://a.test:/", "http://a.test/");
+    is("http://a.test:65535/", "http://a.test:65535/");
+    is_none("http://a.test:65536/");
+    is_none("http://a.test:8a/");
+    let visit = Visit::at(open_answers(vec![html("ok")]), limits());
+    for port in [0, 22, 25, 6000, 6667] {
+        let exchange = get(&visit.fetcher, &format!("http://a.test:{port}/")).await;
+        outcome(&exchange, Outcome::PORT_BLOCKED);
+    }
+    visit.leave().await;
+}
+
+#[tokio::test]
+async fn url_08() {
+    let strict = FetchConfig {
+        allow_private: false,
+        resolve: Vec::new(),
+        ..limits()
+    };
+    let mut visit = Visit::at(open_answers(vec![html("ok")]), strict);
+    for host in [
+        "127.1",
+        "0177.0.0.1",
+        "0x7f.1",
+        "2130706433",
+        "127.0.0.1.",
+        "\u{ff11}\u{ff12}\u{ff17}.0.0.1",
+        "0x7f000001",
+    ] {
+        is(&format!("http://{host}/"), "http://127.0.0.1/");
+        let url = visit.door.named(host, "/");
+        outcome(&get(&visit.fetcher, &url).await, Outcome::ADDR_BLOCKED);
+    }
+    assert_eq!(visit.door.connections(), 0);
+    visit = Visit::at(visit.door.clone(), limits());
+    visit.leave().await;
+}
+
+#[tokio::test]
+async fn url_09() {
+    is("http://[2001:DB8:0::1]/", "http://[2001:db8::1]/");
+    is("http://[::FFFF:127.0.0.1]/", "http://[::ffff:7f00:1]/");
+    for text in [
+        "http://[::1",
+        "http://[fe80::1%25eth0]/",
+        "http://[v1.x]/",
+        "http://[::1]x/",
+    ] {
+        is_none(text);
+    }
+    let strict = FetchConfig {
+        allow_private: false,
+        ..limits()
+    };
+    let visit = Visit::at(open_answers(vec![html("ok")]), strict);
+    let exchange = get(&visit.fetcher, "http://[::ffff:127.0.0.1]:8080/").await;
+    outcome(&exchange, Outcome::ADDR_BLOCKED);
+}
+
+#[test]
+fn url_10() {
+    is("http://CAF\u{c9}.test/", "http://xn--caf-dma.test/");
+    // Cyrillic a and Latin a are two hosts, each by its ASCII form.
+    assert_ne!(
+        normal("http://p\u{430}ypal.test/"),
+        normal("http://paypal.test/")
+    );
+    assert!(
+        normal("http://p\u{430}ypal.test/")
+            .unwrap()
+            .contains("xn--")
+    );
+}
+
+#[test]
+fn url_11() {
+    for host in [
+        "xn--example-.org",
+        "xn--",
+        "xn--a.test",
+        "xn--zzzzzzz99999.test",
+    ] {
+        is_none(&format!("http://{host}/"));
+    }
+}
+
+#[test]
+fn url_12() {
+    // Full-width and composed characters that become `/ @ # :` when they are normalised.
+    for host in [
+        "a\u{ff0f}b.test",
+        "a\u{ff20}b.test",
+        "a\u{ff03}b.test",
+        "a\u{ff1a}80.test",
+        "a\u{2100}b.test",
+    ] {
+        is_none(&format!("http://{host}/"));
+    }
+}
+
+#[test]
+fn url_13() {
+    is("http://A.Test./", "http://a.test/");
+    assert_ne!(
+        normal("http://www.a.test/"),
+        normal("http://a.test/"),
+        "an alias only by evidence"
+    );
+}
+
+#[test]
+fn url_14() {
+    is("http://a.test/%7euser", "http://a.test/~user");
+    is("http://a.test/%2f", "http://a.test/%2F");
+    assert_ne!(normal("http://a.test/a%2Fb"), normal("http://a.test/a/b"));
+    is("http://a.test/%00", "http://a.test/%00");
+    is("http://a.test/%252e", "http://a.test/%252e");
+    // What begins no escape is written as one, so that the form is its own normal form.
+    is("http://a.test/%zz", "http://a.test/%25zz");
+    is("http://a.test/100%", "http://a.test/100%25");
+    assert_ne!(normal("http://a.test/%25zz"), normal("http://a.test/zz"));
+}
+
+#[test]
+fn url_15() {
+    is("http://a.test/b/../c/./d", "http://a.test/c/d");
+    is("http://a.test/b/%2e%2e/c", "http://a.test/c");
+    is("http://a.test/a//b", "http://a.test/a//b");
+    is(
+        "http://a.test/a;jsessionid=1",
+        "http://a.test/a;jsessionid=1",
+    );
+}
+
+#[test]
+fn url_16() {
+    for host in ["a%2fb.test", "a%40b.test", "a%00b.test", "a%3ab.test"] {
+        is_none(&format!("http://{host}/"));
+    }
+}
+
+#[test]
+fn url_17() {
+    let schemes = [
+        "data:text/html,x",
+        "JavaScript:alert(1)",
+        "mailto:a@b.test",
+        "tel:123",
+        "blob:http://a.test/x",
+        "about:blank",
+        "vbscript:x",
+        "intent://x#Intent;end",
+        " java\tscript:alert(1)",
+    ];
+    let links: String = schemes
+        .iter()
+        .map(|link| format!("<a href='{link}'>x</a>"))
+        .collect();
+    let (door, crawled) = crawl_links(&links);
+    let waiting: Vec<_> = crawled
+        .attempts
+        .iter()
+        .filter(|one| !one.url.request().starts_with(&door.url("")))
+        .collect();
+    assert!(waiting.is_empty(), "{:?}", crawled.told());
+    assert_eq!(crawled.report.waiting, 0);
+}
+
+#[test]
+fn url_18() {
+    let links = "<a href='view-source:http://a.test/'>1</a><a href='feed:http://a.test/'>2</a><a href='jar:http://a.test/x!/'>3</a><a href='webcal://a.test/'>4</a>";
+    let (door, crawled) = crawl_links(links);
+    assert!(
+        crawled
+            .attempts
+            .iter()
+            .all(|one| one.url.request().starts_with(&door.url(""))),
+        "{:?}",
+        crawled.told()
+    );
+    assert_eq!(crawled.report.waiting, 0);
+}
+
+#[test]
+fn url_19() {
+    let huge = "f".repeat(1 << 20);
+    is(&format!("http://a.test/x#{huge}"), "http://a.test/x");
+    is("http://a.test/x#!/page", "http://a.test/x");
+    let (door, _) = crawl_links("<a href='#top'>1</a> <a href='#!/view'>2</a> <a href='/#x'>3</a>");
+    assert_eq!(door.asked("/"), 1);
+}
+
+#[test]
+fn url_20() {
+    is("http://a.test/?", "http://a.test/?");
+    assert_ne!(normal("http://a.test/?"), normal("http://a.test/"));
+    is("http://a.test/??", "http://a.test/??");
+    is("http://a.test/?a&a&a", "http://a.test/?a&a&a");
+    assert_ne!(
+        normal("http://a.test/?a=1&b=2"),
+        normal("http://a.test/?b=2&a=1")
+    );
+    let many: String = (0..5000).map(|n| format!("&p{n}")).collect();
+    let short: String = (0..40).map(|n| format!("&p{n}")).collect();
+    let (door, crawled) = crawl_links(&format!(
+        "<a href='/trick?a{short}'>1</a><a href='/trick?a{many}'>2</a>"
+    ));
+    // The shorter one is known and left out; the longer is longer than any URL.
+    assert_eq!(
+        crawled.report.states.get("excluded"),
+        Some(&1),
+        "{:?}",
+        crawled.report.states
+    );
+    assert!(door.requests().iter().all(|head| !head.contains("&p39")));
+}
+
+#[test]
+fn url_22() {
+    assert_eq!(
+        resolved("https://a.test/x/y", "//b.test/z").as_deref(),
+        Some("https://b.test/z")
+    );
+    assert_eq!(
+        resolved("http://a.test/x/y", "").as_deref(),
+        Some("http://a.test/x/y")
+    );
+    let (door, crawled) = crawl_links("<a href=''>1</a> <a href=' '>2</a> <a href='?'>3</a>");
+    assert_eq!(door.asked("/"), 1, "the same document is nothing new");
+    assert!(crawled.report.known_urls <= 4, "{:?}", crawled.told());
+}
+
+#[test]
+fn url_23() {
+    // Each page links to a name that was meant as a host, and grows by it.
+    let door = open_answers(vec![html("<a href='trick.example.com/'>home</a>")]);
+    let start = door.url("/trick/");
+    let crawled = crawl(&crawl_config(), &[start, door.url("/next")]);
+    assert!(crawled.report.fetched < 12, "{:?}", crawled.told());
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+#[test]
+fn url_24() {
+    let inputs = [
+        "http://a.test/%",
+        "http://a.test/%%41",
+        "http://a.test/%2541",
+        "http://a.test/%25%34%31",
+        "http://a.test/a/../%2e%2e/b",
+        "http://A.TEST:80/%7E/%c3%a9?%7e#x",
+        "http://u:p@a.test./?a=%zz",
+        "http://a.test/^?^",
+        "http://a.test/\u{e9}?\u{e9}",
+    ];
+    for input in inputs {
+        let once = normal(input).unwrap();
+        assert_eq!(normal(&once).as_deref(), Some(once.as_str()), "{input}");
+    }
+    // The whole set of the URL standard and random texts are the business of the base's own tests.
+}
+
+#[test]
+fn url_25() {
+    assert_ne!(normal("http://a.test/x"), normal("https://a.test/x"));
+    assert_ne!(normal("http://a.test/x"), normal("http://a.test/x/"));
+}
+
+#[test]
+fn url_26() {
+    assert_eq!(
+        Seed::parse("  http://a.test/x\t\r")
+            .unwrap()
+            .unwrap()
+            .url
+            .as_str(),
+        "http://a.test/x"
+    );
+    assert!(Seed::parse("http://[::1").is_err());
+    assert!(Seed::parse("not a url").is_err() || Seed::parse("not a url").unwrap().is_some());
+    assert_eq!(
+        Seed::parse("   ").unwrap().map(|seed| seed.url.to_string()),
+        None
+    );
+}
+
+#[test]
+fn url_27() {
+    const LINES: u32 = 100_000;
+    let mut text = String::from("\u{feff}# seeds\r\n");
+    for n in 0..LINES {
+        text.push_str(&format!("http://h{}.test/{}\r\n", n % 1000, n / 2));
+    }
+    let began = Instant::now();
+    let mut found = 0;
+    let mut comments = 0;
+    for line in text.lines() {
+        match Seed::parse(line).unwrap() {
+            Some(_) => found += 1,
+            None => comments += 1,
+        }
+    }
+    assert_eq!((found, comments), (LINES, 1), "the report adds up");
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
+}

@@ -1,0 +1,120 @@
+//! A crowd of servers that say nothing, or next to nothing: what each costs, and what it costs others.
+//!
+//! In a file of its own, so that no other test's memory is counted.
+#![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use teia_base::{Outcome, Request, SystemClock};
+use teia_city::{Authority, Corner, Door, corner};
+use teia_fetch::{FetchConfig, Fetcher, HttpFetcher};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+/// Servers at once; each costs two descriptors in this process, one on each side.
+const CROWD: usize = 2000;
+/// What one may cost, both sides of it together.
+const EACH_BYTES: usize = 64 << 10;
+
+#[test]
+fn idle_servers_cost_little_and_hold_nobody_up() {
+    let crowd = CROWD.min(descriptors() / 3);
+    let city = runtime(2);
+    let authority = Authority::new().unwrap();
+    let open = |corner: &Corner| city.block_on(Door::open(corner, &authority)).unwrap();
+    let doors = [
+        open(&corner("HTTP-26", "silent")),
+        open(&corner("HTTP-25", "drip")),
+    ];
+    let honest = open(&corner("HTTP-12", "honest"));
+    let patient = FetchConfig {
+        allow_private: true,
+        first_byte_timeout: Duration::from_secs(300),
+        min_rate: 0,
+        timeout: Duration::from_secs(300),
+        connect_timeout: Duration::from_secs(60),
+        max_idle_connections: 0,
+        ..FetchConfig::default()
+    };
+    let client = runtime(1);
+    client.block_on(async {
+        let fetcher = Arc::new(HttpFetcher::new(patient, Arc::new(SystemClock)).unwrap());
+        let alone = rate(&fetcher, &honest).await;
+        let before = resident_bytes();
+        let mut tasks = JoinSet::new();
+        for n in 0..crowd {
+            let (fetcher, url) = (Arc::clone(&fetcher), doors[n % 2].url("/"));
+            tasks.spawn(async move { fetcher.fetch(Request::get(url.parse().unwrap())).await });
+        }
+        let connected = || {
+            doors
+                .iter()
+                .map(|door| door.requests().len())
+                .sum::<usize>()
+        };
+        for _ in 0..600 {
+            if connected() == crowd {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert_eq!(connected(), crowd);
+        let each = resident_bytes().saturating_sub(before) / crowd;
+        eprintln!("note: {crowd} idle servers cost {each} bytes each, both sides together");
+        assert!(each < EACH_BYTES, "{each} bytes each");
+        let among = rate(&fetcher, &honest).await;
+        eprintln!("note: 300 honest pages took {alone:?} alone and {among:?} among them");
+        assert!(
+            among < alone * 3 + Duration::from_secs(2),
+            "{alone:?} alone, {among:?} among them"
+        );
+        tasks.abort_all();
+    });
+}
+
+/// How long some honest pages take.
+async fn rate(fetcher: &HttpFetcher, door: &Door) -> Duration {
+    let began = Instant::now();
+    for _ in 0..300 {
+        let exchange = fetcher
+            .fetch(Request::get(door.url("/next").parse().unwrap()))
+            .await;
+        assert_eq!(
+            exchange.outcome,
+            Outcome::http(200),
+            "{:?}",
+            exchange.detail
+        );
+    }
+    began.elapsed()
+}
+
+fn runtime(threads: usize) -> Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder
+        .worker_threads(threads)
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+fn resident_bytes() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
+/// Raises the soft limit of open files to the hard one; returns it.
+fn descriptors() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(1 << 16).min(1 << 16);
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: Some(most),
+            maximum: limit.maximum,
+        },
+    );
+    usize::try_from(getrlimit(Resource::Nofile).current.unwrap_or(most)).unwrap()
+}
