@@ -11,6 +11,7 @@
 //! Here everything is held in memory and the journal is replayed at start; the interface is the
 //! one behind which blocks on disk will stand.
 
+pub mod blocks;
 mod host;
 mod repository;
 mod row;

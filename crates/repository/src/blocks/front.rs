@@ -1,0 +1,192 @@
+//! What was met since the last fold, in memory: found by text, sorted once when it is folded.
+
+use hashbrown::{HashMap, HashTable};
+
+use super::delta::{DECIDED, Delta, Event};
+use super::key::Key;
+
+/// Hashes are hashes already.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Plain(u64);
+
+impl std::hash::Hasher for Plain {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+}
+
+/// How maps keyed by a hash are hashed.
+pub(crate) type ByHash = std::hash::BuildHasherDefault<Plain>;
+
+/// News of URLs since the last fold.
+#[derive(Debug, Default)]
+pub(crate) struct Front {
+    entries: Vec<Entry>,
+    texts: Vec<u8>,
+    events: Vec<Vec<u8>>,
+    index: HashTable<u32>,
+    hosts: HashMap<u64, u32, ByHash>,
+}
+
+/// News of one URL.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) url_hash: u64,
+    pub(crate) host_hash: u64,
+    at: u32,
+    host_len: u32,
+    rest_len: u32,
+    /// Place in the list of events, plus one.
+    events: u32,
+    /// The entry before it of the same host hash, plus one.
+    previous: u32,
+    pub(crate) delta: Delta,
+}
+
+impl Front {
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Bytes of text in it.
+    pub(crate) fn text_bytes(&self) -> usize {
+        self.texts.len()
+    }
+
+    pub(crate) fn find(&self, key: &Key<'_>, url_hash: u64) -> Option<usize> {
+        self.index
+            .find(url_hash, |&at| {
+                let entry = &self.entries[at as usize];
+                entry.url_hash == url_hash && self.key_of(entry) == *key
+            })
+            .map(|&at| at as usize)
+    }
+
+    /// Adds a URL that is not there.
+    pub(crate) fn insert(&mut self, key: &Key<'_>, url_hash: u64, delta: Delta) -> usize {
+        let narrow =
+            |number: usize| u32::try_from(number).expect("the front is folded long before");
+        let at = self.entries.len();
+        let text = narrow(self.texts.len());
+        self.texts.extend_from_slice(key.host);
+        self.texts.extend_from_slice(key.rest);
+        let previous = self
+            .hosts
+            .insert(key.hash, narrow(at) + 1)
+            .unwrap_or_default();
+        self.entries.push(Entry {
+            url_hash,
+            host_hash: key.hash,
+            at: text,
+            host_len: narrow(key.host.len()),
+            rest_len: narrow(key.rest.len()),
+            events: 0,
+            previous,
+            delta,
+        });
+        let entries = &self.entries;
+        self.index.insert_unique(url_hash, narrow(at), |&other| {
+            entries[other as usize].url_hash
+        });
+        at
+    }
+
+    pub(crate) fn delta(&self, at: usize) -> &Delta {
+        &self.entries[at].delta
+    }
+
+    pub(crate) fn delta_mut(&mut self, at: usize) -> &mut Delta {
+        &mut self.entries[at].delta
+    }
+
+    /// Adds what happened to a URL.
+    pub(crate) fn add_event(&mut self, at: usize, event: &Event) {
+        let Ok(bytes) = postcard::to_stdvec(event) else {
+            return;
+        };
+        let entry = &mut self.entries[at];
+        if entry.events == 0 {
+            self.events.push(bytes);
+            entry.events = u32::try_from(self.events.len()).expect("fewer events than URLs");
+        } else {
+            self.events[entry.events as usize - 1].extend_from_slice(&bytes);
+        }
+    }
+
+    pub(crate) fn entry(&self, at: usize) -> &Entry {
+        &self.entries[at]
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(crate) fn key_of(&self, entry: &Entry) -> Key<'_> {
+        let start = entry.at as usize;
+        let middle = start + entry.host_len as usize;
+        Key {
+            hash: entry.host_hash,
+            host: &self.texts[start..middle],
+            rest: &self.texts[middle..middle + entry.rest_len as usize],
+        }
+    }
+
+    pub(crate) fn events_of(&self, entry: &Entry) -> &[u8] {
+        match entry.events.checked_sub(1) {
+            Some(at) => &self.events[at as usize],
+            None => &[],
+        }
+    }
+
+    /// The decided URLs of a host, newest first.
+    pub(crate) fn decided_of(&self, hash: u64) -> impl Iterator<Item = &Entry> {
+        let mut next = self.hosts.get(&hash).copied().unwrap_or(0);
+        std::iter::from_fn(move || {
+            let entry = &self.entries[next.checked_sub(1)? as usize];
+            next = entry.previous;
+            Some(entry)
+        })
+        .filter(|entry| entry.delta.ops & DECIDED != 0)
+    }
+
+    /// The places of all entries, in the order of their keys.
+    pub(crate) fn sorted(&self) -> Vec<u32> {
+        let mut order: Vec<(u64, u128, u32)> = (0..)
+            .zip(&self.entries)
+            .map(|(at, entry)| {
+                let key = self.key_of(entry);
+                (entry.host_hash, prefix_of(key.rest), at)
+            })
+            .collect();
+        order.sort_unstable_by(|one, other| {
+            one.0.cmp(&other.0).then_with(|| {
+                // Nearly always the same host: then the first bytes of the rest decide.
+                let (a, b) = (
+                    self.key_of(&self.entries[one.2 as usize]),
+                    self.key_of(&self.entries[other.2 as usize]),
+                );
+                a.host
+                    .cmp(b.host)
+                    .then(one.1.cmp(&other.1))
+                    .then_with(|| a.rest.cmp(b.rest))
+            })
+        });
+        order.into_iter().map(|(_, _, at)| at).collect()
+    }
+}
+
+/// The first sixteen bytes as a number that sorts as they do.
+fn prefix_of(text: &[u8]) -> u128 {
+    let mut bytes = [0; 16];
+    let len = text.len().min(16);
+    bytes[..len].copy_from_slice(&text[..len]);
+    u128::from_be_bytes(bytes)
+}
