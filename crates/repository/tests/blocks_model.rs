@@ -158,17 +158,17 @@ impl Life {
 
     fn fold(&mut self) {
         self.folds += 1;
-        let report = if self.folds % 23 == 0 {
+        let report = if self.folds.is_multiple_of(23) {
             self.store.fold_everything(self.folds).unwrap()
         } else {
             self.store.fold(self.folds).unwrap()
         };
         assert!(report.damaged.is_empty());
         self.listen();
-        if self.folds % 3 == 0 {
+        if self.folds.is_multiple_of(3) {
             self.store.acknowledge(self.told);
         }
-        if self.folds % 7 == 0 {
+        if self.folds.is_multiple_of(7) {
             self.store = Store::open(Arc::clone(&self.files), self.config.clone()).unwrap();
             assert_eq!(self.store.position(), self.folds);
         }

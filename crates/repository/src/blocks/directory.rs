@@ -88,7 +88,6 @@ impl Directory {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostEntry<'a> {
     pub(crate) host: &'a [u8],
-    pub(crate) page: usize,
     pub(crate) urls: i64,
     pub(crate) waiting: i64,
 }
@@ -113,7 +112,8 @@ pub(crate) fn for_each_host(
         while !entries.is_empty() {
             let len = take_len(&mut entries)?;
             let host = take_bytes(&mut entries, len)?;
-            let page = take_len(&mut entries)?;
+            // The page is for readers who want one host only.
+            take_len(&mut entries)?;
             let mut count = || -> Result<i64, Flaw> {
                 let number = take(&mut entries)?;
                 Ok((number >> 1).cast_signed() ^ -((number & 1).cast_signed()))
@@ -122,7 +122,6 @@ pub(crate) fn for_each_host(
             let waiting = count()?;
             tell(HostEntry {
                 host,
-                page,
                 urls,
                 waiting,
             });

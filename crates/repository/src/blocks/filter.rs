@@ -38,7 +38,8 @@ impl Filter {
 
     #[inline]
     fn line_of(&self, hash: u64) -> usize {
-        ((u128::from(hash) * self.lines.len() as u128) >> 64) as usize
+        let at = (u128::from(hash) * self.lines.len() as u128) >> 64;
+        usize::try_from(at).expect("it is less than the number of lines")
     }
 }
 

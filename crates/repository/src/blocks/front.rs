@@ -56,11 +56,6 @@ impl Front {
         self.entries.len()
     }
 
-    /// Bytes of text in it.
-    pub(crate) fn text_bytes(&self) -> usize {
-        self.texts.len()
-    }
-
     pub(crate) fn find(&self, key: &Key<'_>, url_hash: u64) -> Option<usize> {
         self.index
             .find(url_hash, |&at| {

@@ -58,17 +58,6 @@ pub(crate) struct RunWriter {
     news: u64,
 }
 
-/// What was written.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Written {
-    /// Rows in it.
-    pub(crate) rows: u64,
-    /// Rows with news.
-    pub(crate) news: u64,
-    /// Length of the file.
-    pub(crate) bytes: u64,
-}
-
 const NO_PAGE: PageEntry = PageEntry {
     first_hash: 0,
     offset: 0,
@@ -172,7 +161,7 @@ impl RunWriter {
     }
 
     /// Writes index, directory and trailer, and syncs the file. Its name is the caller's to sync.
-    pub(crate) fn finish(mut self) -> Result<Written, StoreError> {
+    pub(crate) fn finish(mut self) -> Result<(), StoreError> {
         self.close_page()?;
         let index_at = self.len();
         let start = self.buffer.len();
@@ -202,12 +191,7 @@ impl RunWriter {
         self.flush()?;
         self.file
             .sync()
-            .map_err(StoreError::disk("sync", &self.path))?;
-        Ok(Written {
-            rows: self.rows,
-            news: self.news,
-            bytes: self.written,
-        })
+            .map_err(StoreError::disk("sync", &self.path))
     }
 }
 
@@ -259,6 +243,8 @@ pub(crate) struct RunFile {
     pub(crate) rows: u64,
     pub(crate) news: u64,
     pub(crate) bytes: u64,
+    /// The least moment at which a waiting URL is due.
+    pub(crate) least_due: u32,
     directory: Range<u64>,
     file: Box<dyn ReadFile>,
 }
@@ -291,6 +277,7 @@ impl RunFile {
         Ok(Self {
             path: path.to_owned(),
             id,
+            least_due: least_due_of(&index),
             index,
             rows: number(5),
             news: number(6),
@@ -305,14 +292,6 @@ impl RunFile {
         let after = self.index.partition_point(|page| page.first_hash < first);
         let end = self.index.partition_point(|page| page.first_hash <= last);
         after.saturating_sub(1)..end.max(after.saturating_sub(1))
-    }
-
-    /// Bytes of these pages.
-    pub(crate) fn bytes_of(&self, pages: Range<usize>) -> u64 {
-        self.index[pages]
-            .iter()
-            .map(|page| u64::from(page.state_len) + u64::from(page.text_len))
-            .sum()
     }
 
     /// Reads pages one after another.
@@ -363,6 +342,11 @@ impl RunFile {
     pub(crate) fn directory_offset(&self) -> u64 {
         self.directory.start
     }
+}
+
+fn least_due_of(index: &[PageEntry]) -> u32 {
+    let dues = index.iter().map(|page| page.least_due);
+    dues.min().unwrap_or(u32::MAX)
 }
 
 fn read_index(stored: &[u8]) -> Result<Vec<PageEntry>, Flaw> {

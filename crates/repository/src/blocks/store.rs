@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use teia_base::Files;
 use teia_base::journal::Chain;
 
-use super::block::{Block, Disk, Kind, block_of, bounds_of, name_of};
+use super::block::{Block, Disk, Kind, block_of, name_of};
 use super::config::StoreConfig;
 use super::delta::{
     ADMITS, DECIDED, DECIDED_OUT, Delta, Event, OFFERED, PRIORITISED, SETTLED, Settlement, Standing,
@@ -22,6 +22,7 @@ use super::manifest::{BlockRecord, Manifest, key_check};
 use super::recent::Recent;
 use super::row::{FALLBACK_HTTP, REQUISITE, SEED};
 use super::run::RunFile;
+use super::schedule::Schedule;
 use crate::row::State;
 
 /// A link to a URL, as it is offered.
@@ -103,6 +104,7 @@ pub struct Store {
     /// URLs that were settled in news that waits for their block: no longer to be handed out.
     pub(crate) taken: Vec<HashSet<u64, ByHash>>,
     pub(crate) leased: HashSet<u64, ByHash>,
+    pub(crate) schedules: HashMap<u64, Schedule, ByHash>,
     pub(crate) waiting: Vec<Arc<RunFile>>,
     pub(crate) front: Front,
     pub(crate) sealed: Option<Arc<Front>>,
@@ -214,6 +216,7 @@ impl Store {
         let mut store = Self {
             taken: blocks.iter().map(|_| HashSet::default()).collect(),
             leased: HashSet::default(),
+            schedules: HashMap::default(),
             recent: Recent::new(disk.config.recent_links, disk.config.key),
             disk: Arc::new(disk),
             blocks,
@@ -310,9 +313,9 @@ impl Store {
     fn insert(&mut self, link: &Link<'_>, key: &Key<'_>, url_hash: u64, decided: bool) -> usize {
         let admits = link.rule == 0;
         let ops = OFFERED
-            | u8::from(decided) * DECIDED
-            | u8::from(admits) * ADMITS
-            | u8::from(decided && !admits) * DECIDED_OUT;
+            | (u8::from(decided) * DECIDED)
+            | (u8::from(admits) * ADMITS)
+            | (u8::from(decided && !admits) * DECIDED_OUT);
         let delta = Delta {
             ops,
             flags: link.flags(),
@@ -426,6 +429,9 @@ impl Store {
         let delta = self.front.delta_mut(at);
         delta.ops |= PRIORITISED;
         delta.priority = priority;
+        // It has another place now.
+        let host = self.front.entry(at).host_hash;
+        self.schedules.remove(&host);
     }
 
     /// The place of a URL in the front, where it is put if it is not there.
@@ -701,10 +707,6 @@ impl Store {
         }
         self.taken = taken;
         Ok(())
-    }
-
-    pub(crate) fn bounds(&self, block: usize) -> super::pending::Bounds {
-        bounds_of(&self.blocks, block)
     }
 }
 
