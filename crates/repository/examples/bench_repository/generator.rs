@@ -64,6 +64,8 @@ fn mix(mut number: u64) -> u64 {
 
 pub(crate) struct Generator {
     draw: Draw,
+    /// For the hosts of windows, so that the links do not depend on them.
+    hosts_draw: Draw,
     /// URLs of each host so far.
     hosts: Vec<u32>,
     /// URLs so far, and a sum over all their hashes.
@@ -75,6 +77,7 @@ impl Generator {
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             draw: Draw(seed),
+            hosts_draw: Draw(seed + 1),
             hosts: Vec::new(),
             distinct: 0,
             checksum: 0,
@@ -140,7 +143,9 @@ impl Generator {
     /// The name of a host that has URLs.
     pub(crate) fn some_host(&mut self) -> String {
         loop {
+            std::mem::swap(&mut self.draw, &mut self.hosts_draw);
             let host = self.any_host();
+            std::mem::swap(&mut self.draw, &mut self.hosts_draw);
             if self.hosts.get(host).copied().unwrap_or(0) > 0 {
                 let mut name = String::new();
                 host_name(host as u64, &mut name);

@@ -111,6 +111,7 @@ impl Contender for Teia {
         generator: &mut Generator,
     ) -> NewUrls {
         let mut new = NewUrls::default();
+        let start = crate::measure::Spent::now(None);
         self.now += 60;
         self.store.set_time(self.now);
         let mut left = take;
@@ -142,6 +143,7 @@ impl Contender for Teia {
                 );
             }
         }
+        let windows = crate::measure::Spent::now(None);
         let referrer = self.taken;
         for (number, url) in links.iter().enumerate() {
             let depth = 2 + u16::try_from(xxh3_64(url.as_bytes()) % 7).unwrap();
@@ -154,7 +156,18 @@ impl Contender for Teia {
                 new.at_once += 1;
             }
         }
+        let offers = crate::measure::Spent::now(None);
         self.fold(&mut new, false);
+        if std::env::var_os("TEIA_BENCH_FOLDS").is_some() {
+            let end = crate::measure::Spent::now(None);
+            eprintln!(
+                "windows {:.3} s CPU ({:.1} MB, {tries} hosts), offers {:.3}, fold and news {:.3}",
+                windows.since(start).cpu,
+                windows.since(start).read,
+                offers.since(windows).cpu,
+                end.since(offers).cpu
+            );
+        }
         new
     }
 

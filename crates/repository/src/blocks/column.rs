@@ -30,12 +30,13 @@ pub(crate) fn write(values: &[u64], out: &mut Vec<u8>) {
     }
     let width = width_of(greatest - least);
     let dense = values.len() * usize::from(width) / 8;
-    // The first value is taken for the usual one; or nought, if that is there more often.
-    let usual = [first, 0, values[values.len() / 2]]
+    // The first value is taken for the usual one; or that in the middle, if it is there more often.
+    let others_than = |usual: u64| values.iter().filter(|&&value| value != usual).count();
+    let (usual, others) = [first, values[values.len() / 2]]
+        .map(|usual| (usual, others_than(usual)))
         .into_iter()
-        .max_by_key(|usual| values.iter().filter(|value| *value == usual).count())
-        .unwrap_or(first);
-    let others = values.iter().filter(|&&value| value != usual).count();
+        .min_by_key(|(_, others)| *others)
+        .unwrap_or((first, values.len()));
     if others * (2 + usize::from(width) / 8) + 8 < dense && values.len() <= usize::from(u16::MAX) {
         out.push(2);
         varint::put(out, usual);
@@ -123,6 +124,31 @@ impl<'a> Column<'a> {
                 })
             }
             _ => Err(Flaw("a column of no known form")),
+        }
+    }
+
+    /// Tells the value of each row, where it is not nought.
+    #[inline]
+    pub(crate) fn for_each(&self, rows: usize, mut tell: impl FnMut(usize, u64)) {
+        match self {
+            Self::Same(0) => {}
+            Self::Same(value) => (0..rows).for_each(|row| tell(row, *value)),
+            Self::Packed(packed) => (0..rows).for_each(|row| tell(row, packed.get(row))),
+            Self::Sparse {
+                usual,
+                places,
+                values,
+            } => {
+                if *usual != 0 {
+                    (0..rows).for_each(|row| tell(row, *usual));
+                }
+                for (at, place) in places.as_chunks::<2>().0.iter().enumerate() {
+                    let row = usize::from(u16::from_le_bytes(*place));
+                    if row < rows {
+                        tell(row, values.get(at));
+                    }
+                }
+            }
         }
     }
 

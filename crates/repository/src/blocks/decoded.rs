@@ -33,17 +33,13 @@ impl DecodedPage {
         if facts.rows() != self.rows.len() {
             return Err(Flaw("text and state of a page have different rows"));
         }
-        self.cells.clear();
+        facts.all_cells(&mut self.cells);
         self.rares.clear();
         self.rare.clear();
-        for row in 0..facts.rows() {
-            self.cells.push(facts.cells(row));
-            let rare = facts.rare(row);
-            if !rare.is_empty() {
-                let start = self.rare.len();
-                self.rare.extend_from_slice(rare);
-                self.rares.push((row, start..self.rare.len()));
-            }
+        for (row, rare) in facts.rares() {
+            let start = self.rare.len();
+            self.rare.extend_from_slice(rare);
+            self.rares.push((row, start..self.rare.len()));
         }
         Ok(())
     }
@@ -94,6 +90,9 @@ impl DecodedPage {
     }
 
     pub(crate) fn rare(&self, row: usize) -> &[u8] {
+        if self.rares.is_empty() {
+            return &[];
+        }
         match self.rares.binary_search_by_key(&row, |(row, _)| *row) {
             Ok(at) => &self.rare[self.rares[at].1.clone()],
             Err(_) => &[],

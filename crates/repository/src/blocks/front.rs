@@ -161,19 +161,19 @@ impl Front {
                 (entry.host_hash, prefix_of(key.rest), at)
             })
             .collect();
+        // As if equal hashes meant equal hosts, which they nearly always do.
+        let text = |at: u32| self.key_of(&self.entries[at as usize]);
         order.sort_unstable_by(|one, other| {
-            one.0.cmp(&other.0).then_with(|| {
-                // Nearly always the same host: then the first bytes of the rest decide.
-                let (a, b) = (
-                    self.key_of(&self.entries[one.2 as usize]),
-                    self.key_of(&self.entries[other.2 as usize]),
-                );
-                a.host
-                    .cmp(b.host)
-                    .then(one.1.cmp(&other.1))
-                    .then_with(|| a.rest.cmp(b.rest))
-            })
+            (one.0, one.1)
+                .cmp(&(other.0, other.1))
+                .then_with(|| text(one.2).rest.cmp(text(other.2).rest))
         });
+        for group in order.chunk_by_mut(|one, other| one.0 == other.0) {
+            let host = text(group[0].2).host;
+            if group.iter().any(|other| text(other.2).host != host) {
+                group.sort_unstable_by(|one, other| text(one.2).cmp(&text(other.2)));
+            }
+        }
         order.into_iter().map(|(_, _, at)| at).collect()
     }
 }

@@ -405,6 +405,29 @@ impl<'a> Facts<'a> {
         self.columns.each_ref().map(|column| column.get(row))
     }
 
+    /// All numbers of all rows, in place of those that are there.
+    pub(crate) fn all_cells(&self, cells: &mut Vec<Cells>) {
+        cells.clear();
+        cells.resize(self.rows, [0; COLUMNS]);
+        for (number, column) in self.columns.iter().enumerate() {
+            column.for_each(self.rows, |row, value| cells[row][number] = value);
+        }
+    }
+
+    /// The rows with a rare part, and that part.
+    pub(crate) fn rares(&self) -> impl Iterator<Item = (usize, &'a [u8])> {
+        let (places, _) = self.rare_places.as_chunks::<2>();
+        let (ends, _) = self.rare_ends.as_chunks::<4>();
+        let rare = self.rare;
+        let mut start = 0;
+        places.iter().zip(ends).map(move |(place, end)| {
+            let end = u32::from_le_bytes(*end) as usize;
+            let bytes = rare.get(start..end).unwrap_or(&[]);
+            start = end;
+            (usize::from(u16::from_le_bytes(*place)), bytes)
+        })
+    }
+
     /// What few rows have; mostly nothing.
     pub(crate) fn rare(&self, row: usize) -> &'a [u8] {
         if self.rare_places.is_empty() {

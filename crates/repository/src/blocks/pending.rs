@@ -16,6 +16,7 @@ pub(crate) struct Pending {
     rows: Vec<PendingRow>,
     /// Places of the rows in the order of their keys, each URL once.
     order: Vec<u32>,
+    sources: usize,
 }
 
 /// News of one URL, and what the visit finds out about it.
@@ -83,6 +84,7 @@ impl Pending {
         bounds: &Bounds,
         key: u64,
     ) -> Result<(), StoreError> {
+        self.sources += 1;
         let mut pages = run.read_pages(run.pages_of(bounds.lower.hash, bounds.last_hash()));
         let mut page = DecodedPage::default();
         let mut host = (0, 0);
@@ -103,6 +105,8 @@ impl Pending {
 
     /// Adds what the front holds for a block: these places, in order.
     pub(crate) fn add_front(&mut self, front: &Front, places: &[u32]) {
+        self.sources += usize::from(!places.is_empty());
+        self.rows.reserve(places.len());
         let mut host = (0, 0);
         for &place in places {
             let entry = front.entry(place as usize);
@@ -137,6 +141,11 @@ impl Pending {
 
     /// Sorts by key and joins the news of each URL, in the order in which they were added.
     pub(crate) fn settle(&mut self) {
+        if self.sources <= 1 {
+            // One source is in order, and has each URL once.
+            self.order = (0..).take(self.rows.len()).collect();
+            return;
+        }
         let mut order: Vec<(u64, u32)> = (0..)
             .zip(&self.rows)
             .map(|(at, row)| (row.hash, at))

@@ -18,7 +18,7 @@ use super::error::StoreError;
 use super::front::ByHash;
 use super::key::{Key, host_hash};
 use super::lookup::{Known, OwnedRow, merged};
-use super::page::{Cells, Facts};
+use super::page::Facts;
 use super::row::{
     DEPTH, DUE, MARK, PRIORITY, REQUISITE, SEQUENCE, SUPERSEDES, flags_of, state_of, tries_of,
     unzigzag,
@@ -74,22 +74,23 @@ impl WindowOrder<'_> {
         }
     }
 
-    fn place(&self, cells: &Cells, first_seen: impl FnOnce(u64) -> u32) -> Place {
-        let mark = cells[MARK];
-        let sequence = cells[SEQUENCE];
+    /// Where a URL stands, of which `cell` tells the numbers.
+    fn place(&self, cell: impl Fn(usize) -> u64, first_seen: impl FnOnce(u64) -> u32) -> Place {
+        let mark = cell(MARK);
+        let sequence = cell(SEQUENCE);
         let own = match self {
             Self::Insertion => 0,
-            Self::Depth => cells[DEPTH],
-            Self::Priority => rising(-i64::from(unzigzag(cells[PRIORITY]))),
-            Self::Due => cells[DUE],
+            Self::Depth => cell(DEPTH),
+            Self::Priority => rising(-i64::from(unzigzag(cell(PRIORITY)))),
+            Self::Due => cell(DUE),
             Self::Random(seed) => mix(sequence ^ seed),
             Self::Policy(order) => order.url_key(&UrlFacts {
-                depth: u16::try_from(cells[DEPTH]).unwrap_or(u16::MAX),
+                depth: u16::try_from(cell(DEPTH)).unwrap_or(u16::MAX),
                 sequence,
                 hash: mix(sequence),
                 first_seen: Timestamp::from_micros(i64::from(first_seen(sequence)) * 1_000_000),
                 requisite: flags_of(mark) & REQUISITE != 0,
-                priority: unzigzag(cells[PRIORITY]),
+                priority: unzigzag(cell(PRIORITY)),
             }),
         };
         (tries_of(mark), own, sequence)
@@ -223,7 +224,10 @@ impl Store {
                 let row = merged(None, entry.delta, front.events_of(entry));
                 let is_due = row.row().state == State::Waiting && row.row().due <= now;
                 if let (true, Ok(text)) = (is_due, key.text()) {
-                    let place = order.place(&row.cells, |sequence| self.first_seen(sequence));
+                    let place = order.place(
+                        |column| row.cells[column],
+                        |sequence| self.first_seen(sequence),
+                    );
                     young.insert(place, (text, row, entry.url_hash));
                 }
             }
@@ -413,10 +417,8 @@ impl Store {
                     look.until = look.until.min(due);
                     continue;
                 }
-                let cells = facts.cells(row);
-                let place = look
-                    .order
-                    .place(&cells, |sequence| self.first_seen(sequence));
+                let cell = |column| facts.cell(column, row);
+                let place = look.order.place(cell, |sequence| self.first_seen(sequence));
                 if after.is_some_and(|after| place <= after) {
                     continue;
                 }
