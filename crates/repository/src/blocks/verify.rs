@@ -32,7 +32,8 @@ impl Store {
                 self.verify_run(run, Some(&bounds), &mut report);
             }
         }
-        for run in &self.waiting {
+        let told = self.news.iter().flat_map(|(_, runs)| runs);
+        for run in self.waiting.iter().chain(told) {
             self.verify_run(run, None, &mut report);
         }
         report
