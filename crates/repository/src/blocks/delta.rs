@@ -112,6 +112,11 @@ impl Delta {
         }
     }
 
+    /// Whether it says nothing but that links led here, at some depth.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.ops & !(OFFERED | DECIDED | ADMITS) == 0 && self.flags == 0
+    }
+
     /// Takes later news of the same URL in. Their events are joined by the caller.
     pub(crate) fn join(&mut self, later: &Self) {
         if self.ops & (OFFERED | DECIDED) == 0 {

@@ -52,6 +52,18 @@ pub(crate) struct Entry {
 }
 
 impl Front {
+    /// An empty one with room for as much as another one held.
+    pub(crate) fn like(other: &Self) -> Self {
+        let urls = other.entries.len();
+        Self {
+            entries: Vec::with_capacity(urls + urls / 16),
+            texts: Vec::with_capacity(other.texts.len() + other.texts.len() / 16),
+            events: Vec::new(),
+            index: HashTable::with_capacity(urls + urls / 16),
+            hosts: HashMap::with_capacity_and_hasher(other.hosts.len(), ByHash::default()),
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -10,8 +10,9 @@ use super::error::{Flaw, StoreError};
 use super::key::host_hash;
 use super::page::{Facts, Group, Unpacker, shared_prefix, take_row};
 use super::pending::{Bounds, Found, Pending};
-use super::row::Row;
+use super::row::{DEPTH, MARK, Row, state_of};
 use super::run::RunFile;
+use crate::row::State;
 
 /// Looks up all news that was not found yet in a run, and calls `found` for each row that is
 /// there.
@@ -75,7 +76,16 @@ pub(crate) fn join(
                     if row >= facts.rows() {
                         return Err(Flaw("text and state of a page have different rows"));
                     }
-                    found(pending, at, Row::read(&facts.cells(row), facts.rare(row)));
+                    let delta = &pending.row(at).delta;
+                    // Mostly a plain link that changes nothing: two numbers tell that.
+                    let plain = delta.is_plain()
+                        && u64::from(delta.depth) >= facts.cell(DEPTH, row)
+                        && state_of(facts.cell(MARK, row)) != State::Excluded;
+                    if plain && pending.events(at).is_empty() {
+                        pending.set_found(at, Found::Same);
+                    } else {
+                        found(pending, at, Row::read(&facts.cells(row), facts.rare(row)));
+                    }
                     Ok(())
                 };
                 at = join_group(group, pending, at, &mut hit).map_err(damaged)?;

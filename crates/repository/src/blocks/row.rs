@@ -183,6 +183,9 @@ pub struct Visited {
 
 impl Rare {
     pub(crate) fn read(bytes: &[u8]) -> Self {
+        if bytes.is_empty() {
+            return Self::default();
+        }
         postcard::from_bytes(bytes).unwrap_or_default()
     }
 

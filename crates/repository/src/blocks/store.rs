@@ -482,7 +482,8 @@ impl Store {
             Some(front) => Arc::clone(front),
             None => {
                 self.sealed_position = position;
-                let front = Arc::new(std::mem::take(&mut self.front));
+                let next = Front::like(&self.front);
+                let front = Arc::new(std::mem::replace(&mut self.front, next));
                 self.sealed = Some(Arc::clone(&front));
                 front
             }
