@@ -89,6 +89,10 @@ fn open(name: &str, folder: &Path, options: &Options) -> Box<dyn Contender> {
 }
 
 fn set(config: &mut StoreConfig, key: &str, value: &str) {
+    if key == "base-level" {
+        config.base_level = value.parse().unwrap();
+        return;
+    }
     let number: u64 = value.parse().unwrap();
     match key {
         "page-bytes" => config.page_bytes = number as usize,
@@ -98,7 +102,6 @@ fn set(config: &mut StoreConfig, key: &str, value: &str) {
         "scan-rows" => config.scan_rows = number,
         "waiting-share" => config.waiting_share = number,
         "pending-level" => config.pending_level = Some(number as i32),
-        "base-level" => config.base_level = number as i32,
         "filter-bits" => config.filter_bits = Some(number as u32),
         "recent-links" => config.recent_links = number as usize,
         "threads" => config.threads = number as usize,

@@ -48,7 +48,7 @@ impl Default for StoreConfig {
             front_urls: 1_000_000,
             page_bytes: 16 << 10,
             block_bytes: 64 << 20,
-            compact_share: 3,
+            compact_share: 2,
             delay: 64,
             scan_rows: 3_000_000,
             waiting_share: 25,

@@ -32,7 +32,8 @@ pub(crate) struct Front {
     entries: Vec<Entry>,
     texts: Vec<u8>,
     events: Vec<Vec<u8>>,
-    index: HashTable<u32>,
+    /// Places in the list of entries, with half of each URL's hash.
+    index: HashTable<(u32, u32)>,
     hosts: HashMap<u64, u32, ByHash>,
 }
 
@@ -69,12 +70,15 @@ impl Front {
     }
 
     pub(crate) fn find(&self, key: &Key<'_>, url_hash: u64) -> Option<usize> {
+        let half = half_of(url_hash);
         self.index
-            .find(url_hash, |&at| {
-                let entry = &self.entries[at as usize];
-                entry.url_hash == url_hash && self.key_of(entry) == *key
+            .find(url_hash, |&(at, other)| {
+                other == half && {
+                    let entry = &self.entries[at as usize];
+                    entry.url_hash == url_hash && self.key_of(entry) == *key
+                }
             })
-            .map(|&at| at as usize)
+            .map(|&(at, _)| at as usize)
     }
 
     /// Adds a URL that is not there.
@@ -85,10 +89,13 @@ impl Front {
         let text = narrow(self.texts.len());
         self.texts.extend_from_slice(key.host);
         self.texts.extend_from_slice(key.rest);
-        let previous = self
-            .hosts
-            .insert(key.hash, narrow(at) + 1)
-            .unwrap_or_default();
+        // Only what is decided can be handed out, and so needs to be found by host.
+        let previous = if delta.ops & DECIDED != 0 {
+            let newest = self.hosts.insert(key.hash, narrow(at) + 1);
+            newest.unwrap_or_default()
+        } else {
+            0
+        };
         self.entries.push(Entry {
             url_hash,
             host_hash: key.hash,
@@ -100,9 +107,10 @@ impl Front {
             delta,
         });
         let entries = &self.entries;
-        self.index.insert_unique(url_hash, narrow(at), |&other| {
-            entries[other as usize].url_hash
-        });
+        self.index
+            .insert_unique(url_hash, (narrow(at), half_of(url_hash)), |&(other, _)| {
+                entries[other as usize].url_hash
+            });
         at
     }
 
@@ -153,6 +161,17 @@ impl Front {
         }
     }
 
+    /// Marks a URL as decided.
+    pub(crate) fn decide(&mut self, at: usize) {
+        let entry = &mut self.entries[at];
+        if entry.delta.ops & DECIDED == 0 {
+            entry.delta.ops |= DECIDED;
+            let place = u32::try_from(at).expect("the front is folded long before") + 1;
+            let newest = self.hosts.insert(entry.host_hash, place);
+            entry.previous = newest.unwrap_or_default();
+        }
+    }
+
     /// The decided URLs of a host, newest first.
     pub(crate) fn decided_of(&self, hash: u64) -> impl Iterator<Item = &Entry> {
         let mut next = self.hosts.get(&hash).copied().unwrap_or(0);
@@ -166,34 +185,36 @@ impl Front {
 
     /// The places of all entries, in the order of their keys.
     pub(crate) fn sorted(&self) -> Vec<u32> {
-        let mut order: Vec<(u64, u128, u32)> = (0..)
+        let mut order: Vec<(u64, u32)> = (0..)
             .zip(&self.entries)
-            .map(|(at, entry)| {
-                let key = self.key_of(entry);
-                (entry.host_hash, prefix_of(key.rest), at)
-            })
+            .map(|(at, entry)| (entry.host_hash, at))
             .collect();
-        // As if equal hashes meant equal hosts, which they nearly always do.
-        let text = |at: u32| self.key_of(&self.entries[at as usize]);
-        order.sort_unstable_by(|one, other| {
-            (one.0, one.1)
-                .cmp(&(other.0, other.1))
-                .then_with(|| text(one.2).rest.cmp(text(other.2).rest))
-        });
-        for group in order.chunk_by_mut(|one, other| one.0 == other.0) {
-            let host = text(group[0].2).host;
-            if group.iter().any(|other| text(other.2).host != host) {
-                group.sort_unstable_by(|one, other| text(one.2).cmp(&text(other.2)));
+        order.sort_unstable();
+        let mut group: Vec<(&[u8], &[u8], u32)> = Vec::new();
+        for same in order.chunk_by_mut(|one, other| one.0 == other.0) {
+            if same.len() == 1 {
+                continue;
+            }
+            group.clear();
+            group.extend(same.iter().map(|&(_, at)| {
+                let key = self.key_of(&self.entries[at as usize]);
+                (key.host, key.rest, at)
+            }));
+            let host = group[0].0;
+            if group.iter().all(|other| other.0 == host) {
+                group.sort_unstable_by(|one, other| one.1.cmp(other.1));
+            } else {
+                // Two hosts with the same hash.
+                group.sort_unstable();
+            }
+            for (place, sorted) in same.iter_mut().zip(&group) {
+                place.1 = sorted.2;
             }
         }
-        order.into_iter().map(|(_, _, at)| at).collect()
+        order.into_iter().map(|(_, at)| at).collect()
     }
 }
 
-/// The first sixteen bytes as a number that sorts as they do.
-fn prefix_of(text: &[u8]) -> u128 {
-    let mut bytes = [0; 16];
-    let len = text.len().min(16);
-    bytes[..len].copy_from_slice(&text[..len]);
-    u128::from_be_bytes(bytes)
+fn half_of(url_hash: u64) -> u32 {
+    u32::try_from(url_hash & 0xFFFF_FFFF).expect("32 bits were cut")
 }

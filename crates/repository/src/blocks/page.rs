@@ -364,7 +364,13 @@ pub(crate) struct Facts<'a> {
 impl<'a> Facts<'a> {
     /// Reads the state part.
     pub(crate) fn read(part: &'a [u8]) -> Result<Self, Flaw> {
-        let mut bytes = check(part)?;
+        check(part)?;
+        Self::read_checked(part)
+    }
+
+    /// Reads a state part whose checksum was found right.
+    pub(crate) fn read_checked(part: &'a [u8]) -> Result<Self, Flaw> {
+        let mut bytes = part.get(8..).ok_or(Flaw("a page is cut off"))?;
         let head = take_bytes(&mut bytes, 4)?;
         let rows = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
         if rows > usize::from(u16::MAX) + 1 {

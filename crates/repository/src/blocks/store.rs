@@ -396,7 +396,7 @@ impl Store {
         if let Some(at) = self.front.find(&key, url_hash) {
             self.meet_again(at, link);
             if is_new {
-                self.front.delta_mut(at).ops |= DECIDED;
+                self.front.decide(at);
             }
         } else {
             let block = block_of(&self.blocks, &key);

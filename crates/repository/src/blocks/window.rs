@@ -1,7 +1,7 @@
 //! Windows: the URLs of a host that are due, in the order that is asked for.
 //!
 //! The order is found from the numbers beside the URLs; text is unpacked only for pages with a URL
-//! that was chosen. One look at a host chooses a fiftieth of what waits there, or one window if that
+//! that was chosen. One look at a host chooses one in 32 of what waits there, or one window if that
 //! is more; what is not handed out at once is kept aside in order (see `schedule`). So the bytes
 //! read for a URL that is handed out do not depend on how many wait.
 
@@ -14,7 +14,7 @@ use teia_base::{Order, Timestamp, UrlFacts};
 use super::block::block_of;
 use super::decoded::DecodedPage;
 use super::delta::{ADMITS, SETTLED};
-use super::error::StoreError;
+use super::error::{Flaw, StoreError};
 use super::front::ByHash;
 use super::key::{Key, host_hash};
 use super::lookup::{Known, OwnedRow, merged};
@@ -29,7 +29,7 @@ use super::store::Store;
 use crate::row::State;
 
 /// One look at a host chooses one in so many of its waiting URLs.
-const SHARE: u64 = 50;
+const SHARE: u64 = 32;
 
 /// In which order the URLs of a host are handed out. What was tried already comes after what was
 /// not, in every order.
@@ -472,10 +472,17 @@ impl Store {
             let damaged = |flaw| run.damaged(at, flaw);
             if loaded != Some((choice.run, choice.page)) {
                 run.read_state(at, &mut state)?;
+                Facts::read(&state).map_err(damaged)?;
                 run.read_text(at, &mut text)?;
-                page.load(self.disk.config.key, &state, &text)
+                page.load_text(self.disk.config.key, &text)
                     .map_err(damaged)?;
                 loaded = Some((choice.run, choice.page));
+            }
+            let facts = Facts::read_checked(&state).map_err(damaged)?;
+            if row >= page.len() || row >= facts.rows() {
+                return Err(damaged(Flaw(
+                    "the index does not tell what is in this page",
+                )));
             }
             let key = page.key(row);
             let url_hash = key.url_hash();
@@ -488,8 +495,8 @@ impl Store {
                 candidates.push(Candidate {
                     place: choice.place,
                     url: key.text().map_err(damaged)?,
-                    cells: *page.cells(row),
-                    rare: page.rare(row).to_vec(),
+                    cells: facts.cells(row),
+                    rare: facts.rare(row).to_vec(),
                 });
             }
         }
