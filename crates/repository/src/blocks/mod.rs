@@ -20,6 +20,7 @@
 
 mod block;
 mod column;
+mod commit;
 mod compact;
 mod config;
 mod decoded;
@@ -32,9 +33,11 @@ mod front;
 mod hosts;
 mod join;
 mod key;
+mod look;
 mod lookup;
 mod manifest;
 mod news;
+mod offer;
 mod page;
 mod pending;
 mod recent;
@@ -48,6 +51,7 @@ mod verify;
 mod visit;
 mod window;
 
+pub use commit::FoldReport;
 pub use config::StoreConfig;
 pub use delta::{Settlement, Standing};
 pub use error::StoreError;
@@ -55,7 +59,8 @@ pub use fold::{FoldDone, FoldJob};
 pub use hosts::HostCounts;
 pub use lookup::Known;
 pub use news::{FoldNews, Told};
+pub use offer::{Answer, Decided, Link};
 pub use row::{News, Rare, Visited};
-pub use store::{Answer, Decided, FoldReport, Link, Store, StoreStats};
+pub use store::{Store, StoreStats};
 pub use verify::VerifyReport;
 pub use window::{Leased, WindowOrder};
