@@ -164,7 +164,7 @@ impl Generator {
         self.distinct += 1;
         self.checksum = self
             .checksum
-            .wrapping_add(xxh3_64(cycle.texts[start..].as_bytes()));
+            .wrapping_add(xxh3_64(&cycle.texts.as_bytes()[start..]));
         cycle.close();
     }
 

@@ -52,6 +52,14 @@ pub(crate) struct Entry {
     pub(crate) delta: Delta,
 }
 
+impl Entry {
+    /// Where host and rest lie in the texts of the front.
+    pub(crate) fn ranges(&self) -> ((u32, u32), (u32, u32)) {
+        let middle = self.at + self.host_len;
+        ((self.at, middle), (middle, middle + self.rest_len))
+    }
+}
+
 impl Front {
     /// An empty one with room for as much as another one held.
     pub(crate) fn like(other: &Self) -> Self {
@@ -152,6 +160,11 @@ impl Front {
             host: &self.texts[start..middle],
             rest: &self.texts[middle..middle + entry.rest_len as usize],
         }
+    }
+
+    /// All its texts.
+    pub(crate) fn texts(&self) -> &[u8] {
+        &self.texts
     }
 
     pub(crate) fn events_of(&self, entry: &Entry) -> &[u8] {

@@ -20,8 +20,8 @@ pub(crate) fn join(
     run: &RunFile,
     bounds: &Bounds,
     key: u64,
-    pending: &mut Pending,
-    mut found: impl FnMut(&mut Pending, usize, Row<'_>),
+    pending: &mut Pending<'_>,
+    mut found: impl FnMut(&mut Pending<'_>, usize, Row<'_>),
 ) -> Result<(), StoreError> {
     let mut at = next_sought(pending, 0);
     let range = run.pages_of(bounds.lower.hash, bounds.last_hash());
@@ -68,7 +68,7 @@ pub(crate) fn join(
                 if pending.key(at).host != group.host {
                     continue;
                 }
-                let mut hit = |pending: &mut Pending, at: usize, row: usize| {
+                let mut hit = |pending: &mut Pending<'_>, at: usize, row: usize| {
                     let facts = match &facts {
                         Some(facts) => facts,
                         None => facts.insert(Facts::read(parts.state)?),
@@ -96,7 +96,7 @@ pub(crate) fn join(
 }
 
 /// The first place from `at` on that was not found yet.
-fn next_sought(pending: &Pending, mut at: usize) -> usize {
+fn next_sought(pending: &Pending<'_>, mut at: usize) -> usize {
     while at < pending.len() && !matches!(pending.row(at).found, Found::Nowhere) {
         at += 1;
     }
@@ -104,7 +104,7 @@ fn next_sought(pending: &Pending, mut at: usize) -> usize {
 }
 
 /// The first sought place that is not before this host.
-fn skip_to(pending: &Pending, mut at: usize, hash: u64, host: &[u8]) -> usize {
+fn skip_to(pending: &Pending<'_>, mut at: usize, hash: u64, host: &[u8]) -> usize {
     while at < pending.len() {
         let key = pending.key(at);
         if (key.hash, key.host) >= (hash, host) {
@@ -119,9 +119,9 @@ fn skip_to(pending: &Pending, mut at: usize, hash: u64, host: &[u8]) -> usize {
 /// of this host: then the next page goes on with it.
 fn join_group(
     group: Group<'_>,
-    pending: &mut Pending,
+    pending: &mut Pending<'_>,
     mut at: usize,
-    hit: &mut impl FnMut(&mut Pending, usize, usize) -> Result<(), Flaw>,
+    hit: &mut impl FnMut(&mut Pending<'_>, usize, usize) -> Result<(), Flaw>,
 ) -> Result<usize, Flaw> {
     let mut rests = group.rests;
     // Bytes that the sought text shares with the row before.
@@ -175,7 +175,7 @@ fn join_group(
     Ok(at)
 }
 
-fn same_host(pending: &Pending, at: usize, next: usize) -> bool {
+fn same_host(pending: &Pending<'_>, at: usize, next: usize) -> bool {
     next < pending.len()
         && pending.row(next).hash == pending.row(at).hash
         && pending.key(next).host == pending.key(at).host

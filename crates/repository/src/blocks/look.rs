@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::HashSet;
 
 use super::decoded::DecodedPage;
 use super::error::{Flaw, StoreError};
 use super::front::ByHash;
 use super::page::Facts;
-use super::row::{DUE, MARK, SUPERSEDES, flags_of, state_of};
+use super::row::{DUE, MARK, SEQUENCE, SUPERSEDES, flags_of, state_of};
 use super::run::RunFile;
 use super::schedule::{Candidate, Schedule};
 use super::store::Store;
@@ -37,8 +37,8 @@ struct Look<'a> {
     runs: Vec<(usize, Arc<RunFile>)>,
     /// When the next URL that is not due yet will be.
     until: u32,
-    /// URLs with a newer row, and the newest run in which that is.
-    newer: HashMap<u64, u32, ByHash>,
+    /// Sequence numbers of URLs with a newer row than those still to be looked at.
+    newer: HashSet<u64, ByHash>,
 }
 
 impl Store {
@@ -73,7 +73,7 @@ impl Store {
             order,
             runs: Vec::new(),
             until: u32::MAX,
-            newer: HashMap::default(),
+            newer: HashSet::default(),
         };
         for at in self.blocks_of(hash) {
             let runs = self.blocks[at].runs.iter();
@@ -134,14 +134,22 @@ impl Store {
         let most = usize::try_from(waiting / SHARE).unwrap_or(0).max(n).max(1);
         let mut choices: Vec<Choice> = Vec::new();
         let mut is_last = true;
-        for (number, at, rows) in spans {
+        // Newest runs first: they tell which rows of the older ones are outdated.
+        for (number, at, rows) in spans.into_iter().rev() {
             let run = &look.runs[number as usize].1;
             run.read_state(at, &mut buffer)?;
             let facts = Facts::read(&buffer).map_err(|flaw| run.damaged(at, flaw))?;
-            let mut supersedes = false;
             for row in rows.start..rows.end.min(facts.rows()) {
                 let mark = facts.cell(MARK, row);
-                supersedes |= flags_of(mark) & SUPERSEDES != 0;
+                // A URL keeps its sequence number, so that tells which rows are outdated.
+                let outdated =
+                    !look.newer.is_empty() && look.newer.contains(&facts.cell(SEQUENCE, row));
+                if flags_of(mark) & SUPERSEDES != 0 {
+                    look.newer.insert(facts.cell(SEQUENCE, row));
+                }
+                if outdated {
+                    continue;
+                }
                 if state_of(mark) != State::Waiting {
                     continue;
                 }
@@ -151,7 +159,10 @@ impl Store {
                     continue;
                 }
                 let cell = |column| facts.cell(column, row);
-                let place = look.order.place(cell, |sequence| self.first_seen(sequence));
+                let mut place = look.order.place(cell, |sequence| self.first_seen(sequence));
+                if look.order.prefers_neighbours() {
+                    place.2 = (u64::from(number) << 48) | ((at as u64) << 16) | row as u64;
+                }
                 if after.is_some_and(|after| place <= after) {
                     continue;
                 }
@@ -162,17 +173,6 @@ impl Store {
                     page: narrow(at),
                     row: narrow(row),
                 });
-            }
-            if supersedes {
-                let marks: Vec<bool> = (0..facts.rows())
-                    .map(|row| flags_of(facts.cell(MARK, row)) & SUPERSEDES != 0)
-                    .collect();
-                run.read_text(at, &mut buffer)?;
-                page.load_text(self.disk.config.key, &buffer)
-                    .map_err(|flaw| run.damaged(at, flaw))?;
-                for row in rows.filter(|&row| marks.get(row).copied().unwrap_or(false)) {
-                    look.newer.insert(page.key(row).url_hash(), number);
-                }
             }
             if choices.len() >= 2 * most + 1024 {
                 choices.select_nth_unstable(most);
@@ -219,9 +219,7 @@ impl Store {
             }
             let key = page.key(row);
             let url_hash = key.url_hash();
-            let newer = look.newer.get(&url_hash);
             let passing = key.host != look.host
-                || newer.is_some_and(|&run| run > choice.run)
                 || self.taken[*block].contains(&url_hash)
                 || self.leased.contains(&url_hash);
             if !passing {

@@ -266,12 +266,13 @@ impl Store {
                 ops: 0,
                 flags: 0,
                 depth: u16::MAX,
-                sequence: 0,
+                sequence: self.sequence,
                 referrer: 0,
                 rule: 0,
                 priority: 0,
                 links: 0,
             };
+            self.sequence += 1;
             self.front.insert(&key, url_hash, delta)
         });
         self.scratch = scratch;

@@ -9,8 +9,10 @@ use super::page::Cells;
 use super::run::{Counted, RunFile};
 
 /// News of the URLs of a block, in the order of their keys, each URL once.
-#[derive(Debug, Default)]
-pub(crate) struct Pending {
+#[derive(Debug)]
+pub(crate) struct Pending<'f> {
+    /// The front, whose texts stay where they are.
+    front: &'f Front,
     texts: Vec<u8>,
     events: Vec<u8>,
     rows: Vec<PendingRow>,
@@ -23,6 +25,8 @@ pub(crate) struct Pending {
 #[derive(Clone, Debug)]
 pub(crate) struct PendingRow {
     pub(crate) hash: u64,
+    /// Whether its text lies in the front.
+    in_front: bool,
     host: (u32, u32),
     rest: (u32, u32),
     events: (u32, u32),
@@ -76,7 +80,19 @@ impl Bounds {
     }
 }
 
-impl Pending {
+impl<'f> Pending<'f> {
+    /// With nothing in it yet.
+    pub(crate) fn new(front: &'f Front) -> Self {
+        Self {
+            front,
+            texts: Vec::new(),
+            events: Vec::new(),
+            rows: Vec::new(),
+            order: Vec::new(),
+            sources: 0,
+        }
+    }
+
     /// Adds what a file of waiting news holds for a block.
     pub(crate) fn load(
         &mut self,
@@ -104,20 +120,30 @@ impl Pending {
     }
 
     /// Adds what the front holds for a block: these places, in order.
-    pub(crate) fn add_front(&mut self, front: &Front, places: &[u32]) {
+    pub(crate) fn add_front(&mut self, places: &[u32]) {
         self.sources += usize::from(!places.is_empty());
         self.rows.reserve(places.len());
-        let mut host = (0, 0);
+        let front = self.front;
         for &place in places {
             let entry = front.entry(place as usize);
-            let key = front.key_of(entry);
-            host = self.push(&key, entry.delta, front.events_of(entry), host);
+            let (host, rest) = entry.ranges();
+            let events = append(&mut self.events, front.events_of(entry));
+            self.rows.push(PendingRow {
+                hash: entry.host_hash,
+                in_front: true,
+                host,
+                rest,
+                events,
+                delta: entry.delta,
+                found: Found::Nowhere,
+            });
         }
     }
 
     fn push(&mut self, key: &Key<'_>, delta: Delta, events: &[u8], host: (u32, u32)) -> (u32, u32) {
         // Neighbours mostly share their host, whose text is then kept once.
-        let host = if self.slice(host) == key.host && host.1 > host.0 {
+        let last = &self.texts[host.0 as usize..host.1 as usize];
+        let host = if last == key.host && host.1 > host.0 {
             host
         } else {
             append(&mut self.texts, key.host)
@@ -126,6 +152,7 @@ impl Pending {
         let events = append(&mut self.events, events);
         self.rows.push(PendingRow {
             hash: key.hash,
+            in_front: false,
             host,
             rest,
             events,
@@ -135,8 +162,23 @@ impl Pending {
         host
     }
 
-    fn slice(&self, range: (u32, u32)) -> &[u8] {
-        &self.texts[range.0 as usize..range.1 as usize]
+    #[inline]
+    fn text(&self, row: &PendingRow, range: (u32, u32)) -> &[u8] {
+        let texts = if row.in_front {
+            self.front.texts()
+        } else {
+            &self.texts
+        };
+        &texts[range.0 as usize..range.1 as usize]
+    }
+
+    #[inline]
+    fn key_of(&self, row: &PendingRow) -> Key<'_> {
+        Key {
+            hash: row.hash,
+            host: self.text(row, row.host),
+            rest: self.text(row, row.rest),
+        }
     }
 
     /// Sorts by key and joins the news of each URL, in the order in which they were added.
@@ -154,13 +196,7 @@ impl Pending {
         order.sort_by(|one, other| {
             one.0.cmp(&other.0).then_with(|| {
                 let (a, b) = (&self.rows[one.1 as usize], &self.rows[other.1 as usize]);
-                if a.host != b.host {
-                    let hosts = self.slice(a.host).cmp(self.slice(b.host));
-                    if hosts.is_ne() {
-                        return hosts;
-                    }
-                }
-                self.slice(a.rest).cmp(self.slice(b.rest))
+                self.key_of(a).cmp(&self.key_of(b))
             })
         });
         self.order.clear();
@@ -168,9 +204,7 @@ impl Pending {
         for (_, at) in order {
             let same = self.order.last().copied().filter(|&last| {
                 let (one, other) = (&self.rows[last as usize], &self.rows[at as usize]);
-                one.hash == other.hash
-                    && self.slice(one.rest) == self.slice(other.rest)
-                    && self.slice(one.host) == self.slice(other.host)
+                one.hash == other.hash && self.key_of(one) == self.key_of(other)
             });
             let Some(last) = same else {
                 self.order.push(at);
@@ -199,12 +233,7 @@ impl Pending {
 
     #[inline]
     pub(crate) fn key(&self, at: usize) -> Key<'_> {
-        let row = self.row(at);
-        Key {
-            hash: row.hash,
-            host: self.slice(row.host),
-            rest: self.slice(row.rest),
-        }
+        self.key_of(self.row(at))
     }
 
     pub(crate) fn events(&self, at: usize) -> &[u8] {

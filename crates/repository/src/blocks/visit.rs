@@ -55,11 +55,11 @@ pub(crate) struct Visit {
 /// Visits a block.
 pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
     let key = disk.config.key;
-    let mut pending = Pending::default();
+    let mut pending = Pending::new(task.front.0);
     for run in task.waiting {
         pending.load(run, task.bounds, key)?;
     }
-    pending.add_front(task.front.0, task.front.1);
+    pending.add_front(task.front.1);
     pending.settle();
     let mut scratch = Vec::new();
     for run in task.block.runs.iter().rev() {
@@ -105,7 +105,7 @@ pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
     Ok(visit)
 }
 
-fn look(pending: &Pending, at: usize, row: &Row<'_>, scratch: &mut Vec<u8>) -> Found {
+fn look(pending: &Pending<'_>, at: usize, row: &Row<'_>, scratch: &mut Vec<u8>) -> Found {
     let delta = pending.row(at).delta;
     match delta.merge(row, pending.events(at), scratch) {
         None => Found::Same,
@@ -127,7 +127,7 @@ type RunAndFilter = (Option<Arc<RunFile>>, Option<Filter>);
 /// Writes new and changed rows as a run: the base, if it is the block's first.
 fn write(
     disk: &Disk,
-    pending: &Pending,
+    pending: &Pending<'_>,
     is_base: bool,
     visit: &mut Visit,
 ) -> Result<RunAndFilter, StoreError> {

@@ -23,11 +23,11 @@ use crate::row::State;
 pub enum WindowOrder<'a> {
     /// As they were met.
     Insertion,
-    /// Fewest hops first, then as they were met.
+    /// Fewest hops first; among equals neighbours in the alphabet, which are read together.
     Depth,
-    /// Highest priority first.
+    /// Highest priority first; among equals neighbours.
     Priority,
-    /// The one that is due for longest first.
+    /// The one that is due for longest first; among equals neighbours.
     Due,
     /// In an order that the number decides.
     Random(u64),
@@ -45,7 +45,7 @@ pub struct Leased {
     pub known: Known,
 }
 
-/// Where a URL stands in the order: tries, the order's own number, sequence.
+/// Where a URL stands in the order: tries, the order's own number, then sequence or position.
 pub(crate) type Place = (u8, u64, u64);
 
 impl WindowOrder<'_> {
@@ -58,6 +58,11 @@ impl WindowOrder<'_> {
             Self::Random(_) => 4,
             Self::Policy(_) => 5,
         }
+    }
+
+    /// Whether URLs with equal numbers are taken as they lie.
+    pub(crate) fn prefers_neighbours(&self) -> bool {
+        matches!(self, Self::Depth | Self::Priority | Self::Due)
     }
 
     /// Where a URL stands, of which `cell` tells the numbers.
