@@ -156,10 +156,26 @@ impl Life {
         }
     }
 
+    fn step(&mut self) {
+        match self.draw.below(40) {
+            0..36 => self.offer(),
+            36..39 => self.settle(),
+            _ => self.prioritise(),
+        }
+    }
+
     fn fold(&mut self) {
         self.folds += 1;
         let report = if self.folds.is_multiple_of(23) {
             self.store.fold_everything(self.folds).unwrap()
+        } else if self.folds % 7 == 2 {
+            // Beside the fold, life goes on.
+            let job = self.store.begin_fold(self.folds);
+            let folding = std::thread::spawn(move || job.run().unwrap());
+            for _ in 0..800 {
+                self.step();
+            }
+            self.store.finish_fold(folding.join().unwrap()).unwrap()
         } else {
             self.store.fold(self.folds).unwrap()
         };
@@ -227,11 +243,7 @@ impl Life {
 fn live(config: StoreConfig, seed: u64, operations: u64) {
     let mut life = Life::new(config, seed);
     for number in 0..operations {
-        match life.draw.below(40) {
-            0..36 => life.offer(),
-            36..39 => life.settle(),
-            _ => life.prioritise(),
-        }
+        life.step();
         if number % 5003 == 5002 {
             life.fold();
         }

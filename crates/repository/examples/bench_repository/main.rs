@@ -27,10 +27,6 @@ use measure::{Cost, Spent};
 use stores::{Contender, InMemory, NewUrls, Teia};
 use teia_repository::blocks::StoreConfig;
 
-/// The allocator of the program that people run.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 struct Options {
     sizes: Vec<u64>,
     cycles: usize,

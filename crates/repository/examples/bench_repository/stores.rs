@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use hashbrown::HashSet;
 use teia_base::DiskFiles;
 use teia_repository::blocks::{
-    Answer, Link, News, Settlement, Standing, Store, StoreConfig, WindowOrder,
+    Answer, FoldDone, FoldReport, Link, News, Settlement, Standing, Store, StoreConfig, WindowOrder,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -61,6 +62,8 @@ pub(crate) struct Teia {
     pub(crate) window: usize,
     pub(crate) taken: u64,
     folded: u64,
+    /// The fold that runs beside the next cycle.
+    folding: Option<JoinHandle<FoldDone>>,
 }
 
 impl Teia {
@@ -72,6 +75,7 @@ impl Teia {
             window,
             taken: 0,
             folded: 0,
+            folding: None,
         }
     }
 
@@ -86,19 +90,27 @@ impl Teia {
         }
     }
 
-    fn fold(&mut self, new: &mut NewUrls, everything: bool) {
+    /// Takes in the fold that ran beside this cycle, and begins the next one.
+    fn fold(&mut self, new: &mut NewUrls) {
+        self.finish_folding(new);
         self.folded += 1;
-        let report = if everything {
-            self.store.fold_everything(self.folded)
-        } else {
-            self.store.fold(self.folded)
-        };
-        let report = report.unwrap();
+        let job = self.store.begin_fold(self.folded);
+        self.folding = Some(std::thread::spawn(move || job.run().unwrap()));
+    }
+
+    fn finish_folding(&mut self, new: &mut NewUrls) {
+        if let Some(folding) = self.folding.take() {
+            let report = self.store.finish_fold(folding.join().unwrap()).unwrap();
+            self.report(&report);
+            self.listen(new);
+        }
+    }
+
+    fn report(&self, report: &FoldReport) {
         assert!(report.damaged.is_empty(), "{:?}", report.damaged);
         if std::env::var_os("TEIA_BENCH_FOLDS").is_some() {
             eprintln!("{report:?} {:?}", self.store.stats());
         }
-        self.listen(new);
     }
 }
 
@@ -157,7 +169,7 @@ impl Contender for Teia {
             }
         }
         let offers = crate::measure::Spent::now(None);
-        self.fold(&mut new, false);
+        self.fold(&mut new);
         if std::env::var_os("TEIA_BENCH_FOLDS").is_some() {
             let end = crate::measure::Spent::now(None);
             eprintln!(
@@ -173,7 +185,10 @@ impl Contender for Teia {
 
     fn finish(&mut self) -> NewUrls {
         let mut new = NewUrls::default();
-        self.fold(&mut new, true);
+        self.finish_folding(&mut new);
+        let report = self.store.fold_everything(self.folded).unwrap();
+        self.report(&report);
+        self.listen(&mut new);
         let report = self.store.verify();
         assert!(report.problems.is_empty(), "{:?}", report.problems);
         new
