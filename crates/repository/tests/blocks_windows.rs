@@ -271,6 +271,54 @@ fn with_a_filter_new_urls_are_handed_out_before_any_fold() {
 }
 
 #[test]
+fn what_was_called_new_at_once_does_not_wait_for_its_visit() {
+    let config = StoreConfig {
+        filter_bits: Some(12),
+        scan_rows: 1,
+        waiting_share: 1_000_000,
+        delay: 1000,
+        ..config()
+    };
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let mut store = Store::open(Arc::clone(&files), config.clone()).unwrap();
+    for number in 0..5000 {
+        store.offer(&Link::new(&format!("https://other.test/{number}"), 1));
+    }
+    store.fold_everything(0).unwrap();
+    let mut taken = BTreeSet::new();
+    for fold in 0..6_u64 {
+        for number in fold * 100..fold * 100 + 100 {
+            store.offer(&Link::new(&url(number), 1));
+        }
+        let visited = store.fold(0).unwrap().visited;
+        assert!(fold == 0 || visited == 0, "nothing is visited in this test");
+        for leased in store
+            .window("big.test", 60, WindowOrder::Depth, NOW)
+            .unwrap()
+        {
+            settled(&mut store, &leased.url);
+            assert!(taken.insert(leased.url));
+        }
+    }
+    assert_eq!(taken.len(), 360);
+    store.fold(0).unwrap();
+    drop(store);
+    let mut store = Store::open(files, config).unwrap();
+    // One or two look met to the filter: those wait for the visit indeed.
+    for (least, visits) in [(590, false), (600, true)] {
+        if visits {
+            store.fold_everything(0).unwrap();
+        }
+        let rest = store.window("big.test", 1000, WindowOrder::Depth, NOW);
+        for leased in rest.unwrap() {
+            assert!(taken.insert(leased.url));
+        }
+        assert!(taken.len() >= least, "{}", taken.len());
+    }
+    assert_eq!(taken.len(), 600);
+}
+
+#[test]
 fn bytes_read_for_a_url_do_not_grow_with_the_host() {
     let cost = |urls: u64| {
         let files = Counting::default();

@@ -34,6 +34,7 @@ mod hosts;
 mod join;
 mod key;
 mod look;
+mod look_waiting;
 mod lookup;
 mod manifest;
 mod news;

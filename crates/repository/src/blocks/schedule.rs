@@ -37,6 +37,8 @@ pub(crate) struct Schedule {
     pub(crate) is_last: bool,
     /// When another URL of the host becomes due.
     until: u32,
+    /// The newest file of waiting news that was looked at for URLs of the host.
+    pub(crate) waited: u64,
 }
 
 #[derive(Debug)]
@@ -68,6 +70,7 @@ impl Schedule {
             last: None,
             is_last: true,
             until: u32::MAX,
+            waited: 0,
         })
     }
 
@@ -81,6 +84,12 @@ impl Schedule {
     /// Whether it was made in this order, and nothing was folded in or became due since.
     pub(crate) fn serves(&self, kind: u8, version: u64, now: u32) -> bool {
         self.kind == kind && self.version == version && now < self.until
+    }
+
+    /// Goes on with other candidates, when its own are spent.
+    pub(crate) fn go_on(&mut self, candidates: Vec<Candidate>, waited: u64) {
+        self.next.extend(candidates);
+        self.waited = waited;
     }
 
     pub(crate) fn is_spent(&self) -> bool {

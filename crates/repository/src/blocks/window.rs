@@ -137,11 +137,14 @@ impl Store {
                         let same = schedule.serves(order.kind(), version, now);
                         same.then_some((schedule.is_last, schedule.last))
                     });
-                    let more = match after {
+                    let mut more = match after {
                         Some((true, _)) => false,
                         Some((false, last)) => self.look(host, hash, n, order, now, last)?,
                         None => self.look(host, hash, n, order, now, None)?,
                     };
+                    if !more {
+                        more = self.look_at_waiting(host, hash, n, order)?;
+                    }
                     scans += 1;
                     if !more || scans > 64 {
                         while window.len() < n && !young.is_empty() {
