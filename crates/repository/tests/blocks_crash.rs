@@ -126,7 +126,7 @@ fn fetched() -> Settlement {
 }
 
 /// Lives through `cycles` with the power cut after so many calls, and again during recovery.
-fn survive(cut: u64, second: u64, filter: bool) {
+fn survive(cut: u64, second: u64, filter: bool) -> bool {
     let disk = SimulatedDisk::new();
     let files: Arc<dyn Files> = Arc::new(disk.clone());
     let open = || Store::open(Arc::clone(&files), config(filter));
@@ -138,11 +138,7 @@ fn survive(cut: u64, second: u64, filter: bool) {
     let mut draw = Draw::new(cut + 1);
     let mut store = open().unwrap();
     disk.plan(PowerCut { after_calls: cut });
-    for _ in 0..8 {
-        if caller.cycle(&mut store, &mut draw).is_err() {
-            break;
-        }
-    }
+    let lived = (0..8).all(|_| caller.cycle(&mut store, &mut draw).is_ok());
     disk.cut_power(cut);
     // The recovery itself is cut as well, once.
     disk.plan(PowerCut {
@@ -161,12 +157,15 @@ fn survive(cut: u64, second: u64, filter: bool) {
         caller.cycle(&mut store, &mut draw).unwrap();
     }
     caller.check(&mut store);
+    lived
 }
 
 #[test]
 fn a_power_cut_at_any_call_loses_and_doubles_nothing() {
-    for cut in 0..220 {
-        survive(cut, cut % 23, cut % 2 == 0);
+    for filter in [false, true] {
+        // Until the cut comes after the last call of all.
+        let calls = (0..5000).find(|&cut| survive(cut, cut % 23, filter));
+        assert!(calls.is_some_and(|calls| calls > 60), "{calls:?}");
     }
 }
 

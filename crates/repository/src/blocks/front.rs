@@ -185,15 +185,14 @@ impl Front {
         }
     }
 
-    /// The decided URLs of a host, newest first.
-    pub(crate) fn decided_of(&self, hash: u64) -> impl Iterator<Item = &Entry> {
+    /// The places of the decided URLs of a host, newest first.
+    pub(crate) fn decided_of(&self, hash: u64) -> impl Iterator<Item = usize> {
         let mut next = self.hosts.get(&hash).copied().unwrap_or(0);
         std::iter::from_fn(move || {
-            let entry = &self.entries[next.checked_sub(1)? as usize];
-            next = entry.previous;
-            Some(entry)
+            let at = next.checked_sub(1)? as usize;
+            next = self.entries[at].previous;
+            Some(at)
         })
-        .filter(|entry| entry.delta.ops & DECIDED != 0)
     }
 
     /// The places of all entries, in the order of their keys.

@@ -249,7 +249,7 @@ impl Store {
         delta.priority = priority;
         // It has another place now.
         let host = self.front.entry(at).host_hash;
-        self.schedules.remove(&host);
+        self.forget_schedule(host);
     }
 
     /// The place of a URL in the front, where it is put if it is not there.

@@ -5,7 +5,6 @@
 //! is more; what is not handed out at once is kept aside in order (see `schedule`). So the bytes
 //! read for a URL that is handed out do not depend on how many wait.
 
-use std::collections::BTreeMap;
 use teia_base::{Order, Timestamp, UrlFacts};
 
 use super::block::block_of;
@@ -47,6 +46,15 @@ pub struct Leased {
 
 /// Where a URL stands in the order: tries, the order's own number, then sequence or position.
 pub(crate) type Place = (u8, u64, u64);
+
+/// A URL that only a front knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Young {
+    place: Place,
+    /// In the front that is being folded.
+    sealed: bool,
+    at: usize,
+}
 
 impl WindowOrder<'_> {
     pub(crate) fn kind(&self) -> u8 {
@@ -114,7 +122,7 @@ impl Store {
         now: u32,
     ) -> Result<Vec<Leased>, StoreError> {
         let hash = host_hash(self.disk.config.key, host.as_bytes());
-        let mut young = self.young(host.as_bytes(), hash, order, now);
+        let mut young = self.young(host.as_bytes(), hash, n, order, now);
         let mut window = Vec::new();
         let mut scans = 0;
         let version = self.version_of(hash);
@@ -127,7 +135,7 @@ impl Store {
                 Some(schedule) => schedule.peek(&self.disk)?.map(|candidate| candidate.place),
                 None => None,
             };
-            let youngest = young.first_key_value().map(|(place, _)| *place);
+            let youngest = young.last().map(|young| young.place);
             match (next, youngest) {
                 (Some(old), Some(fresh)) if fresh < old => self.take_young(&mut young, &mut window),
                 (Some(_), _) => self.take_scheduled(hash, now, &mut window)?,
@@ -175,60 +183,78 @@ impl Store {
         let (host, rest) = text.split_at(host_len);
         let hash = host_hash(self.disk.config.key, host);
         self.leased.remove(&Key { hash, host, rest }.url_hash());
-        self.schedules.remove(&hash);
+        self.forget_schedule(hash);
     }
 
-    /// The URLs of a host that only the front knows, in order.
+    /// Drops what was chosen of a host: it is chosen anew.
+    pub(crate) fn forget_schedule(&mut self, hash: u64) {
+        if let Some(schedule) = self.schedules.remove(&hash) {
+            schedule.emptied(&self.disk);
+        }
+    }
+
+    /// The first `n` URLs of a host that only the fronts know, the first one last.
     fn young(
         &self,
         host: &[u8],
         hash: u64,
+        n: usize,
         order: WindowOrder<'_>,
         now: u32,
-    ) -> BTreeMap<Place, (String, OwnedRow, u64)> {
-        let mut young = BTreeMap::new();
-        for front in self.sealed.as_deref().into_iter().chain([&self.front]) {
-            for entry in front.decided_of(hash) {
+    ) -> Vec<Young> {
+        let mut young = Vec::new();
+        let mut scratch = Vec::new();
+        let fronts = [(true, self.sealed.as_deref()), (false, Some(&self.front))];
+        for (sealed, front) in fronts {
+            let Some(front) = front else { continue };
+            for at in front.decided_of(hash) {
+                let entry = front.entry(at);
                 let key = front.key_of(entry);
-                let passing =
-                    entry.delta.ops & ADMITS == 0 || self.leased.contains(&entry.url_hash);
-                if key.host != host || passing || self.is_decided_later(front, &key, entry.url_hash)
+                if entry.delta.ops & ADMITS == 0
+                    || key.host != host
+                    || self.leased.contains(&entry.url_hash)
+                    || (sealed && self.is_settled(&key, entry.url_hash))
                 {
                     continue;
                 }
-                let row = merged(None, entry.delta, front.events_of(entry));
-                let is_due = row.row().state == State::Waiting && row.row().due <= now;
-                if let (true, Ok(text)) = (is_due, key.text()) {
-                    let place = order.place(
-                        |column| row.cells[column],
-                        |sequence| self.first_seen(sequence),
-                    );
-                    young.insert(place, (text, row, entry.url_hash));
+                let row = entry.delta.into_row(front.events_of(entry), &mut scratch);
+                if row.state == State::Waiting && row.due <= now {
+                    let cells = row.cells();
+                    let place = order.place(|column| cells[column], |of| self.first_seen(of));
+                    young.push(Young { place, sealed, at });
                 }
             }
         }
+        if young.len() > n {
+            young.select_nth_unstable(n);
+            young.truncate(n);
+        }
+        young.sort_unstable_by(|one, other| other.cmp(one));
         young
     }
 
-    /// Whether a URL of the sealed front was settled since.
-    fn is_decided_later(&self, front: &super::front::Front, key: &Key<'_>, url_hash: u64) -> bool {
-        !std::ptr::eq(front, &raw const self.front)
-            && self
-                .front
-                .find(key, url_hash)
-                .is_some_and(|at| self.front.delta(at).ops & SETTLED != 0)
+    /// Whether a URL was settled since the last fold began.
+    fn is_settled(&self, key: &Key<'_>, url_hash: u64) -> bool {
+        let at = self.front.find(key, url_hash);
+        at.is_some_and(|at| self.front.delta(at).ops & SETTLED != 0)
     }
 
-    fn take_young(
-        &mut self,
-        young: &mut BTreeMap<Place, (String, OwnedRow, u64)>,
-        window: &mut Vec<Leased>,
-    ) {
-        if let Some((_, (url, row, url_hash))) = young.pop_first()
-            && self.leased.insert(url_hash)
-        {
+    fn take_young(&mut self, young: &mut Vec<Young>, window: &mut Vec<Leased>) {
+        let Some(Young { sealed, at, .. }) = young.pop() else {
+            return;
+        };
+        let front = match &self.sealed {
+            Some(front) if sealed => front,
+            _ => &self.front,
+        };
+        let entry = front.entry(at);
+        let row = merged(None, entry.delta, front.events_of(entry));
+        if let Ok(url) = front.key_of(entry).text() {
+            let url_hash = entry.url_hash;
             let known = self.tell(&row.row(), true);
-            window.push(Leased { url, known });
+            if self.leased.insert(url_hash) {
+                window.push(Leased { url, known });
+            }
         }
     }
 
