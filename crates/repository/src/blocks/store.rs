@@ -211,24 +211,37 @@ impl Store {
         }
     }
 
-    /// After a start: which URLs were settled in news that still waits.
+    /// After a start: which URLs were settled in news that still waits. A damaged page is passed
+    /// over with the rest of its file: the visit will name it, and until then a URL may be handed
+    /// out once more.
     fn find_taken(&mut self) -> Result<(), StoreError> {
         let mut taken = std::mem::take(&mut self.taken);
         for run in &self.waiting {
-            let range = 0..run.index.len();
-            let mut stream = RowStream::open(run, range, self.disk.config.key)?;
-            while stream.has_row() {
-                let key = stream.key();
-                if Delta::read(stream.cells()).ops & SETTLED != 0 {
-                    let block = block_of(&self.blocks, &key);
-                    if self.blocks[block].visited < run.id {
-                        taken[block].insert(key.url_hash());
-                    }
-                }
-                stream.advance()?;
+            match self.find_taken_in(run, &mut taken) {
+                Ok(()) | Err(StoreError::Damaged { .. }) => {}
+                Err(error) => return Err(error),
             }
         }
         self.taken = taken;
+        Ok(())
+    }
+
+    fn find_taken_in(
+        &self,
+        run: &RunFile,
+        taken: &mut [HashSet<u64, ByHash>],
+    ) -> Result<(), StoreError> {
+        let mut stream = RowStream::open(run, 0..run.index.len(), self.disk.config.key)?;
+        while stream.has_row() {
+            let key = stream.key();
+            if Delta::read(stream.cells()).ops & SETTLED != 0 {
+                let block = block_of(&self.blocks, &key);
+                if self.blocks[block].visited < run.id {
+                    taken[block].insert(key.url_hash());
+                }
+            }
+            stream.advance()?;
+        }
         Ok(())
     }
 }
