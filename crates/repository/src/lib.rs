@@ -8,9 +8,10 @@
 //!
 //! A URL is in one place only: excluded, waiting in its host's queue, waiting for a later moment,
 //! leased, or finished. Leases live in memory only; after a restart a leased URL waits again.
-//! Here everything is held in memory and the journal is replayed at start; the interface is the
-//! one behind which blocks on disk will stand.
+//! Here everything is held in memory and the journal is replayed at start. The half that is larger
+//! than memory stands in [`blocks`], on its own until it is put behind this interface.
 
+pub mod blocks;
 mod host;
 mod repository;
 mod row;

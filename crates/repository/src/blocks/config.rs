@@ -1,0 +1,62 @@
+//! How the store of blocks works.
+
+use std::path::PathBuf;
+
+/// How the store of blocks works. The defaults are those that `./dev bench repository --sweep`
+/// favours.
+#[derive(Clone, Debug)]
+pub struct StoreConfig {
+    /// Where its files are, below the root of the `Files`.
+    pub prefix: PathBuf,
+    /// Key of the hashes, secret to each data directory.
+    pub key: u64,
+    /// URLs held in memory before a fold is asked for.
+    pub front_urls: usize,
+    /// Bytes of front-coded text in a page, before packing.
+    pub page_bytes: usize,
+    /// Bytes of a base run beyond which its block is split.
+    pub block_bytes: u64,
+    /// Small runs are merged into the base when they hold more than one row for so many of its.
+    pub compact_share: u64,
+    /// Folds after which a waiting link is decided at the latest.
+    pub delay: u64,
+    /// Rows that each fold reads at least, if there is anything to decide: below `delay` times
+    /// this many URLs the delay is shorter.
+    pub scan_rows: u64,
+    /// Links that may wait beside each hundred URLs stored, before a fold reads more.
+    pub waiting_share: u64,
+    /// zstd level of base runs.
+    pub base_level: i32,
+    /// zstd level of links that wait; none leaves them front-coded only.
+    pub pending_level: Option<i32>,
+    /// Bits of a filter in memory for each URL, with which most new URLs are known at once; none
+    /// for no filter.
+    pub filter_bits: Option<u32>,
+    /// Links remembered by a keyed fingerprint of 120 bits, so that they are not looked up again
+    /// within a few folds. With 0 nothing but equal text ever decides; otherwise two URLs would be
+    /// taken for one with a chance of about 1 in 10^20 for a billion URLs.
+    pub recent_links: usize,
+    /// Threads that visit blocks.
+    pub threads: usize,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self {
+            prefix: PathBuf::from("urls"),
+            key: 0,
+            front_urls: 1_000_000,
+            page_bytes: 16 << 10,
+            block_bytes: 64 << 20,
+            compact_share: 2,
+            delay: 64,
+            scan_rows: 3_000_000,
+            waiting_share: 25,
+            base_level: 1,
+            pending_level: None,
+            filter_bits: None,
+            recent_links: 0,
+            threads: 2,
+        }
+    }
+}

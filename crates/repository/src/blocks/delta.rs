@@ -1,0 +1,288 @@
+//! News of a URL on its way to its block: what was offered, what was decided, what became of it.
+//!
+//! Several pieces of news of one URL join into one, in the order in which they came; the visit
+//! merges that into the row, or makes a row of it.
+
+use serde::{Deserialize, Serialize};
+use teia_base::journal::Chain;
+
+use super::page::Cells;
+use super::row::{News, Rare, Row, SUPERSEDES, Visited, unzigzag, zigzag};
+use crate::row::State;
+
+/// A link led to it.
+pub(crate) const OFFERED: u8 = 1;
+/// It was called new already: a visit says nothing of it.
+pub(crate) const DECIDED: u8 = 2;
+/// Some offer admits it.
+pub(crate) const ADMITS: u8 = 4;
+/// It was called new as one that is left out.
+pub(crate) const DECIDED_OUT: u8 = 8;
+/// Its priority was set.
+pub(crate) const PRIORITISED: u8 = 16;
+/// Something became of it.
+pub(crate) const SETTLED: u8 = 32;
+
+/// News of one URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delta {
+    pub(crate) ops: u8,
+    pub(crate) flags: u8,
+    pub(crate) depth: u16,
+    pub(crate) sequence: u64,
+    pub(crate) referrer: u64,
+    pub(crate) rule: u32,
+    pub(crate) priority: i32,
+    pub(crate) links: u32,
+}
+
+/// What does not fit into numbers, in the order in which it happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Event {
+    Settled(Settlement),
+    Spelling(Box<str>),
+    Chain(Chain),
+    LastModified(u32),
+}
+
+/// What became of a URL: the outcome of an attempt, and what is to be done now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settlement {
+    /// When the attempt began, in seconds since 1970.
+    pub at: u32,
+    /// Number of the outcome.
+    pub outcome: i16,
+    /// Where the URL stands now.
+    pub state: Standing,
+    /// Tries of this visit so far; nought when it is over.
+    pub tries: u8,
+    /// Not to be asked before then, in seconds since 1970.
+    pub due: u32,
+    /// Media type, as a number of the caller's list.
+    pub media_type: u16,
+    /// Digest of the visible text.
+    pub text_digest: Option<u128>,
+    /// The capture in the archive.
+    pub capture: Option<u64>,
+    /// Validator.
+    pub etag: Option<Box<str>>,
+    /// Validator.
+    pub last_modified: Option<Box<str>>,
+}
+
+/// Where a URL stands after an attempt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Standing {
+    /// It waits for another try.
+    #[default]
+    Waiting,
+    /// An answer was taken.
+    Fetched,
+    /// Given up.
+    Failed,
+    /// Left out by a rule.
+    Excluded(u32),
+    /// Gone.
+    Gone,
+}
+
+impl Delta {
+    pub(crate) fn cells(&self) -> Cells {
+        [
+            u64::from(self.ops) | (u64::from(self.flags) << 8),
+            u64::from(self.depth),
+            self.sequence,
+            self.referrer,
+            u64::from(self.rule),
+            zigzag(self.priority),
+            u64::from(self.links),
+        ]
+    }
+
+    pub(crate) fn read(cells: &Cells) -> Self {
+        Self {
+            ops: (cells[0] & 0xFF) as u8,
+            flags: ((cells[0] >> 8) & 0xFF) as u8,
+            depth: u16::try_from(cells[1]).unwrap_or(u16::MAX),
+            sequence: cells[2],
+            referrer: cells[3],
+            rule: u32::try_from(cells[4]).unwrap_or(0),
+            priority: unzigzag(cells[5]),
+            links: u32::try_from(cells[6]).unwrap_or(0),
+        }
+    }
+
+    /// Whether it says nothing but that links led here, at some depth.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.ops & !(OFFERED | DECIDED | ADMITS) == 0 && self.flags == 0
+    }
+
+    /// Takes later news of the same URL in. Their events are joined by the caller.
+    pub(crate) fn join(&mut self, later: &Self) {
+        if self.ops & (OFFERED | DECIDED) == 0 {
+            self.sequence = later.sequence;
+            self.referrer = later.referrer;
+            self.rule = later.rule;
+        }
+        if later.ops & PRIORITISED != 0 {
+            self.priority = later.priority;
+        }
+        self.ops |= later.ops;
+        self.flags |= later.flags;
+        self.depth = self.depth.min(later.depth);
+        self.links = self.links.saturating_add(later.links);
+    }
+
+    /// The row of a URL that was never met.
+    pub(crate) fn into_row<'a>(self, events: &[u8], scratch: &'a mut Vec<u8>) -> Row<'a> {
+        let admitted = self.ops & ADMITS != 0 || self.ops & (OFFERED | DECIDED) == 0;
+        let news = if self.ops & DECIDED == 0 {
+            // A URL that was fetched though nobody offered it is kept, and is no news.
+            (self.ops & OFFERED != 0).then_some(News::New)
+        } else {
+            (self.ops & DECIDED_OUT != 0 && admitted).then_some(News::Readmitted)
+        };
+        let mut row = Row {
+            state: if admitted {
+                State::Waiting
+            } else {
+                State::Excluded
+            },
+            flags: self.flags,
+            tries: 0,
+            news,
+            depth: self.depth,
+            sequence: self.sequence,
+            referrer: self.referrer,
+            rule: if admitted { 0 } else { self.rule },
+            priority: self.priority,
+            due: 0,
+            rare: &[],
+        };
+        if !events.is_empty() || self.links > 1 {
+            let mut rare = Rare {
+                more_links: self.links.saturating_sub(1),
+                ..Rare::default()
+            };
+            happen(&mut row, &mut rare, events, true);
+            scratch.clear();
+            rare.write(scratch);
+            row.rare = scratch;
+        }
+        row
+    }
+
+    /// The row of a known URL after this, where it is another one.
+    pub(crate) fn merge<'a>(
+        self,
+        known: &Row<'_>,
+        events: &[u8],
+        scratch: &'a mut Vec<u8>,
+    ) -> Option<Row<'a>> {
+        let mut row = Row {
+            rare: &[],
+            news: None,
+            flags: known.flags & !SUPERSEDES,
+            ..*known
+        };
+        let before = row;
+        if self.ops & OFFERED != 0 {
+            let tried = !matches!(row.state, State::Waiting | State::Excluded);
+            if self.depth < row.depth {
+                row.depth = self.depth;
+                row.news = tried.then_some(News::Lowered);
+            }
+            if self.ops & ADMITS != 0 && row.state == State::Excluded {
+                row.state = State::Waiting;
+                row.rule = 0;
+                row.news = Some(News::Readmitted);
+            }
+        }
+        row.flags |= self.flags;
+        if self.ops & PRIORITISED != 0 {
+            row.priority = self.priority;
+        }
+        if events.is_empty() && row == before {
+            return None;
+        }
+        let mut rare = Rare::read(known.rare);
+        let rare_before = rare.clone();
+        let readmitted = row.news == Some(News::Readmitted);
+        happen(&mut row, &mut rare, events, readmitted);
+        if row == before && rare == rare_before {
+            return None;
+        }
+        rare.more_links = rare.more_links.saturating_add(self.links);
+        scratch.clear();
+        rare.write(scratch);
+        row.rare = scratch;
+        row.flags |= SUPERSEDES;
+        Some(row)
+    }
+}
+
+/// Lets the events happen one after another. How a URL was found counts only for one that is
+/// (again) new.
+fn happen(row: &mut Row<'_>, rare: &mut Rare, mut events: &[u8], is_new: bool) {
+    while !events.is_empty() {
+        let Ok((event, rest)) = postcard::take_from_bytes::<Event>(events) else {
+            return;
+        };
+        events = rest;
+        match event {
+            Event::Settled(settlement) => settle(row, rare, settlement),
+            Event::Spelling(spelling) if is_new => {
+                rare.spelling.get_or_insert(spelling);
+            }
+            Event::Chain(chain) if is_new => rare.chain = Some(chain),
+            Event::Spelling(_) | Event::Chain(_) => {}
+            Event::LastModified(moment) => {
+                rare.last_modified = Some(rare.last_modified.map_or(moment, |was| was.max(moment)));
+            }
+        }
+    }
+}
+
+fn settle(row: &mut Row<'_>, rare: &mut Rare, settlement: Settlement) {
+    row.tries = settlement.tries;
+    row.due = settlement.due;
+    row.state = match settlement.state {
+        Standing::Waiting => State::Waiting,
+        Standing::Fetched => State::Fetched,
+        Standing::Failed => State::Failed,
+        Standing::Gone => State::Gone,
+        Standing::Excluded(rule) => {
+            row.rule = rule;
+            State::Excluded
+        }
+    };
+    let visited = rare.visited.get_or_insert_default();
+    let over = settlement.tries == 0;
+    if over {
+        let interval = u64::from(settlement.at.saturating_sub(visited.last_attempt));
+        let differs = visited.text_digest.is_some()
+            && settlement.text_digest.is_some()
+            && visited.text_digest != settlement.text_digest;
+        if differs {
+            visited.changes += 1;
+            visited.last_change = settlement.at;
+            visited.changed_seconds += interval;
+        } else if visited.visits > 0 {
+            visited.quiet_seconds += interval;
+        }
+        visited.visits += 1;
+    }
+    visited.last_attempt = settlement.at;
+    visited.outcome = settlement.outcome;
+    visited.media_type = settlement.media_type;
+    visited.text_digest = settlement.text_digest.or(visited.text_digest);
+    visited.capture = settlement.capture.or(visited.capture);
+    if settlement.outcome > 0 {
+        keep_validators(visited, settlement.etag, settlement.last_modified);
+    }
+}
+
+fn keep_validators(visited: &mut Visited, etag: Option<Box<str>>, modified: Option<Box<str>>) {
+    visited.etag = etag;
+    visited.last_modified = modified;
+}

@@ -1,0 +1,74 @@
+//! What can stop the store itself.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What stops the store of blocks.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A call to the disk.
+    #[error("cannot {doing} {}", path.display())]
+    Disk {
+        /// What was being attempted.
+        doing: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Bytes that are not what was written.
+    #[error("{} is damaged at byte {offset}: {what}", path.display())]
+    Damaged {
+        /// In which file.
+        path: PathBuf,
+        /// Where in it.
+        offset: u64,
+        /// What does not hold.
+        what: &'static str,
+    },
+    /// A manifest of a later program.
+    #[error("{} has format {found}, and this program knows {known} at most", path.display())]
+    Newer {
+        /// The manifest.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
+    /// A manifest written under another key: its blocks are sorted by other hashes.
+    #[error("{} was written with another hash key", path.display())]
+    Key {
+        /// The manifest.
+        path: PathBuf,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn disk(
+        doing: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Disk {
+            doing,
+            path,
+            source,
+        }
+    }
+}
+
+/// What does not hold within a page, before it is known which page that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flaw(pub(crate) &'static str);
+
+impl Flaw {
+    pub(crate) fn at(self, path: impl Into<PathBuf>, offset: u64) -> StoreError {
+        StoreError::Damaged {
+            path: path.into(),
+            offset,
+            what: self.0,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The merge-join of waiting news with a run: which of these URLs are there?
+//!
+//! Equality of the text decides. Yet hardly any text is looked at: rows are front-coded, so the
+//! number of bytes that a row shares with the one before it mostly says by itself on which side of
+//! the sought text it lies. With `near` the bytes that the sought text shares with the row before,
+//! which is smaller: a row that shares more than `near` with that row is smaller too, one that
+//! shares less is greater, and only at equality its own bytes are compared.
+
+use super::error::{Flaw, StoreError};
+use super::key::host_hash;
+use super::page::{Facts, Group, Unpacker, shared_prefix, take_row};
+use super::pending::{Bounds, Found, Pending};
+use super::row::{DEPTH, MARK, Row, state_of};
+use super::run::RunFile;
+use crate::row::State;
+
+/// Looks up all news that was not found yet in a run, and calls `found` for each row that is
+/// there.
+pub(crate) fn join(
+    run: &RunFile,
+    bounds: &Bounds,
+    key: u64,
+    pending: &mut Pending<'_>,
+    mut found: impl FnMut(&mut Pending<'_>, usize, Row<'_>),
+) -> Result<(), StoreError> {
+    let mut at = next_sought(pending, 0);
+    let range = run.pages_of(bounds.lower.hash, bounds.last_hash());
+    let end = range.end;
+    let mut next = range.start;
+    let mut unpacker = Unpacker::default();
+    while next < end && at < pending.len() {
+        // Pages that end before the next sought host are passed over unread.
+        let hash = pending.row(at).hash;
+        let sought = run.pages_of(hash, hash).start.max(next);
+        let mut pages = run.read_pages(sought..end);
+        next = end;
+        while let Some(parts) = pages.next_page()? {
+            let number = parts.number;
+            let damaged = |flaw| run.damaged(number, flaw);
+            if at >= pending.len() {
+                break;
+            }
+            let passed = number + 1 < run.index.len()
+                && run.index[number + 1].first_hash < pending.row(at).hash;
+            if passed {
+                let hash = pending.row(at).hash;
+                if run.pages_of(hash, hash).start > number + 64 {
+                    next = number + 1;
+                    break;
+                }
+                continue;
+            }
+            let text = unpacker.unpack(parts.text).map_err(damaged)?;
+            let mut groups = text.groups();
+            let mut facts = None;
+            while let Some(group) = groups.next_group().map_err(damaged)? {
+                if at >= pending.len() {
+                    break;
+                }
+                let hash = host_hash(key, group.host);
+                if hash < pending.row(at).hash {
+                    continue;
+                }
+                at = skip_to(pending, at, hash, group.host);
+                if at >= pending.len() || pending.key(at).hash != hash {
+                    continue;
+                }
+                if pending.key(at).host != group.host {
+                    continue;
+                }
+                let mut hit = |pending: &mut Pending<'_>, at: usize, row: usize| {
+                    let facts = match &facts {
+                        Some(facts) => facts,
+                        None => facts.insert(Facts::read(parts.state)?),
+                    };
+                    if row >= facts.rows() {
+                        return Err(Flaw("text and state of a page have different rows"));
+                    }
+                    let delta = &pending.row(at).delta;
+                    // Mostly a plain link that changes nothing: two numbers tell that.
+                    let plain = delta.is_plain()
+                        && u64::from(delta.depth) >= facts.cell(DEPTH, row)
+                        && state_of(facts.cell(MARK, row)) != State::Excluded;
+                    if plain && pending.events(at).is_empty() {
+                        pending.set_found(at, Found::Same);
+                    } else {
+                        found(pending, at, Row::read(&facts.cells(row), facts.rare(row)));
+                    }
+                    Ok(())
+                };
+                at = join_group(group, pending, at, &mut hit).map_err(damaged)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first place from `at` on that was not found yet.
+fn next_sought(pending: &Pending<'_>, mut at: usize) -> usize {
+    while at < pending.len() && !matches!(pending.row(at).found, Found::Nowhere) {
+        at += 1;
+    }
+    at
+}
+
+/// The first sought place that is not before this host.
+fn skip_to(pending: &Pending<'_>, mut at: usize, hash: u64, host: &[u8]) -> usize {
+    while at < pending.len() {
+        let key = pending.key(at);
+        if (key.hash, key.host) >= (hash, host) {
+            break;
+        }
+        at = next_sought(pending, at + 1);
+    }
+    at
+}
+
+/// Joins the rows of one host in one page; returns the place that is sought next. It may still be
+/// of this host: then the next page goes on with it.
+fn join_group(
+    group: Group<'_>,
+    pending: &mut Pending<'_>,
+    mut at: usize,
+    hit: &mut impl FnMut(&mut Pending<'_>, usize, usize) -> Result<(), Flaw>,
+) -> Result<usize, Flaw> {
+    let mut rests = group.rests;
+    // Bytes that the sought text shares with the row before.
+    let mut near = 0;
+    'rows: for row in group.first_row..group.first_row + group.rows {
+        let (shared, own) = take_row(&mut rests)?;
+        if shared > near {
+            continue;
+        }
+        // Bytes that this row certainly shares with the sought text.
+        let mut common = shared;
+        let mut greater = shared < near;
+        loop {
+            if !greater {
+                let sought = pending.key(at).rest;
+                let mine = &own[common - shared..];
+                let theirs = sought.get(common..).unwrap_or(&[]);
+                let more = shared_prefix(mine, theirs);
+                common += more;
+                let equal = more == mine.len() && more == theirs.len();
+                if equal {
+                    hit(pending, at, row)?;
+                    let next = next_sought(pending, at + 1);
+                    if !same_host(pending, at, next) {
+                        return Ok(next);
+                    }
+                    near = shared_prefix(pending.key(at).rest, pending.key(next).rest);
+                    at = next;
+                    continue 'rows;
+                }
+                greater = more == theirs.len() || (more < mine.len() && mine[more] > theirs[more]);
+                if !greater {
+                    near = common;
+                    continue 'rows;
+                }
+            }
+            // The row is greater: the sought text is not here. On to the next one.
+            let next = next_sought(pending, at + 1);
+            if !same_host(pending, at, next) {
+                return Ok(next);
+            }
+            let both = shared_prefix(pending.key(at).rest, pending.key(next).rest);
+            at = next;
+            if both < common {
+                near = both;
+                continue 'rows;
+            }
+            greater = false;
+        }
+    }
+    Ok(at)
+}
+
+fn same_host(pending: &Pending<'_>, at: usize, next: usize) -> bool {
+    next < pending.len()
+        && pending.row(next).hash == pending.row(at).hash
+        && pending.key(next).host == pending.key(at).host
+}

@@ -1,0 +1,91 @@
+//! A look at the files of waiting news: URLs that were called new at once, and whose block was not
+//! visited since. They are handed out when the blocks have nothing more, so that a host that was
+//! just met need not wait for a visit.
+
+use std::sync::Arc;
+
+use super::block::block_of;
+use super::decoded::DecodedPage;
+use super::delta::{ADMITS, DECIDED, Delta, SETTLED};
+use super::error::StoreError;
+use super::lookup::merged;
+use super::run::RunFile;
+use super::schedule::Candidate;
+use super::store::Store;
+use super::window::WindowOrder;
+
+impl Store {
+    /// Takes up URLs of a host from news that waits, oldest file first, until there are `n`. Says
+    /// whether there is any.
+    pub(crate) fn look_at_waiting(
+        &mut self,
+        host: &str,
+        hash: u64,
+        n: usize,
+        order: WindowOrder<'_>,
+    ) -> Result<bool, StoreError> {
+        let Some(waited) = self.schedules.get(&hash).map(|schedule| schedule.waited) else {
+            return Ok(false);
+        };
+        let from = self.waiting.partition_point(|run| run.id <= waited);
+        let runs: Vec<Arc<RunFile>> = self.waiting[from..].to_vec();
+        let mut candidates = Vec::new();
+        let mut reached = waited;
+        for run in runs {
+            self.read_waiting(&run, host.as_bytes(), hash, order, &mut candidates)?;
+            reached = run.id;
+            if candidates.len() >= n {
+                break;
+            }
+        }
+        candidates.sort_unstable_by_key(|candidate| candidate.place);
+        let found = !candidates.is_empty();
+        if let Some(schedule) = self.schedules.get_mut(&hash) {
+            schedule.go_on(candidates, reached);
+        }
+        Ok(found)
+    }
+
+    fn read_waiting(
+        &self,
+        run: &RunFile,
+        host: &[u8],
+        hash: u64,
+        order: WindowOrder<'_>,
+        candidates: &mut Vec<Candidate>,
+    ) -> Result<(), StoreError> {
+        let mut pages = run.read_pages(run.pages_of(hash, hash));
+        let mut page = DecodedPage::default();
+        while let Some(parts) = pages.next_page()? {
+            let damaged = |flaw| run.damaged(parts.number, flaw);
+            page.load(self.disk.config.key, parts.state, parts.text)
+                .map_err(damaged)?;
+            for at in 0..page.len() {
+                let key = page.key(at);
+                let delta = Delta::read(page.cells(at));
+                let wanted = DECIDED | ADMITS;
+                if key.host != host || delta.ops & (wanted | SETTLED) != wanted {
+                    continue;
+                }
+                let url_hash = key.url_hash();
+                let block = block_of(&self.blocks, &key);
+                let passing = self.blocks[block].visited >= run.id
+                    || self.taken[block].contains(&url_hash)
+                    || self.leased.contains(&url_hash);
+                if !passing {
+                    let row = merged(None, delta, page.rare(at));
+                    candidates.push(Candidate {
+                        place: order.place(
+                            |column| row.cells[column],
+                            |sequence| self.first_seen(sequence),
+                        ),
+                        url: key.text().map_err(damaged)?,
+                        cells: row.cells,
+                        rare: row.rare,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}

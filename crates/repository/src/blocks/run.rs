@@ -1,0 +1,421 @@
+//! A run: pages of URLs in order, in one file that is written once.
+//!
+//! ```text
+//! page | page | …            see `page`
+//! index                      checksum u64 | for each page: hash of its first host u64, offset u64,
+//!                            state length, text length, rows, waiting, least due: u32 each
+//! directory                  see `directory`
+//! trailer (64 bytes)         magic | offset and length of index and directory | rows u64
+//!                            | news u64 | checksum u64
+//! ```
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use teia_base::{AppendFile, Files, ReadFile};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::directory::Directory;
+use super::error::{Flaw, StoreError};
+use super::key::Key;
+use super::page::{Cells, Packer, PageBuilder};
+use super::row::{DUE, MARK, news_of, state_of};
+use crate::row::State;
+
+const MAGIC: &[u8; 8] = b"teiarun1";
+const TRAILER: usize = 64;
+const ENTRY: usize = 36;
+/// Written and read in pieces of about this size.
+const PIECE: usize = 1 << 20;
+
+/// Where a page is, and what is in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageEntry {
+    pub(crate) first_hash: u64,
+    pub(crate) offset: u64,
+    pub(crate) state_len: u32,
+    pub(crate) text_len: u32,
+    pub(crate) rows: u32,
+    pub(crate) waiting: u32,
+    /// The least moment at which a waiting URL is due; the greatest number where none waits.
+    pub(crate) least_due: u32,
+}
+
+/// Writes a run.
+#[derive(Debug)]
+pub(crate) struct RunWriter {
+    path: PathBuf,
+    file: Box<dyn AppendFile>,
+    buffer: Vec<u8>,
+    written: u64,
+    page: PageBuilder,
+    packer: Packer,
+    page_bytes: usize,
+    index: Vec<PageEntry>,
+    open: PageEntry,
+    directory: Directory,
+    rows: u64,
+    news: u64,
+}
+
+const NO_PAGE: PageEntry = PageEntry {
+    first_hash: 0,
+    offset: 0,
+    state_len: 0,
+    text_len: 0,
+    rows: 0,
+    waiting: 0,
+    least_due: u32::MAX,
+};
+
+impl RunWriter {
+    pub(crate) fn create(
+        files: &dyn Files,
+        path: &Path,
+        page_bytes: usize,
+        level: Option<i32>,
+    ) -> Result<Self, StoreError> {
+        let file = files
+            .create(path)
+            .map_err(StoreError::disk("create", path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            buffer: Vec::with_capacity(PIECE + PIECE / 4),
+            written: 0,
+            page: PageBuilder::default(),
+            packer: Packer::new(level),
+            page_bytes,
+            index: Vec::new(),
+            open: NO_PAGE,
+            directory: Directory::default(),
+            rows: 0,
+            news: 0,
+        })
+    }
+
+    /// Adds a row, which must come after those before it. `was` is how it counted for its host
+    /// until now.
+    pub(crate) fn push(
+        &mut self,
+        key: &Key<'_>,
+        cells: &Cells,
+        rare: &[u8],
+        was: Counted,
+    ) -> Result<(), StoreError> {
+        if self.page.rows() == 0 {
+            self.open.first_hash = key.hash;
+        }
+        let waits = state_of(cells[MARK]) == State::Waiting;
+        if waits {
+            self.open.waiting += 1;
+            let due = u32::try_from(cells[DUE]).unwrap_or(u32::MAX);
+            self.open.least_due = self.open.least_due.min(due);
+        }
+        self.news += u64::from(news_of(cells[MARK]).is_some());
+        self.rows += 1;
+        let page = self.index.len();
+        self.directory.count(
+            key.host,
+            page,
+            i64::from(was == Counted::Not),
+            i64::from(waits) - i64::from(was == Counted::Waiting),
+        );
+        self.page.push(key.host, key.rest, cells, rare);
+        if self.page.bytes() >= self.page_bytes || self.page.rows() >= usize::from(u16::MAX) {
+            self.close_page()?;
+        }
+        Ok(())
+    }
+
+    /// Length of the file so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    fn close_page(&mut self) -> Result<(), StoreError> {
+        if self.page.rows() == 0 {
+            return Ok(());
+        }
+        let narrow = |len: usize| u32::try_from(len).expect("a page is shorter than 4 GiB");
+        self.open.offset = self.len();
+        self.open.rows = narrow(self.page.rows());
+        let (state_len, text_len) = self.page.finish(&mut self.packer, &mut self.buffer);
+        self.open.state_len = narrow(state_len);
+        self.open.text_len = narrow(text_len);
+        self.index.push(self.open);
+        self.open = NO_PAGE;
+        if self.buffer.len() >= PIECE {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), StoreError> {
+        self.file
+            .append(&self.buffer)
+            .map_err(StoreError::disk("write", &self.path))?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Writes index, directory and trailer, and syncs the file. Its name is the caller's to sync.
+    pub(crate) fn finish(mut self) -> Result<(), StoreError> {
+        self.close_page()?;
+        let index_at = self.len();
+        let start = self.buffer.len();
+        self.buffer.extend_from_slice(&[0; 8]);
+        for entry in &self.index {
+            write_entry(entry, &mut self.buffer);
+        }
+        let sum = xxh3_64(&self.buffer[start + 8..]);
+        self.buffer[start..start + 8].copy_from_slice(&sum.to_le_bytes());
+        let directory_at = self.len();
+        self.directory.finish(&mut self.buffer);
+        let end = self.len();
+        let start = self.buffer.len();
+        self.buffer.extend_from_slice(MAGIC);
+        for number in [
+            index_at,
+            directory_at - index_at,
+            directory_at,
+            end - directory_at,
+            self.rows,
+            self.news,
+        ] {
+            self.buffer.extend_from_slice(&number.to_le_bytes());
+        }
+        let sum = xxh3_64(&self.buffer[start..]);
+        self.buffer.extend_from_slice(&sum.to_le_bytes());
+        self.flush()?;
+        self.file
+            .sync()
+            .map_err(StoreError::disk("sync", &self.path))
+    }
+}
+
+/// How a URL counted for its host before a row of it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// It was not known.
+    Not,
+    /// It was waiting.
+    Waiting,
+    /// It was known and not waiting.
+    Known,
+}
+
+fn write_entry(entry: &PageEntry, out: &mut Vec<u8>) {
+    out.extend_from_slice(&entry.first_hash.to_le_bytes());
+    out.extend_from_slice(&entry.offset.to_le_bytes());
+    for number in [
+        entry.state_len,
+        entry.text_len,
+        entry.rows,
+        entry.waiting,
+        entry.least_due,
+    ] {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn read_entry(bytes: &[u8; ENTRY]) -> PageEntry {
+    let wide = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    let narrow = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    PageEntry {
+        first_hash: wide(0),
+        offset: wide(8),
+        state_len: narrow(16),
+        text_len: narrow(20),
+        rows: narrow(24),
+        waiting: narrow(28),
+        least_due: narrow(32),
+    }
+}
+
+/// A run to be read; its index is in memory.
+#[derive(Debug)]
+pub(crate) struct RunFile {
+    pub(crate) path: PathBuf,
+    pub(crate) id: u64,
+    pub(crate) index: Vec<PageEntry>,
+    pub(crate) rows: u64,
+    pub(crate) news: u64,
+    pub(crate) bytes: u64,
+    /// The least moment at which a waiting URL is due.
+    pub(crate) least_due: u32,
+    directory: Range<u64>,
+    file: Box<dyn ReadFile>,
+}
+
+impl RunFile {
+    pub(crate) fn open(files: &dyn Files, path: &Path, id: u64) -> Result<Self, StoreError> {
+        let file = files.open(path).map_err(StoreError::disk("open", path))?;
+        let bytes = file.len().map_err(StoreError::disk("measure", path))?;
+        let trailer_at = bytes
+            .checked_sub(TRAILER as u64)
+            .ok_or_else(|| Flaw("a run is cut off").at(path, bytes))?;
+        let mut trailer = [0; TRAILER];
+        file.read_exact_at(trailer_at, &mut trailer)
+            .map_err(StoreError::disk("read", path))?;
+        let number = |at: usize| {
+            u64::from_le_bytes(trailer[8 * at..8 * at + 8].try_into().expect("eight bytes"))
+        };
+        if trailer[..8] != *MAGIC || number(7) != xxh3_64(&trailer[..56]) {
+            return Err(Flaw("the trailer of a run is wrong").at(path, trailer_at));
+        }
+        let (index_at, index_len) = (number(1), number(2));
+        let (directory_at, directory_len) = (number(3), number(4));
+        if index_at + index_len != directory_at || directory_at + directory_len != trailer_at {
+            return Err(Flaw("the parts of a run do not meet").at(path, trailer_at));
+        }
+        let mut stored = vec![0; usize::try_from(index_len).unwrap_or(0)];
+        file.read_exact_at(index_at, &mut stored)
+            .map_err(StoreError::disk("read", path))?;
+        let index = read_index(&stored).map_err(|flaw| flaw.at(path, index_at))?;
+        Ok(Self {
+            path: path.to_owned(),
+            id,
+            least_due: least_due_of(&index),
+            index,
+            rows: number(5),
+            news: number(6),
+            bytes,
+            directory: directory_at..trailer_at,
+            file,
+        })
+    }
+
+    /// The pages that can hold hosts with hashes in this range, both ends included.
+    pub(crate) fn pages_of(&self, first: u64, last: u64) -> Range<usize> {
+        let after = self.index.partition_point(|page| page.first_hash < first);
+        let end = self.index.partition_point(|page| page.first_hash <= last);
+        after.saturating_sub(1)..end.max(after.saturating_sub(1))
+    }
+
+    /// Reads pages one after another.
+    pub(crate) fn read_pages(&self, pages: Range<usize>) -> Pages<'_> {
+        Pages {
+            run: self,
+            next: pages.start,
+            end: pages.end,
+            loaded: pages.start..pages.start,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Reads the state part of a page alone.
+    pub(crate) fn read_state(&self, page: usize, buffer: &mut Vec<u8>) -> Result<(), StoreError> {
+        let entry = &self.index[page];
+        buffer.resize(entry.state_len as usize, 0);
+        self.file
+            .read_exact_at(entry.offset, buffer)
+            .map_err(StoreError::disk("read", &self.path))
+    }
+
+    /// Reads the text part of a page alone.
+    pub(crate) fn read_text(&self, page: usize, buffer: &mut Vec<u8>) -> Result<(), StoreError> {
+        let entry = &self.index[page];
+        buffer.resize(entry.text_len as usize, 0);
+        self.file
+            .read_exact_at(entry.offset + u64::from(entry.state_len), buffer)
+            .map_err(StoreError::disk("read", &self.path))
+    }
+
+    /// Names the place of a flaw in a page.
+    pub(crate) fn damaged(&self, page: usize, flaw: Flaw) -> StoreError {
+        flaw.at(&self.path, self.index[page].offset)
+    }
+
+    /// Reads the directory of hosts.
+    pub(crate) fn read_directory(&self) -> Result<Vec<u8>, StoreError> {
+        let len = usize::try_from(self.directory.end - self.directory.start).unwrap_or(0);
+        let mut stored = vec![0; len];
+        self.file
+            .read_exact_at(self.directory.start, &mut stored)
+            .map_err(StoreError::disk("read", &self.path))?;
+        Ok(stored)
+    }
+
+    /// Where the directory begins.
+    pub(crate) fn directory_offset(&self) -> u64 {
+        self.directory.start
+    }
+}
+
+fn least_due_of(index: &[PageEntry]) -> u32 {
+    let dues = index.iter().map(|page| page.least_due);
+    dues.min().unwrap_or(u32::MAX)
+}
+
+fn read_index(stored: &[u8]) -> Result<Vec<PageEntry>, Flaw> {
+    let (sum, body) = stored
+        .split_first_chunk::<8>()
+        .ok_or(Flaw("the index of a run is cut off"))?;
+    if u64::from_le_bytes(*sum) != xxh3_64(body) {
+        return Err(Flaw("the checksum of an index is wrong"));
+    }
+    let (entries, rest) = body.as_chunks::<ENTRY>();
+    if !rest.is_empty() {
+        return Err(Flaw("the index of a run has an odd length"));
+    }
+    Ok(entries.iter().map(read_entry).collect())
+}
+
+/// Pages read in large pieces, one after another.
+#[derive(Debug)]
+pub(crate) struct Pages<'r> {
+    run: &'r RunFile,
+    next: usize,
+    end: usize,
+    loaded: Range<usize>,
+    buffer: Vec<u8>,
+}
+
+/// The two parts of a page as they lie in the file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageParts<'a> {
+    pub(crate) number: usize,
+    pub(crate) state: &'a [u8],
+    pub(crate) text: &'a [u8],
+}
+
+impl Pages<'_> {
+    pub(crate) fn next_page(&mut self) -> Result<Option<PageParts<'_>>, StoreError> {
+        if self.next >= self.end {
+            return Ok(None);
+        }
+        if self.next >= self.loaded.end {
+            self.load()?;
+        }
+        let number = self.next;
+        self.next += 1;
+        let entry = &self.run.index[number];
+        let start = self.run.index[self.loaded.start].offset;
+        let at = usize::try_from(entry.offset - start).expect("a piece is short");
+        let (state, text) = (entry.state_len as usize, entry.text_len as usize);
+        Ok(Some(PageParts {
+            number,
+            state: &self.buffer[at..at + state],
+            text: &self.buffer[at + state..at + state + text],
+        }))
+    }
+
+    fn load(&mut self) -> Result<(), StoreError> {
+        let mut len = 0;
+        let mut last = self.next;
+        while last < self.end && (last == self.next || len < PIECE) {
+            let entry = &self.run.index[last];
+            len += entry.state_len as usize + entry.text_len as usize;
+            last += 1;
+        }
+        self.buffer.resize(len, 0);
+        self.run
+            .file
+            .read_exact_at(self.run.index[self.next].offset, &mut self.buffer)
+            .map_err(StoreError::disk("read", &self.run.path))?;
+        self.loaded = self.next..last;
+        Ok(())
+    }
+}

@@ -1,0 +1,272 @@
+//! The store itself: what it holds, and how it is opened.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use hashbrown::{HashMap, HashSet};
+use teia_base::Files;
+
+use super::block::{Block, Disk, Kind, block_of, name_of};
+use super::config::StoreConfig;
+use super::delta::{Delta, SETTLED};
+use super::error::StoreError;
+use super::filter::Filter;
+use super::front::{ByHash, Front};
+use super::manifest::{Manifest, key_check};
+use super::recent::Recent;
+use super::run::RunFile;
+use super::schedule::Schedule;
+use super::stream::RowStream;
+use crate::row::State;
+
+/// Every URL ever met, once, on disk.
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) disk: Arc<Disk>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) filters: Vec<Option<Filter>>,
+    /// URLs that were settled in news that waits for their block: no longer to be handed out.
+    pub(crate) taken: Vec<HashSet<u64, ByHash>>,
+    pub(crate) leased: HashSet<u64, ByHash>,
+    pub(crate) schedules: HashMap<u64, Schedule, ByHash>,
+    pub(crate) waiting: Vec<Arc<RunFile>>,
+    pub(crate) front: Front,
+    pub(crate) sealed: Option<Arc<Front>>,
+    pub(crate) recent: Option<Recent>,
+    pub(crate) scratch: Vec<u8>,
+    pub(crate) news: Vec<(u64, Vec<Arc<RunFile>>)>,
+    pub(crate) told: u64,
+    pub(crate) acknowledged: u64,
+    pub(crate) position: u64,
+    pub(crate) sealed_position: u64,
+    pub(crate) sequence: u64,
+    pub(crate) epochs: Vec<(u64, u32)>,
+    pub(crate) fold: u64,
+    pub(crate) credit: i64,
+    pub(crate) states: [u64; 5],
+}
+
+/// How large the store is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StoreStats {
+    /// URLs in the blocks; what waits for its visit is not counted.
+    pub urls: u64,
+    /// Blocks.
+    pub blocks: usize,
+    /// Runs.
+    pub runs: usize,
+    /// Bytes of the runs.
+    pub run_bytes: u64,
+    /// Rows that wait for a visit.
+    pub waiting_rows: u64,
+    /// Bytes of the files in which they wait.
+    pub waiting_bytes: u64,
+    /// Bytes of the filters in memory.
+    pub filter_bytes: usize,
+    /// URLs in the front.
+    pub front: usize,
+}
+
+impl Store {
+    /// Opens the store, or makes an empty one. Files that the manifest does not name are removed.
+    pub fn open(files: Arc<dyn Files>, config: StoreConfig) -> Result<Self, StoreError> {
+        let manifest_path = config.prefix.join("manifest");
+        files
+            .create_dir(&config.prefix)
+            .map_err(StoreError::disk("make", &config.prefix))?;
+        let manifest = Manifest::read(&*files, &manifest_path)?.unwrap_or_else(|| Manifest {
+            key_check: key_check(config.key),
+            next_id: 1,
+            next_sequence: 1,
+            ..Manifest::default()
+        });
+        if manifest.key_check != key_check(config.key) {
+            return Err(StoreError::Key {
+                path: manifest_path,
+            });
+        }
+        let disk = Disk {
+            files,
+            next_id: AtomicU64::new(manifest.next_id),
+            config,
+        };
+        remove_unnamed(&disk, &manifest)?;
+        let mut blocks = Vec::new();
+        for record in manifest.blocks {
+            let runs = record.runs.iter().map(|&id| disk.open(Kind::Run, id));
+            blocks.push(Block {
+                lower: record.lower,
+                runs: runs.collect::<Result<_, _>>()?,
+                visited: record.visited,
+                visited_fold: record.visited_fold,
+                urls: record.urls,
+            });
+        }
+        let mut filters: Vec<Option<Filter>> = blocks.iter().map(|_| None).collect();
+        let mut news = Vec::new();
+        for (fold, runs) in manifest.news {
+            let runs = runs.iter().map(|&id| disk.open(Kind::Run, id));
+            news.push((fold, runs.collect::<Result<_, _>>()?));
+        }
+        let waiting = manifest.waiting.iter();
+        let waiting = waiting.map(|&id| disk.open(Kind::Pending, id));
+        let waiting: Vec<_> = waiting.collect::<Result<_, _>>()?;
+        if blocks.is_empty() {
+            blocks.push(Block::empty());
+            // Nothing was ever met, which an empty filter says at once.
+            let urls = disk.config.front_urls as u64;
+            let filter = disk.config.filter_bits.map(|bits| Filter::new(urls, bits));
+            filters.push(filter.filter(|_| waiting.is_empty()));
+        }
+        let mut store = Self {
+            taken: blocks.iter().map(|_| HashSet::default()).collect(),
+            leased: HashSet::default(),
+            schedules: HashMap::default(),
+            recent: Recent::new(disk.config.recent_links, disk.config.key),
+            disk: Arc::new(disk),
+            blocks,
+            filters,
+            waiting,
+            front: Front::default(),
+            sealed: None,
+            scratch: Vec::new(),
+            news,
+            told: 0,
+            acknowledged: 0,
+            position: manifest.position,
+            sealed_position: manifest.position,
+            sequence: manifest.next_sequence,
+            epochs: manifest.epochs,
+            fold: manifest.fold,
+            credit: 0,
+            states: manifest.states,
+        };
+        store.find_taken()?;
+        Ok(store)
+    }
+
+    /// The caller's position as of the last fold: what came after it is to be told again.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Number of the last fold.
+    pub fn last_fold(&self) -> u64 {
+        self.fold
+    }
+
+    /// Whether so much was met that a fold is due.
+    pub fn wants_fold(&self) -> bool {
+        self.sealed.is_none() && self.front.len() >= self.disk.config.front_urls
+    }
+
+    /// Notes the time: what is offered from now on was first met then (seconds since 1970).
+    pub fn set_time(&mut self, now: u32) {
+        match self.epochs.last_mut() {
+            Some((sequence, second)) if *sequence == self.sequence => *second = now,
+            Some((_, second)) if now.saturating_sub(*second) < 60 => {}
+            _ => self.epochs.push((self.sequence, now)),
+        }
+    }
+
+    /// Folds whose news was not handed out yet in this process, oldest first.
+    pub(crate) fn untold(&mut self) -> Vec<(u64, Vec<Arc<RunFile>>)> {
+        let told = self.told.max(self.acknowledged);
+        let untold: Vec<_> = self
+            .news
+            .iter()
+            .filter(|(fold, _)| *fold > told)
+            .cloned()
+            .collect();
+        if let Some((fold, _)) = untold.last() {
+            self.told = *fold;
+        }
+        untold
+    }
+
+    /// The caller has noted the news of all folds up to this one durably: it is not told again.
+    /// Counts from the next fold on.
+    pub fn acknowledge(&mut self, fold: u64) {
+        self.acknowledged = self.acknowledged.max(fold);
+    }
+
+    /// URLs in a state, as far as they have reached the blocks.
+    pub fn count(&self, state: State) -> u64 {
+        self.states[state as usize]
+    }
+
+    /// How large everything is.
+    pub fn stats(&self) -> StoreStats {
+        let runs = || self.blocks.iter().flat_map(|block| &block.runs);
+        StoreStats {
+            urls: self.blocks.iter().map(|block| block.urls).sum(),
+            blocks: self.blocks.len(),
+            runs: runs().count(),
+            run_bytes: runs().map(|run| run.bytes).sum(),
+            waiting_rows: self.waiting.iter().map(|run| run.rows).sum(),
+            waiting_bytes: self.waiting.iter().map(|run| run.bytes).sum(),
+            filter_bytes: self.filters.iter().flatten().map(Filter::bytes).sum(),
+            front: self.front.len(),
+        }
+    }
+
+    /// After a start: which URLs were settled in news that still waits. A damaged page is passed
+    /// over with the rest of its file: the visit will name it, and until then a URL may be handed
+    /// out once more.
+    fn find_taken(&mut self) -> Result<(), StoreError> {
+        let mut taken = std::mem::take(&mut self.taken);
+        for run in &self.waiting {
+            match self.find_taken_in(run, &mut taken) {
+                Ok(()) | Err(StoreError::Damaged { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.taken = taken;
+        Ok(())
+    }
+
+    fn find_taken_in(
+        &self,
+        run: &RunFile,
+        taken: &mut [HashSet<u64, ByHash>],
+    ) -> Result<(), StoreError> {
+        let mut stream = RowStream::open(run, 0..run.index.len(), self.disk.config.key)?;
+        while stream.has_row() {
+            let key = stream.key();
+            if Delta::read(stream.cells()).ops & SETTLED != 0 {
+                let block = block_of(&self.blocks, &key);
+                if self.blocks[block].visited < run.id {
+                    taken[block].insert(key.url_hash());
+                }
+            }
+            stream.advance()?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes what a crash left behind: files that the manifest does not name.
+fn remove_unnamed(disk: &Disk, manifest: &Manifest) -> Result<(), StoreError> {
+    let prefix = &disk.config.prefix;
+    let mut named: HashSet<String> = HashSet::from_iter(["manifest".to_owned()]);
+    named.extend(
+        manifest
+            .waiting
+            .iter()
+            .map(|&id| name_of(Kind::Pending, id)),
+    );
+    let runs = manifest.blocks.iter().flat_map(|block| &block.runs);
+    let told = manifest.news.iter().flat_map(|(_, runs)| runs);
+    named.extend(runs.chain(told).map(|&id| name_of(Kind::Run, id)));
+    let present = disk.files.list(prefix);
+    for name in present.map_err(StoreError::disk("list", prefix))? {
+        if !named.contains(&name) {
+            let path: PathBuf = prefix.join(name);
+            disk.files
+                .remove(&path)
+                .map_err(StoreError::disk("remove", &path))?;
+        }
+    }
+    Ok(())
+}

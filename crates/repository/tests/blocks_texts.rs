@@ -1,0 +1,112 @@
+//! Any text is kept as it is: hostile URLs, one host with very many, very many hosts with one.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use teia_base::{Files, SimulatedDisk};
+use teia_repository::blocks::{Answer, Link, News, Store, StoreConfig};
+
+fn config(filter: bool) -> StoreConfig {
+    StoreConfig {
+        key: 11,
+        page_bytes: 256,
+        block_bytes: 4000,
+        delay: 2,
+        scan_rows: 50,
+        filter_bits: filter.then_some(8),
+        ..StoreConfig::default()
+    }
+}
+
+/// Texts that share much, or have nothing in common with a URL.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "https?://(a|b|ab|www\\.a)(:[0-9]{1,4})?[/?]?[ab/?=]{0,6}",
+        "https://one.test/(x/){0,40}[0-9]{0,3}",
+        "https://\\PC{0,8}/\\PC{0,20}",
+        "(ftp|file|mailto|http)://?/?([a-z@:\\[\\]]{0,6})/?[a-z]{0,3}",
+        "\\PC{0,6}",
+        (0..5_usize, 0..6_usize)
+            .prop_map(|(host, len)| format!("http://h{host}/{}", "long/".repeat(len * 700))),
+    ]
+}
+
+/// Offers the texts in folds of some, twice, and compares with a set.
+fn check(texts: &[String], per_fold: usize, filter: bool) {
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let mut store = Store::open(Arc::clone(&files), config(filter)).unwrap();
+    let mut new: Vec<String> = Vec::new();
+    let mut told = 0;
+    for round in 0..2 {
+        for batch in texts.chunks(per_fold) {
+            for text in batch {
+                if let Answer::New(_) = store.offer(&Link::new(text, 3)) {
+                    new.push(text.clone());
+                }
+            }
+            store.fold(0).unwrap();
+            listen(&mut store, &mut new, &mut told);
+        }
+        if round == 0 {
+            store = Store::open(Arc::clone(&files), config(filter)).unwrap();
+        }
+    }
+    store.fold_everything(0).unwrap();
+    listen(&mut store, &mut new, &mut told);
+    let expected: BTreeSet<&String> = texts.iter().collect();
+    assert_eq!(new.len(), expected.len());
+    assert_eq!(new.iter().collect::<BTreeSet<_>>(), expected);
+    assert_eq!(store.stats().urls, expected.len() as u64);
+    for text in expected {
+        assert!(store.state(text).unwrap().is_some(), "{text} is lost");
+    }
+    assert!(store.state("https://one.test/never").unwrap().is_none());
+    let mut urls = 0;
+    store.hosts(|host| urls += host.urls).unwrap();
+    assert_eq!(urls, store.stats().urls);
+    let report = store.verify();
+    assert!(report.problems.is_empty(), "{:?}", report.problems);
+}
+
+fn listen(store: &mut Store, new: &mut Vec<String>, told: &mut u64) {
+    for news in store.verdicts().unwrap() {
+        if news.fold > *told {
+            *told = news.fold;
+            let urls = news.urls.into_iter();
+            new.extend(urls.filter(|url| url.news == News::New).map(|url| url.url));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_texts_are_told_apart_and_come_back(
+        texts in prop::collection::vec(text(), 1..120),
+        per_fold in 1_usize..50,
+        filter: bool,
+    ) {
+        check(&texts, per_fold, filter);
+    }
+}
+
+#[test]
+fn one_host_with_very_many_urls_spans_blocks() {
+    let texts: Vec<String> = (0..20_000)
+        .map(|number| format!("https://huge.test/list/{}/item-{number}", number % 17))
+        .collect();
+    check(&texts, 3000, false);
+    check(&texts, 3000, true);
+}
+
+#[test]
+fn very_many_hosts_with_one_url_each() {
+    let texts: Vec<String> = (0..20_000)
+        .map(|number| format!("https://host{number}.test/"))
+        .collect();
+    check(&texts, 3000, false);
+}

@@ -1,0 +1,343 @@
+//! Windows over blocks: the right URLs, in the right order, each once, at a flat cost.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use teia_base::{AppendFile, Files, ReadFile, SimulatedDisk};
+use teia_repository::blocks::{Link, Settlement, Standing, Store, StoreConfig, WindowOrder};
+
+const NOW: u32 = 1_800_000_000;
+
+/// Counts the bytes that are read.
+#[derive(Debug, Default)]
+struct Counting {
+    disk: SimulatedDisk,
+    read: Arc<AtomicU64>,
+}
+
+#[derive(Debug)]
+struct CountingRead(Box<dyn ReadFile>, Arc<AtomicU64>);
+
+impl ReadFile for CountingRead {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read_at(offset, buffer)?;
+        self.1.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+}
+
+impl Files for Counting {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
+        self.disk.create(path)
+    }
+    fn append(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
+        self.disk.append(path)
+    }
+    fn open(&self, path: &Path) -> io::Result<Box<dyn ReadFile>> {
+        let file = self.disk.open(path)?;
+        Ok(Box::new(CountingRead(file, Arc::clone(&self.read))))
+    }
+    fn truncate(&self, path: &Path, len: u64) -> io::Result<()> {
+        self.disk.truncate(path, len)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.disk.remove(path)
+    }
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.disk.create_dir(path)
+    }
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        self.disk.list(path)
+    }
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        self.disk.sync_dir(path)
+    }
+    fn free_bytes(&self) -> io::Result<Option<u64>> {
+        self.disk.free_bytes()
+    }
+}
+
+fn config() -> StoreConfig {
+    StoreConfig {
+        key: 3,
+        page_bytes: 4096,
+        block_bytes: 300_000,
+        delay: 4,
+        scan_rows: 20_000,
+        ..StoreConfig::default()
+    }
+}
+
+fn mix(number: u64) -> u64 {
+    (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20
+}
+
+fn url(number: u64) -> String {
+    format!("https://big.test/{}/page-{number}", mix(number) % 97)
+}
+
+/// A store with so many URLs of one host, in some folds.
+fn filled(files: Arc<dyn Files>, urls: u64) -> Store {
+    let mut store = Store::open(files, config()).unwrap();
+    for number in 0..urls {
+        let depth = u16::try_from(mix(number) % 9).unwrap();
+        store.offer(&Link::new(&url(number), depth));
+        if number % 30_000 == 29_999 {
+            store.fold(0).unwrap();
+        }
+    }
+    store.fold_everything(0).unwrap();
+    store
+}
+
+fn settled(store: &mut Store, url: &str) {
+    store.settle(
+        url,
+        Settlement {
+            at: NOW,
+            outcome: 200,
+            state: Standing::Fetched,
+            ..Settlement::default()
+        },
+    );
+}
+
+/// Takes everything by windows, folding now and then.
+fn drain(store: &mut Store, order: WindowOrder<'_>, n: usize, folds: bool) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut windows = 0;
+    loop {
+        let window = store.window("big.test", n, order, NOW).unwrap();
+        if window.is_empty() {
+            return all;
+        }
+        for leased in window {
+            settled(store, &leased.url);
+            all.push(leased.url);
+        }
+        windows += 1;
+        if folds && windows % 5 == 0 {
+            store.fold(0).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_host_is_drained_once_and_in_order() {
+    let urls = 40_000;
+    for (order, folds) in [
+        (WindowOrder::Insertion, false),
+        (WindowOrder::Depth, true),
+        (WindowOrder::Random(4), true),
+    ] {
+        let mut store = filled(Arc::new(SimulatedDisk::new()), urls);
+        let drained = drain(&mut store, order, 1000, folds);
+        let expected: BTreeSet<String> = (0..urls).map(url).collect();
+        assert_eq!(drained.len(), expected.len());
+        assert_eq!(drained.iter().cloned().collect::<BTreeSet<_>>(), expected);
+        match order {
+            WindowOrder::Insertion => assert!((0..urls).map(url).eq(drained)),
+            WindowOrder::Depth => assert!(drained.is_sorted_by_key(|url| mix(number_of(url)) % 9)),
+            _ => {}
+        }
+    }
+}
+
+fn number_of(url: &str) -> u64 {
+    url.rsplit_once('-').unwrap().1.parse().unwrap()
+}
+
+#[test]
+fn priorities_and_due_dates_decide_when_they_are_asked_for() {
+    let urls = 9000;
+    let mut store = filled(Arc::new(SimulatedDisk::new()), urls);
+    let priority = |number: u64| i32::try_from(mix(number ^ 77) % 1000).unwrap() - 500;
+    for number in 0..urls {
+        store.set_priority(&url(number), priority(number));
+    }
+    store.fold_everything(0).unwrap();
+    let drained = drain(&mut store, WindowOrder::Priority, 500, true);
+    assert_eq!(drained.len() as u64, urls);
+    assert!(drained.is_sorted_by_key(|url| -priority(number_of(url))));
+    assert_eq!(
+        store.window("big.test", 5, WindowOrder::Due, NOW).unwrap(),
+        []
+    );
+
+    // Now each is to be tried again at some moment, and waits for it.
+    store.fold_everything(0).unwrap();
+    let due = |number: u64| NOW + 10 + u32::try_from(mix(number ^ 5) % 5000).unwrap();
+    for number in 0..urls {
+        store.settle(
+            &url(number),
+            Settlement {
+                at: NOW,
+                outcome: -10,
+                state: Standing::Waiting,
+                tries: 1,
+                due: due(number),
+                ..Settlement::default()
+            },
+        );
+    }
+    store.fold_everything(0).unwrap();
+    let first = (0..urls).map(due).min().unwrap();
+    assert_eq!(store.next_due(), Some(first));
+    let early = store.window("big.test", 10, WindowOrder::Due, first - 1);
+    assert_eq!(early.unwrap(), []);
+    let on_time = store.window("big.test", 100_000, WindowOrder::Due, NOW + 2000);
+    let on_time: Vec<String> = on_time
+        .unwrap()
+        .into_iter()
+        .map(|leased| leased.url)
+        .collect();
+    let right = (0..urls).filter(|&number| due(number) <= NOW + 2000);
+    assert_eq!(on_time.len(), right.count());
+    assert!(on_time.is_sorted_by_key(|url| due(number_of(url))));
+    // Time passes: the others become due without any fold.
+    let rest = store.window("big.test", 100_000, WindowOrder::Due, NOW + 6000);
+    assert_eq!(
+        rest.unwrap().len() + on_time.len(),
+        usize::try_from(urls).unwrap()
+    );
+}
+
+#[test]
+fn leases_are_exclusive_and_end_with_release_or_the_process() {
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let mut store = filled(Arc::clone(&files), 3000);
+    let first = store
+        .window("big.test", 100, WindowOrder::Depth, NOW)
+        .unwrap();
+    let second = store
+        .window("big.test", 100, WindowOrder::Depth, NOW)
+        .unwrap();
+    let taken: BTreeSet<&String> = first
+        .iter()
+        .chain(&second)
+        .map(|leased| &leased.url)
+        .collect();
+    assert_eq!(taken.len(), 200);
+    store.release(&first[0].url);
+    let again = store
+        .window("big.test", 1, WindowOrder::Depth, NOW)
+        .unwrap();
+    assert_eq!(again[0].url, first[0].url);
+    assert!(again[0].known.leased);
+    // What was settled and folded, though not visited, is not handed out after a start either.
+    for leased in &first {
+        settled(&mut store, &leased.url);
+    }
+    store.fold(0).unwrap();
+    drop(store);
+    let mut store = Store::open(files, config()).unwrap();
+    let after = store
+        .window("big.test", 10_000, WindowOrder::Depth, NOW)
+        .unwrap();
+    assert_eq!(after.len(), 2900);
+    assert!(
+        after
+            .iter()
+            .all(|leased| first.iter().all(|other| other.url != leased.url))
+    );
+}
+
+#[test]
+fn with_a_filter_new_urls_are_handed_out_before_any_fold() {
+    let config = StoreConfig {
+        filter_bits: Some(12),
+        ..config()
+    };
+    let mut store = Store::open(Arc::new(SimulatedDisk::new()), config).unwrap();
+    for number in 0..50 {
+        store.offer(&Link::new(&url(number), 1));
+    }
+    let window = store
+        .window("big.test", 20, WindowOrder::Insertion, NOW)
+        .unwrap();
+    let right = (0..20).map(url);
+    assert!(right.eq(window.into_iter().map(|leased| leased.url)));
+}
+
+#[test]
+fn what_was_called_new_at_once_does_not_wait_for_its_visit() {
+    let config = StoreConfig {
+        filter_bits: Some(12),
+        scan_rows: 1,
+        waiting_share: 1_000_000,
+        delay: 1000,
+        ..config()
+    };
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let mut store = Store::open(Arc::clone(&files), config.clone()).unwrap();
+    for number in 0..5000 {
+        store.offer(&Link::new(&format!("https://other.test/{number}"), 1));
+    }
+    store.fold_everything(0).unwrap();
+    let mut taken = BTreeSet::new();
+    for fold in 0..6_u64 {
+        for number in fold * 100..fold * 100 + 100 {
+            store.offer(&Link::new(&url(number), 1));
+        }
+        let visited = store.fold(0).unwrap().visited;
+        assert!(fold == 0 || visited == 0, "nothing is visited in this test");
+        for leased in store
+            .window("big.test", 60, WindowOrder::Depth, NOW)
+            .unwrap()
+        {
+            settled(&mut store, &leased.url);
+            assert!(taken.insert(leased.url));
+        }
+    }
+    assert_eq!(taken.len(), 360);
+    store.fold(0).unwrap();
+    drop(store);
+    let mut store = Store::open(files, config).unwrap();
+    // One or two look met to the filter: those wait for the visit indeed.
+    for (least, visits) in [(590, false), (600, true)] {
+        if visits {
+            store.fold_everything(0).unwrap();
+        }
+        let rest = store.window("big.test", 1000, WindowOrder::Depth, NOW);
+        for leased in rest.unwrap() {
+            assert!(taken.insert(leased.url));
+        }
+        assert!(taken.len() >= least, "{}", taken.len());
+    }
+    assert_eq!(taken.len(), 600);
+}
+
+#[test]
+fn bytes_read_for_a_url_do_not_grow_with_the_host() {
+    let cost = |urls: u64| {
+        let files = Counting::default();
+        let read = Arc::clone(&files.read);
+        let mut store = filled(Arc::new(files), urls);
+        let before = read.load(Ordering::Relaxed);
+        let mut taken = 0;
+        for _ in 0..10 {
+            let window = store
+                .window("big.test", 500, WindowOrder::Depth, NOW)
+                .unwrap();
+            taken += window.len() as u64;
+        }
+        assert_eq!(taken, 5000);
+        (read.load(Ordering::Relaxed) - before) / taken
+    };
+    let (small, large) = (cost(10_000), cost(300_000));
+    assert!(
+        large < 3 * small.max(500),
+        "{small} bytes a URL, then {large}"
+    );
+}

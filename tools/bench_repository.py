@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""The store of URLs beside DRUM, RocksDB and a set in memory, over one stream of links.
+
+    ./dev bench repository                         to 10 million URLs, all stores: about 20 minutes
+    ./dev bench repository --urls 350000000        the whole experiment: hours, and about 40 GB of disk
+    ./dev bench repository --urls 2000000 --cycles 3 --only teia,drum    a trial: a minute
+    ./dev bench repository --sweep                 page and block size, delay, share of small runs, window
+
+Each store alone, in a fresh folder that is removed before the next. It is filled by cycles of a million new URLs;
+at 1, 10, 50, 100 and 350 million (as far as --urls goes) crawl cycles are measured: 100,000 URLs taken out and their
+states written, 900,000 links offered, about three in four of them met before. Teia alone takes the 100,000 out of host
+windows, and folds beside the next cycle; the others are given them. What each store calls new is counted
+and summed, and must agree with the generator's own count. Bytes are those asked of the system, in MB. Wall clock
+depends on what else the machine does: compare within one run. Points are written to target/bench/repository.json,
+curves to target/bench/repository-*.svg.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import threading
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OUT = ROOT / "target/bench"
+PROGRAM = ROOT / "target/release/examples/bench_repository"
+HELPER = OUT / "bench-rocksdb"
+STORES = ["teia", "teia-filter", "teia-recent", "drum", "drum64", "rocksdb", "memory"]
+MILLION = 1_000_000
+POINTS = [MILLION, 10 * MILLION, 50 * MILLION, 100 * MILLION, 200 * MILLION, 350 * MILLION]
+VEUNI = {1: 1.35, 50: 2.60, 100: 3.53, 200: 6.11, 350: 9.07}
+
+SWEEP = {
+    "page-bytes": [8 << 10, 16 << 10, 32 << 10, 64 << 10],
+    "block-bytes": [16 << 20, 32 << 20, 64 << 20, 128 << 20],
+    "compact-share": [1, 2, 3, 5],
+    "delay": [8, 16, 64],
+    "scan-rows": [500_000, 1_500_000, 3_000_000],
+    "front-urls": [250_000, 1_000_000],
+    "pending-level": [1],
+    "recent-links": [1 << 20, 4 << 20],
+}
+
+
+def main():
+    options = parse_options()
+    OUT.mkdir(parents=True, exist_ok=True)
+    subprocess.run(
+        ["cargo", "build", "--release", "-p", "teia-repository", "--example", "bench_repository"], cwd=ROOT, check=True
+    )
+    if options.sweep:
+        return sweep(options)
+    names = options.only
+    helper = build_helper() if "rocksdb" in names else None
+    if "rocksdb" in names and helper is None:
+        print("SKIPPED: rocksdb, because there is no librocksdb-dev (apt-get install librocksdb-dev)", flush=True)
+        names = [name for name in names if name != "rocksdb"]
+    records = []
+    for name in names:
+        records += run(name, options, helper)
+        save(records, options)
+    points = [record for record in records if record["kind"] == "point"]
+    print_table(points)
+    print_veuni(points)
+    print()
+    failures = print_goals(points, records)
+    draw(points)
+    print(f"\nall points: {(OUT / 'repository.json').relative_to(ROOT)}")
+    return 1 if failures else 0
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--urls", type=int, default=10 * MILLION, help="fill up to so many")
+    parser.add_argument("--cycles", type=int, default=10, help="crawl cycles measured at each size")
+    parser.add_argument("--window", type=int, default=1000, help="URLs asked of a host at once")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=STORES, help=f"some of {','.join(STORES)}")
+    parser.add_argument("--set", action="append", default=[], help="a setting of the store: key=number")
+    parser.add_argument("--folder", type=pathlib.Path, default=OUT / "repository", help="where the stores are made")
+    parser.add_argument("--timeout", type=int, default=6 * 3600, help="seconds for one store")
+    parser.add_argument("--sweep", action="store_true", help="vary the settings, one at a time")
+    options = parser.parse_args()
+    unknown = [name for name in options.only if name not in STORES]
+    if unknown:
+        parser.error(f"there is no store {unknown[0]}; there is: {', '.join(STORES)}")
+    return options
+
+
+def build_helper():
+    """The little C program over the system's RocksDB; none where that is missing."""
+    if shutil.which("cc") is None:
+        return None
+    built = subprocess.run(
+        ["cc", "-O2", "-o", HELPER, ROOT / "tools/bench-rocksdb.c", "-lrocksdb"], capture_output=True, check=False
+    )
+    return HELPER if built.returncode == 0 else None
+
+
+def run(name, options, helper=None, settings=(), quiet=False):
+    sizes = [size for size in POINTS if size < options.urls] + [options.urls]
+    command = [PROGRAM, "--sizes", ",".join(map(str, sizes)), "--cycles", str(options.cycles), "--only", name]
+    command += ["--window", str(options.window), "--folder", options.folder]
+    for setting in [*options.set, *settings]:
+        command += ["--set", setting]
+    if helper:
+        command += ["--rocksdb", helper]
+    records = []
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    timer = threading.Timer(options.timeout, process.kill)
+    timer.start()
+    try:
+        for line in process.stdout:
+            record = json.loads(line)
+            record["load"] = os.getloadavg()[0]
+            records.append(record)
+            if not quiet and record["kind"] == "point":
+                print(line_of(record), flush=True)
+        if process.wait() != 0:
+            print(f"FAILED: {name} ended with {process.returncode}", flush=True)
+            records.append({"kind": "failed", "store": name})
+    finally:
+        timer.cancel()
+        if process.poll() is None:
+            process.kill()
+        shutil.rmtree(options.folder, ignore_errors=True)
+    return records
+
+
+def line_of(point):
+    return (
+        f"{point['store']:12} {point['urls'] / MILLION:6.1f} M  wall {point['wall']:6.2f} s  CPU {point['cpu']:5.2f} s  "
+        f"longest {point['longest']:6.2f} s  read {point['read_mb']:7.0f} MB  written {point['written_mb']:7.0f} MB  "
+        f"{point['bytes_per_url']:5.1f} B/URL  at once {100 * point['at_once']:5.1f} %  memory {memory(point):5.0f} MiB"
+    )
+
+
+def memory(point):
+    """Without what the generator holds; the filter is counted apart."""
+    return point["peak_mib"] - point["generator_mib"] - point["apart_mib"]
+
+
+def print_table(points):
+    print("\n| store | URLs (M) | wall s | longest s | CPU s | read MB | written MB | device MB | memory MiB | apart MiB | B/URL | new at once | fill: wall s | CPU s |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+    for p in points:
+        print(
+            f"| {p['store']} | {p['urls'] / MILLION:.1f} | {p['wall']:.2f} | {p['longest']:.2f} | {p['cpu']:.2f} | "
+            f"{p['read_mb']:.0f} | {p['written_mb']:.0f} | {p['device_mb']:.0f} | {memory(p):.0f} | {p['apart_mib']:.0f} | "
+            f"{p['bytes_per_url']:.1f} | {100 * p['at_once']:.1f} % | {p['fill_wall']:.2f} | {p['fill_cpu']:.2f} |"
+        )
+
+
+def print_veuni(points):
+    """Beside the published seconds for an all-new cycle of VEUNI; other machine, other year."""
+    ours = {round(p["urls"] / MILLION): p for p in points if p["store"] == "teia"}
+    both = [size for size in VEUNI if size in ours]
+    if both:
+        print("\n| URLs (M) | VEUNI, published s per cycle | here, crawl cycle s | here, all-new cycle s (mean so far) |")
+        print("|---|---|---|---|")
+        for size in both:
+            print(f"| {size} | {VEUNI[size]} | {ours[size]['wall']:.2f} | {ours[size]['fill_wall']:.2f} |")
+
+
+def print_goals(points, records):
+    """The goals as ratios within this run; returns how many stores of ours disagreed with the generator."""
+    at = {(p["store"], round(p["urls"] / MILLION)): p for p in points}
+    sizes = sorted({size for _, size in at})
+    failures = 0
+    for record in records:
+        if record["kind"] == "end":
+            agrees = record["agrees"]
+            failures += record["store"].startswith("teia") and not agrees
+            print(f"{'met   ' if agrees else 'MISSED'} {record['store']}: {record['new']} called new, {record['distinct']} were")
+        elif record["kind"] == "failed":
+            failures += 1
+
+    def ratio(what, size, other, field, most):
+        ours, theirs = at.get(("teia", size)), at.get((other, size))
+        if ours and theirs and theirs[field] > 0:
+            value = ours[field] / theirs[field]
+            judge(f"{what} at {size} M: {value:.2f} times {other}'s, at most {most:.2f}", value <= most)
+
+    for size in sizes:
+        for limit, most in [(100, 1 / 3), (350, 1 / 10)]:
+            if size == limit:
+                ratio("wall", size, "drum", "wall", most)
+        if size == 350:
+            ours, drum = at.get(("teia", size)), at.get(("drum", size))
+            if ours and drum:
+                moved = (ours["read_mb"] + ours["written_mb"]) / (drum["read_mb"] + drum["written_mb"])
+                judge(f"bytes moved at {size} M: {moved:.3f} times drum's, at most 0.02", moved <= 0.02)
+        if size == 50:
+            ratio("wall", size, "rocksdb", "wall", 1 / 5)
+            ratio("CPU", size, "rocksdb", "cpu", 1 / 4)
+        if size not in (50, 100, 350):
+            for other in ("drum", "rocksdb"):
+                ours, theirs = at.get(("teia", size)), at.get((other, size))
+                if ours and theirs:
+                    print(
+                        f"       at {size} M (no goal): wall {ours['wall'] / theirs['wall']:.2f}, "
+                        f"CPU {ours['cpu'] / theirs['cpu']:.2f}, bytes moved "
+                        f"{(ours['read_mb'] + ours['written_mb']) / max(1, theirs['read_mb'] + theirs['written_mb']):.3f} times {other}'s"
+                    )
+        if size >= 64:
+            ratio("wall against the same delay", size, "drum64", "wall", 1.0)
+            ratio("longest cycle against the same delay", size, "drum64", "longest", 1 / 5)
+        elif ("drum64", size) in at:
+            print(f"       at {size} M drum64 has not merged once: no comparison at the same delay")
+        for name in ("teia", "teia-filter"):
+            ours = at.get((name, size))
+            if ours:
+                judge(f"{name}, bytes a URL at {size} M: {ours['bytes_per_url']:.1f}, at most 36", ours["bytes_per_url"] <= 36)
+                judge(f"{name}, memory at {size} M: {memory(ours):.0f} MiB, at most 512", memory(ours) <= 512)
+        filtered = at.get(("teia-filter", size))
+        if filtered:
+            share = filtered["at_once"]
+            judge(f"new URLs known at once with the filter at {size} M: {100 * share:.1f} %, at least 98", share >= 0.98)
+    low, high = at.get(("teia", 50)), at.get(("teia", 350))
+    if low and high:
+        judge(f"cost from 50 to 350 M: {high['cpu'] / low['cpu']:.2f} times the CPU, at most 2", high["cpu"] <= 2 * low["cpu"])
+    else:
+        print("       growth from 50 to 350 M: not measured in this run")
+    return failures
+
+
+def judge(text, met):
+    print(f"{'met   ' if met else 'MISSED'} {text}")
+
+
+def sweep(options):
+    """One setting at a time; wall is noisy, so CPU and bytes come first."""
+    rows = []
+    base = run("teia", options, quiet=True)
+    rows.append(("defaults", base[-2]))
+    print(f"{'defaults':28} {line_of(base[-2])}", flush=True)
+    for key, values in SWEEP.items():
+        for value in values:
+            records = run("teia", options, settings=[f"{key}={value}"], quiet=True)
+            points = [record for record in records if record["kind"] == "point"]
+            if points:
+                rows.append((f"{key}={value}", points[-1]))
+                print(f"{key + '=' + str(value):28} {line_of(points[-1])}", flush=True)
+    for window in (100, 10_000):
+        options.window = window
+        points = [record for record in run("teia", options, quiet=True) if record["kind"] == "point"]
+        if points:
+            rows.append((f"window={window}", points[-1]))
+            print(f"{'window=' + str(window):28} {line_of(points[-1])}", flush=True)
+    (OUT / "repository-sweep.json").write_text(json.dumps(rows, indent=1))
+    return 0
+
+
+def save(records, options):
+    plain = {key: str(value) for key, value in vars(options).items()}
+    (OUT / "repository.json").write_text(json.dumps({"options": plain, "records": records}, indent=1))
+
+
+COLOURS = {"teia": "#0a6", "teia-filter": "#06a", "teia-recent": "#6a0", "drum": "#c33", "drum64": "#c93", "rocksdb": "#93c", "memory": "#777"}
+
+
+def draw(points):
+    for field, title in [("wall", "seconds per crawl cycle"), ("cpu", "CPU seconds per crawl cycle"), ("bytes_per_url", "bytes on disk per URL")]:
+        draw_one(points, field, title)
+
+
+def draw_one(points, field, title):
+    width, height, left, bottom = 640, 320, 50, 40
+    most_x = max((p["urls"] for p in points), default=1) / MILLION
+    most_y = max((p[field] for p in points), default=1) or 1
+    place = lambda p: (
+        left + (width - left - 120) * p["urls"] / MILLION / most_x,
+        height - bottom - (height - bottom - 30) * p[field] / most_y,
+    )
+    parts = [f'<text x="{left}" y="18">{title} against millions of URLs (largest: {most_y:.1f} at {most_x:.0f} M)</text>']
+    parts.append(f'<path d="M{left} 30V{height - bottom}H{width - 120}" fill="none" stroke="#999"/>')
+    for number, name in enumerate(dict.fromkeys(p["store"] for p in points)):
+        dots = [place(p) for p in points if p["store"] == name]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in dots)
+        colour = COLOURS.get(name, "#000")
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in dots]
+        parts.append(f'<text x="{width - 112}" y="{40 + 18 * number}" fill="{colour}">{name}</text>')
+    body = "\n".join(parts)
+    (OUT / f"repository-{field}.svg").write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="12">\n{body}\n</svg>\n'
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
