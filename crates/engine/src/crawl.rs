@@ -310,8 +310,13 @@ impl Crawl {
         for (seed, _) in &new_seeds {
             rules.check_seed(seed.normal())?;
         }
-        let own_http = parts.fetcher.is_none();
-        let (fetcher, allow) = fetcher(&config, &parts, &past.given)?;
+        let (fetcher, http) = match parts.fetcher.clone() {
+            Some(own) => (own, None),
+            None => {
+                let http = http_fetcher(&config, &parts, &past.given)?;
+                (Arc::clone(&http) as Arc<dyn Fetcher>, Some(http))
+            }
+        };
         // Only what was found good is written down.
         if save {
             given_config.save(&*files, &root, &layout)?;
@@ -375,10 +380,14 @@ impl Crawl {
             .frontier
             .unwrap_or_else(|| Box::new(PoliteFrontier::new(config.politeness.clone(), order)));
         // Through a proxy names are not resolved here, and a fetcher of its own may have none.
-        let count_addresses = config.politeness.key == PolitenessKey::Address
-            && own_http
-            && config.fetch.proxy.is_none();
-        let addresses = count_addresses.then(|| AddressBook::new(&config.fetch));
+        let count_addresses =
+            config.politeness.key == PolitenessKey::Address && config.fetch.proxy.is_none();
+        let addresses = http
+            .clone()
+            .filter(|_| count_addresses)
+            .map(AddressBook::new);
+        let allow =
+            http.map(|http| Box::new(move |url: &url::Url| allow_seed(&http, url)) as Allow);
         let now = clock.now();
         let mut ring = Ring {
             collection: layout.name().to_owned(),
@@ -515,14 +524,11 @@ fn normal_seeds(
     Ok(normal)
 }
 
-fn fetcher(
+fn http_fetcher(
     config: &CollectionConfig,
     parts: &Parts,
     given: &[(FoundUrl, bool)],
-) -> Result<(Arc<dyn Fetcher>, Option<Allow>), EngineError> {
-    if let Some(fetcher) = &parts.fetcher {
-        return Ok((Arc::clone(fetcher), None));
-    }
+) -> Result<Arc<HttpFetcher>, EngineError> {
     let mut fetcher = HttpFetcher::new(config.fetch.clone(), Arc::clone(&parts.clock))?;
     if let Some(authenticator) = &parts.authenticator {
         fetcher = fetcher.with_authenticator(Arc::clone(authenticator));
@@ -536,9 +542,7 @@ fn fetcher(
             }
         }
     }
-    let allowing = Arc::clone(&fetcher);
-    let allow: Allow = Box::new(move |url| allow_seed(&allowing, url));
-    Ok((fetcher, Some(allow)))
+    Ok(fetcher)
 }
 
 fn allow_seed(fetcher: &HttpFetcher, url: &url::Url) {

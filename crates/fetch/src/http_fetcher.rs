@@ -101,6 +101,14 @@ impl HttpFetcher {
         self.dialer.gate.allow_host(host, port);
     }
 
+    /// The addresses that may answer for a host (without port), as the next request to it would find
+    /// them: from the settings, the cache or a name server. None where it has none, and through a
+    /// proxy, which resolves names itself.
+    pub async fn addresses(&self, host: &str) -> Vec<IpAddr> {
+        let by = Instant::now() + self.config.dns_timeout;
+        self.dialer.addresses_of(host, by).await
+    }
+
     async fn run(&self, mut request: Request) -> Exchange {
         // A login in a URL is never sent on, and must not reach a log (it is set elsewhere). Both
         // fail only where there is no host, and then there is nothing to send.

@@ -140,6 +140,28 @@ impl Dialer {
         Ok(tcp)
     }
 
+    /// The addresses that may answer for a host, unjudged; none where it has none, or a proxy
+    /// resolves it.
+    pub(crate) async fn addresses_of(&self, host: &str, total: Instant) -> Vec<IpAddr> {
+        if self.proxy.is_some() {
+            return Vec::new();
+        }
+        if let Some(fixed) = self.overrides.find(host, 0) {
+            return fixed.iter().map(SocketAddr::ip).collect();
+        }
+        if let Ok(literal) = host.trim_matches(['[', ']']).parse() {
+            return vec![literal];
+        }
+        if let Some(both) = loopback(host) {
+            return both.to_vec();
+        }
+        let found = self.resolve(host, 0, total).await;
+        found.map_or_else(
+            |_| Vec::new(),
+            |found| found.iter().map(SocketAddr::ip).collect(),
+        )
+    }
+
     /// Where to connect for this target, judged.
     async fn addresses(&self, target: &Target, total: Instant) -> Result<Vec<SocketAddr>, Fault> {
         if let Some(fixed) = self.overrides.find(&target.host, target.port) {

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-/// How the store of blocks works. The defaults are those that `./dev bench repository --sweep`
-/// favours.
+/// How the store of blocks works. The defaults come from a few trials with 3 to 10 million URLs;
+/// `./dev bench repository --sweep` is there to judge them, and has not been run to its end yet.
 #[derive(Clone, Debug)]
 pub struct StoreConfig {
     /// Where its files are, below the root of the `Files`.
