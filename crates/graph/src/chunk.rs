@@ -24,7 +24,10 @@ const PAYLOAD: usize = CHUNK - CHECKSUM;
 
 /// Chunks of many files, bounded in all.
 #[derive(Debug, Clone)]
-pub(crate) struct ChunkCache(Arc<Cache<(u64, u64), Arc<[u8]>>>);
+pub(crate) struct ChunkCache(Arc<Cache<Key, Arc<[u8]>>>);
+
+/// A file, by its number in this process, and a chunk of it.
+type Key = (u64, u64);
 
 impl ChunkCache {
     pub(crate) fn new(bytes: u64) -> Self {
@@ -245,10 +248,6 @@ impl Cursor {
         cursor
     }
 
-    pub(crate) fn file(&self) -> &Arc<File> {
-        &self.file
-    }
-
     pub(crate) fn seek(&mut self, offset: u64) {
         let index = offset / PAYLOAD as u64;
         if index != self.index {
@@ -283,10 +282,8 @@ impl Cursor {
         let mut bytes = [0; varint::MAX_BYTES];
         for length in 1..=varint::MAX_BYTES {
             self.fill(&mut bytes[length - 1..length])?;
-            if bytes[length - 1] < 0x80 {
-                if let Some((value, _)) = varint::get(&bytes[..length]) {
-                    return Ok(value);
-                }
+            if let Some((value, _)) = varint::get(&bytes[..length]) {
+                return Ok(value);
             }
         }
         Err(self.damaged("a number is too long"))

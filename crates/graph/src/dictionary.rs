@@ -62,7 +62,7 @@ impl Writer {
         value: i64,
     ) -> Result<u32, GraphError> {
         debug_assert!(self.count == 0 || *text > *self.previous, "sorted, once");
-        let shared = if self.count % BLOCK == 0 {
+        let shared = if self.count.is_multiple_of(BLOCK) {
             self.directory.push(out.offset());
             0
         } else {
@@ -117,9 +117,15 @@ pub(crate) enum Place {
 }
 
 impl Dictionary {
-    pub(crate) fn new(file: &Arc<File>, extent: Extent, values: Values) -> Result<Self, GraphError> {
+    pub(crate) fn new(
+        file: &Arc<File>,
+        extent: Extent,
+        values: Values,
+    ) -> Result<Self, GraphError> {
         let blocks = extent.count.div_ceil(BLOCK.into());
-        let end = blocks.checked_mul(8).and_then(|len| len.checked_add(extent.directory));
+        let end = blocks
+            .checked_mul(8)
+            .and_then(|len| len.checked_add(extent.directory));
         let count = u32::try_from(extent.count).ok();
         let Some(count) = count.filter(|_| end.is_some_and(|end| end <= file.len())) else {
             return Err(file.damaged(extent.directory, "a dictionary is longer than its file"));
@@ -240,6 +246,11 @@ impl Entries {
         self.next.saturating_sub(1)
     }
 
+    /// Makes this the end.
+    pub(crate) fn end(&mut self) {
+        self.next = self.count;
+    }
+
     /// Moves on; false at the end.
     pub(crate) fn step(&mut self) -> Result<bool, GraphError> {
         if self.next >= self.count {
@@ -275,7 +286,13 @@ mod tests {
         let files = SimulatedDisk::new();
         let path = Path::new("d");
         let texts: Vec<Vec<u8>> = (0..5_000)
-            .map(|i| format!("http://host{}.example/{}/{i:05}", i / 1_000, "x".repeat(i % 90)))
+            .map(|i| {
+                format!(
+                    "http://host{}.example/{}/{i:05}",
+                    i / 1_000,
+                    "x".repeat(i % 90)
+                )
+            })
             .map(String::into_bytes)
             .collect::<std::collections::BTreeSet<_>>()
             .into_iter()

@@ -171,9 +171,16 @@ impl Graph {
         let mut level = 0;
         while self.layers.iter().any(|layer| layer.segment.level >= level) {
             let is_older = |layer: &Layer| layer.segment.level > level;
-            let start = self.layers.iter().rposition(is_older).map_or(0, |index| index + 1);
+            let start = self
+                .layers
+                .iter()
+                .rposition(is_older)
+                .map_or(0, |index| index + 1);
             let tail = &self.layers[start..];
-            let full = tail.iter().filter(|layer| layer.segment.level == level).count();
+            let full = tail
+                .iter()
+                .filter(|layer| layer.segment.level == level)
+                .count();
             if full >= fanout {
                 self.merge_range(start, self.layers.len(), level + 1)?;
             }

@@ -102,7 +102,10 @@ pub(crate) fn pages_key(host: &str) -> Vec<u8> {
 
 /// The two parts of a key as they are in it; the second is `[END]` for a number of pages.
 pub(crate) fn parts(key: &[u8]) -> (&[u8], &[u8]) {
-    let end = key.iter().position(|byte| *byte == END).unwrap_or(key.len());
+    let end = key
+        .iter()
+        .position(|byte| *byte == END)
+        .unwrap_or(key.len());
     (&key[..end], key.get(end + 1..).unwrap_or_default())
 }
 
@@ -136,7 +139,9 @@ pub(crate) fn host_of(url: &str) -> &str {
         return "";
     };
     let authority = &rest[..rest.find(['/', '?']).unwrap_or(rest.len())];
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
     match host.find(']') {
         Some(end) if host.starts_with('[') => &host[..=end],
         _ => host.split_once(':').map_or(host, |(host, _)| host),

@@ -23,7 +23,8 @@ impl Interner {
         if let Some(number) = found {
             return *number;
         }
-        let number = u32::try_from(self.ends.len()).expect("memory is bounded far below 4 Gi texts");
+        let number =
+            u32::try_from(self.ends.len()).expect("memory is bounded far below 4 Gi texts");
         self.bytes.extend_from_slice(text);
         self.ends.push(self.bytes.len());
         let (bytes, ends) = (&self.bytes, &self.ends);

@@ -100,7 +100,8 @@ mod tests {
     fn a_label_comes_back_and_endorsing_ones_are_the_smallest() {
         let mut bytes = Vec::new();
         for kind in KINDS {
-            for (nofollow, foreign) in [(false, false), (true, false), (false, true), (true, true)] {
+            for (nofollow, foreign) in [(false, false), (true, false), (false, true), (true, true)]
+            {
                 let rel = Rel { nofollow, foreign };
                 Label::encode(kind, rel, "São\0 Paulo", 512, &mut bytes);
                 let expected = Label {

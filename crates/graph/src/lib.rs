@@ -16,6 +16,7 @@ mod memtable;
 mod merge;
 mod merged_texts;
 mod monotone;
+mod rank;
 mod segment;
 mod snapshot;
 mod union;
@@ -26,6 +27,9 @@ pub use error::GraphError;
 pub use graph::Graph;
 pub use label::Label;
 pub use memtable::PageLink;
+pub use rank::{
+    HostRank, OwnLinks, PageRank, Progress, RankFile, RankOptions, RankReport, Ranked, Voices, rank,
+};
 pub use snapshot::{
     AnchorBounds, Anchors, Counts, GraphStats, HostNeighbour, Listing, Neighbour, Snapshot,
 };

@@ -106,13 +106,17 @@ impl Writer {
     }
 
     /// Ends the list. `keep_empty`: whether a list of nothing is a list all the same.
-    pub(crate) fn end(&mut self, out: &mut chunk::Writer, keep_empty: bool) -> Result<(), GraphError> {
+    pub(crate) fn end(
+        &mut self,
+        out: &mut chunk::Writer,
+        keep_empty: bool,
+    ) -> Result<(), GraphError> {
         let list = &self.list;
         if list.count > 0 || keep_empty {
             varint::put(&mut self.trailer, out.offset() - list.start + 1);
             varint::put(&mut self.trailer, list.count);
             self.next += 1;
-            if self.next % GROUP == 0 {
+            if self.next.is_multiple_of(GROUP) {
                 self.end_group(out)?;
             }
         }
@@ -124,9 +128,13 @@ impl Writer {
         self.list.count
     }
 
-    pub(crate) fn finish(mut self, out: &mut chunk::Writer, nodes: u32) -> Result<Extent, GraphError> {
+    pub(crate) fn finish(
+        mut self,
+        out: &mut chunk::Writer,
+        nodes: u32,
+    ) -> Result<Extent, GraphError> {
         self.pass_to(out, nodes)?;
-        if self.next % GROUP != 0 {
+        if !self.next.is_multiple_of(GROUP) {
             self.end_group(out)?;
         }
         self.extent.directory = out.offset();
@@ -141,7 +149,7 @@ impl Writer {
         while self.next < node {
             self.trailer.push(0);
             self.next += 1;
-            if self.next % GROUP == 0 {
+            if self.next.is_multiple_of(GROUP) {
                 self.end_group(out)?;
             }
         }

@@ -163,7 +163,11 @@ impl Memtable {
 
     /// Finds the older versions of all pages here, and takes their links from their hosts.
     fn kills(&self, layers: &[Layer], hosts: &mut HostChanges) -> Result<Kills, GraphError> {
-        let mut pages: Vec<&[u8]> = self.pages.keys().map(|page| self.names.text(*page)).collect();
+        let mut pages: Vec<&[u8]> = self
+            .pages
+            .keys()
+            .map(|page| self.names.text(*page))
+            .collect();
         pages.sort_unstable();
         let mut kills = Vec::new();
         for layer in layers {

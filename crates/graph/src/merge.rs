@@ -31,8 +31,22 @@ pub(crate) fn merge(
     footer.labels = extent;
     let nodes = u32::try_from(footer.names.count).unwrap_or(u32::MAX);
 
-    write_out(&mut out, layers, &node_maps, &label_maps, nodes, &mut footer)?;
-    write_in(&mut out, layers, &used, (&node_maps, &label_maps), nodes, &mut footer)?;
+    write_out(
+        &mut out,
+        layers,
+        &node_maps,
+        &label_maps,
+        nodes,
+        &mut footer,
+    )?;
+    write_in(
+        &mut out,
+        layers,
+        &used,
+        (&node_maps, &label_maps),
+        nodes,
+        &mut footer,
+    )?;
     let tables = |choose: fn(&Layer) -> &Dictionary| layers.iter().map(choose);
     footer.hosts_out = write_sums(&mut out, tables(|layer| &layer.segment.hosts_out))?;
     footer.hosts_in = write_sums(&mut out, tables(|layer| &layer.segment.hosts_in))?;

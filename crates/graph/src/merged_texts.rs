@@ -22,7 +22,11 @@ impl Input {
                 return Ok(());
             }
             let number = self.entries.number();
-            if self.wanted.as_ref().is_none_or(|wanted| wanted.contains(number)) {
+            if self
+                .wanted
+                .as_ref()
+                .is_none_or(|wanted| wanted.contains(number))
+            {
                 return Ok(());
             }
         }

@@ -21,7 +21,9 @@ pub(crate) struct MonotoneMap {
 impl MonotoneMap {
     /// Room for `count` numbers, each below or at `most`.
     pub(crate) fn new(count: u32, most: u64) -> Self {
-        let low_bits = (most / u64::from(count.max(1))).checked_ilog2().unwrap_or(0);
+        let low_bits = (most / u64::from(count.max(1)))
+            .checked_ilog2()
+            .unwrap_or(0);
         let high = u64::from(count) + (most >> low_bits) + 1;
         let words = |bits: u64| usize::try_from(bits.div_ceil(64)).unwrap_or(usize::MAX);
         Self {
@@ -45,7 +47,7 @@ impl MonotoneMap {
                 self.low[place / 64 + 1] |= low >> (64 - place % 64);
             }
             let high = self.len as usize + (value >> self.low_bits) as usize;
-            if self.len as usize % SAMPLE == 0 {
+            if (self.len as usize).is_multiple_of(SAMPLE) {
                 self.samples.push(high as u64);
             }
             self.high[high / 64] |= 1 << (high % 64);
@@ -105,7 +107,11 @@ mod tests {
                 }
             }
             for (index, value) in (0u32..).zip(&values) {
-                let expected = if index % 5 == 3 { values[index as usize + 1] } else { *value };
+                let expected = if index % 5 == 3 {
+                    values[index as usize + 1]
+                } else {
+                    *value
+                };
                 assert_eq!(map.get(index), expected, "step {step}, index {index}");
             }
         }

@@ -181,7 +181,9 @@ impl Snapshot {
 
     /// Reads every byte and compares its checksum; the error names file and place.
     pub fn verify(&self) -> Result<(), GraphError> {
-        self.layers.iter().try_for_each(|layer| layer.segment.verify())
+        self.layers
+            .iter()
+            .try_for_each(|layer| layer.segment.verify())
     }
 
     /// How many links a URL has; `None` where it is no node: no page, and no page links to it.
@@ -280,7 +282,11 @@ impl Snapshot {
                 if source == node || layer.dead.contains(source) {
                     continue;
                 }
-                for label in list.labels.iter().filter(|label| **label < layer.segment.quiet) {
+                for label in list
+                    .labels
+                    .iter()
+                    .filter(|label| **label < layer.segment.quiet)
+                {
                     *uses.entry(*label).or_default() += 1;
                 }
             }

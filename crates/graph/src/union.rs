@@ -53,7 +53,10 @@ pub(crate) fn write_texts<'a>(
     out: &mut chunk::Writer,
     dictionaries: impl Iterator<Item = (&'a Dictionary, Option<Arc<Bits>>)> + Clone,
 ) -> Result<(dictionary::Extent, Vec<MonotoneMap>), GraphError> {
-    let most = dictionaries.clone().map(|(d, _)| u64::from(d.count())).sum();
+    let most = dictionaries
+        .clone()
+        .map(|(d, _)| u64::from(d.count()))
+        .sum();
     let mut maps: Vec<MonotoneMap> = dictionaries
         .clone()
         .map(|(dictionary, _)| MonotoneMap::new(dictionary.count(), most))
@@ -79,6 +82,9 @@ pub(crate) struct InLinks<'a> {
     /// The input that gave the last source.
     given: Option<usize>,
 }
+
+/// A source's new number, its layer, and the labels of its links there.
+pub(crate) type Source<'a> = (u32, usize, &'a [u32]);
 
 #[derive(Debug)]
 struct InInput<'a> {
@@ -159,18 +165,18 @@ impl<'a> InLinks<'a> {
         Ok(Some(node))
     }
 
-    /// The next source of the node, the layer it comes from, and its labels there.
+    /// The next source of the node.
     #[inline]
-    pub(crate) fn source(&mut self) -> Result<Option<(u32, usize, &[u32])>, GraphError> {
+    pub(crate) fn source(&mut self) -> Result<Option<Source<'_>>, GraphError> {
         if let Some(given) = self.given.take() {
             self.inputs[given].next_source()?;
         }
         let mut least: Option<(u32, usize)> = None;
         for index in &self.members {
-            if let Some(source) = self.inputs[*index].source {
-                if least.is_none_or(|(other, _)| source < other) {
-                    least = Some((source, *index));
-                }
+            if let Some(source) = self.inputs[*index].source
+                && least.is_none_or(|(other, _)| source < other)
+            {
+                least = Some((source, *index));
             }
         }
         let Some((source, index)) = least else {
