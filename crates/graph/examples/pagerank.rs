@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! pagerank generate FILE LINKS      edges as pairs of u32, sorted, each once, no page to itself
-//! pagerank build DIR FILE           the same edges as a graph of URLs
+//! pagerank build DIR FILE NODES     the same edges as a graph of URLs
 //! pagerank rank DIR RANKS           PageRank; the ranks in the order of nodes (f64)
 //! ```
 #![allow(clippy::print_stdout, reason = "an example speaks")]
@@ -28,9 +28,9 @@ fn main() -> Result<(), Failed> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["generate", file, links] => generate(file, links.parse()?),
-        ["build", folder, file] => build(folder, file),
+        ["build", folder, file, nodes] => build(folder, file, nodes.parse()?),
         ["rank", folder, ranks] => compute(folder, ranks),
-        _ => Err("pagerank generate FILE LINKS | build DIR FILE | rank DIR RANKS".into()),
+        _ => Err("pagerank generate FILE LINKS | build DIR FILE NODES | rank DIR RANKS".into()),
     }
 }
 
@@ -85,7 +85,7 @@ fn power_law(unit: f64, nodes: u64) -> u64 {
     ((unit.powi(4) * nodes as f64) as u64).min(nodes - 1)
 }
 
-fn build(folder: &str, edges: &str) -> Result<(), Failed> {
+fn build(folder: &str, edges: &str, nodes: u32) -> Result<(), Failed> {
     let began = Instant::now();
     let files = Arc::new(DiskFiles::new(folder)?);
     let mut graph = Graph::open(files, PREFIX, GraphConfig::default())?;
@@ -100,6 +100,10 @@ fn build(folder: &str, edges: &str) -> Result<(), Failed> {
             apply(&mut graph, page, &targets)?;
             links += targets.len() as u64;
             targets.clear();
+            // Pages without links are pages too.
+            for empty in page + 1..if more { source } else { nodes } {
+                apply(&mut graph, empty, &[])?;
+            }
             if links / 2_000_000 != (links + 30) / 2_000_000 {
                 graph.commit()?;
             }
@@ -152,16 +156,12 @@ fn compute(folder: &str, path: &str) -> Result<(), Failed> {
     let seconds = began.elapsed().as_secs_f64();
     let ranks = RankFile::open(&files, prefix, &config)?.ok_or("there is no rank file")?;
     let mut out = BufWriter::new(File::create(path)?);
-    let mut next = 0u32;
-    for page in ranks.pages() {
+    for (next, page) in (0u32..).zip(ranks.pages()) {
         let (name, rank, _) = page?;
-        // A page that nothing links to and that links nowhere is a node too: it was applied.
-        while name != url(next).as_str() {
-            out.write_all(&f64::NAN.to_le_bytes())?;
-            next += 1;
+        if name != url(next).as_str() {
+            return Err(format!("{name} instead of node {next}").into());
         }
         out.write_all(&rank.to_le_bytes())?;
-        next += 1;
     }
     out.flush()?;
     println!(

@@ -191,16 +191,6 @@ impl Dictionary {
         Ok(Place::Before(end))
     }
 
-    /// All texts from a number on, at any place of which there is little to read.
-    pub(crate) fn entries_from(&self, number: u32) -> Result<Entries, GraphError> {
-        if number >= self.count {
-            return Ok(self.entries_at(self.extent.directory, self.count, true));
-        }
-        let mut entries = self.block(number / BLOCK)?;
-        while entries.next < number && entries.step()? {}
-        Ok(entries)
-    }
-
     /// All texts, to be read to the end.
     pub(crate) fn entries(&self) -> Entries {
         self.entries_at(self.extent.start, 0, false)
@@ -317,11 +307,6 @@ mod tests {
             let mut after = text.clone();
             after.push(0);
             assert_eq!(dictionary.place(&after).unwrap(), Place::Before(number + 1));
-            if number % 97 == 0 {
-                let mut from = dictionary.entries_from(number).unwrap();
-                assert!(from.step().unwrap());
-                assert_eq!(from.text, *text);
-            }
         }
         assert!(!entries.step().unwrap());
         assert_eq!(dictionary.place(b"").unwrap(), Place::Before(0));

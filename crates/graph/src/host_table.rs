@@ -1,13 +1,12 @@
 //! How many links lead from host to host, as changes that add up over segments.
 //!
 //! ```text
-//! out:  source, 0, target -> links      in:  target, 0, source -> links
-//!       host, 0, 0        -> pages
+//! hosts: dictionary, with the number of pages beside each | out, in: lists of hosts
 //! ```
 //!
-//! Two dictionaries with a number beside each text. A new version of a page adds its links in the
-//! newest segment and takes those of the old version away there too, so a number may be negative;
-//! the sum over all segments is what holds now.
+//! The one label of a link between hosts is the number of links (zigzag). A new version of a page
+//! adds its links in the newest segment and takes those of the old version away there too, so a
+//! number may be negative; the sum over all segments is what holds now.
 
 use std::sync::Arc;
 
@@ -15,10 +14,9 @@ use hashbrown::HashMap;
 
 use crate::GraphError;
 use crate::chunk;
-use crate::dictionary::{self, Extent, Values};
-
-/// Ends a host in a key; no host has it, escaped.
-pub(crate) const END: u8 = 0;
+use crate::dictionary::{self, Values};
+use crate::lists;
+use crate::varint;
 
 /// Changes that are being gathered.
 #[derive(Debug, Default)]
@@ -27,6 +25,14 @@ pub(crate) struct HostChanges {
     names: Vec<Arc<str>>,
     links: HashMap<(u32, u32), i64>,
     pages: HashMap<u32, i64>,
+}
+
+/// Where hosts lie in their file.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Extents {
+    pub(crate) names: dictionary::Extent,
+    pub(crate) out: lists::Extent,
+    pub(crate) inward: lists::Extent,
 }
 
 impl HostChanges {
@@ -50,87 +56,65 @@ impl HostChanges {
         *self.pages.entry(host).or_default() += pages;
     }
 
-    /// Writes both dictionaries.
-    pub(crate) fn write(&self, out: &mut chunk::Writer) -> Result<(Extent, Extent), GraphError> {
-        let name = |number: u32| &*self.names[number as usize];
-        let links = || self.links.iter().filter(|(_, links)| **links != 0);
-        let mut outward: Vec<(Vec<u8>, i64)> = links()
-            .map(|((source, target), links)| (key(name(*source), name(*target)), *links))
+    /// Writes names and both directions.
+    pub(crate) fn write(&self, out: &mut chunk::Writer) -> Result<Extents, GraphError> {
+        let mut order: Vec<u32> = (0..).take(self.names.len()).collect();
+        order.sort_unstable_by_key(|number| &self.names[*number as usize]);
+        let mut places = vec![0; order.len()];
+        let mut names = dictionary::Writer::new(out, Values::Signed);
+        for number in &order {
+            let pages = self.pages.get(number).copied().unwrap_or(0);
+            let name = self.names[*number as usize].as_bytes();
+            places[*number as usize] = names.push(out, name, pages)?;
+        }
+        let names = names.finish(out)?;
+        let mut links: Vec<(u32, u32, i64)> = self
+            .links
+            .iter()
+            .filter(|(_, links)| **links != 0)
+            .map(|((source, target), links)| {
+                (places[*source as usize], places[*target as usize], *links)
+            })
             .collect();
-        let pages = self.pages.iter().filter(|(_, pages)| **pages != 0);
-        outward.extend(pages.map(|(host, pages)| (pages_key(name(*host)), *pages)));
-        let inward = links()
-            .map(|((source, target), links)| (key(name(*target), name(*source)), *links))
-            .collect();
-        Ok((write_sorted(out, outward)?, write_sorted(out, inward)?))
+        let outward = write_lists(out, &mut links, places.len())?;
+        links
+            .iter_mut()
+            .for_each(|link| *link = (link.1, link.0, link.2));
+        let inward = write_lists(out, &mut links, places.len())?;
+        Ok(Extents {
+            names,
+            out: outward,
+            inward,
+        })
     }
 }
 
-fn write_sorted(
+fn write_lists(
     out: &mut chunk::Writer,
-    mut entries: Vec<(Vec<u8>, i64)>,
-) -> Result<Extent, GraphError> {
-    entries.sort_unstable();
-    let mut writer = dictionary::Writer::new(out, Values::Signed);
-    for (text, value) in &entries {
-        writer.push(out, text, *value)?;
-    }
-    writer.finish(out)
-}
-
-/// What all keys of a host begin with.
-pub(crate) fn prefix(host: &str) -> Vec<u8> {
-    let mut key = Vec::with_capacity(host.len() + 1);
-    escape(host, &mut key);
-    key.push(END);
-    key
-}
-
-/// The key of links between two hosts.
-pub(crate) fn key(one: &str, other: &str) -> Vec<u8> {
-    let mut key = prefix(one);
-    escape(other, &mut key);
-    key
-}
-
-/// The key of a host's number of pages.
-pub(crate) fn pages_key(host: &str) -> Vec<u8> {
-    let mut key = prefix(host);
-    key.push(END);
-    key
-}
-
-/// The two parts of a key as they are in it; the second is `[END]` for a number of pages.
-pub(crate) fn parts(key: &[u8]) -> (&[u8], &[u8]) {
-    let end = key
-        .iter()
-        .position(|byte| *byte == END)
-        .unwrap_or(key.len());
-    (&key[..end], key.get(end + 1..).unwrap_or_default())
-}
-
-/// A host never has these bytes, unless somebody is up to something; then they do no harm.
-fn escape(host: &str, out: &mut Vec<u8>) {
-    for byte in host.bytes() {
-        match byte {
-            0 => out.extend_from_slice(&[1, 1]),
-            1 => out.extend_from_slice(&[1, 2]),
-            byte => out.push(byte),
+    links: &mut [(u32, u32, i64)],
+    hosts: usize,
+) -> Result<lists::Extent, GraphError> {
+    links.sort_unstable();
+    let mut writer = lists::Writer::new(out);
+    for list in links.chunk_by(|a, b| a.0 == b.0) {
+        writer.begin(out, list[0].0)?;
+        for (_, other, links) in list {
+            writer.push(out, *other, &[label_of(*links)])?;
         }
+        writer.end(out, false)?;
     }
+    writer.finish(out, u32::try_from(hosts).unwrap_or(u32::MAX))
 }
 
-/// The host that a part of a key stands for.
-pub(crate) fn unescape(part: &[u8]) -> String {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.iter();
-    while let Some(byte) = rest.next() {
-        match byte {
-            1 => bytes.push(rest.next().map_or(1, |next| next.saturating_sub(1))),
-            byte => bytes.push(*byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+/// A number of links as a label; beyond two thousand million it stays there.
+pub(crate) fn label_of(links: i64) -> u32 {
+    let bound = i64::from(i32::MAX);
+    u32::try_from(varint::zigzag(links.clamp(-bound, bound))).unwrap_or(u32::MAX)
+}
+
+/// The number of links that a label stands for.
+pub(crate) fn links_of(labels: &[u32]) -> i64 {
+    varint::unzigzag(labels.first().copied().unwrap_or(0).into())
 }
 
 /// The host of a URL's text, without port; empty where there is none.
@@ -167,10 +151,14 @@ mod tests {
         ] {
             let url = CanonicalUrl::from_stored(text);
             assert_eq!(host_of(text), url.host_str(), "{text:?}");
-            assert_eq!(unescape(parts(&key("x", host_of(text))).1), url.host_str());
-            assert_eq!(unescape(parts(&key(host_of(text), "x")).0), url.host_str());
         }
-        assert_eq!(parts(&pages_key("h")), (&b"h"[..], &[END][..]));
-        assert!(key("a", "") < pages_key("a") && pages_key("a") < key("a", "\0"));
+    }
+
+    #[test]
+    fn numbers_of_links_come_back() {
+        for links in [0, 1, -1, 1_000_000, -7, i64::from(i32::MAX)] {
+            assert_eq!(links_of(&[label_of(links)]), links);
+        }
+        assert_eq!(links_of(&[label_of(i64::MAX)]), i64::from(i32::MAX));
     }
 }

@@ -41,9 +41,9 @@ impl Interner {
         self.ends.len()
     }
 
-    /// Bytes of memory in use, about.
+    /// Bytes of memory in use, about: vectors and tables have room for up to twice as much.
     pub(crate) fn memory(&self) -> u64 {
-        (self.bytes.len() + self.ends.len() * 16) as u64
+        (self.bytes.len() * 3 / 2 + self.ends.len() * 32) as u64
     }
 
     /// Those in use, in the order of their texts, and for every number its place among them.

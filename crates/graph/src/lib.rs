@@ -6,6 +6,7 @@ mod config;
 mod dictionary;
 mod error;
 mod graph;
+mod host_links;
 mod host_table;
 mod interner;
 mod label;

@@ -48,7 +48,7 @@ impl Memtable {
 
     /// Bytes of memory in use, those that writing needs included, about.
     pub(crate) fn memory(&self) -> u64 {
-        self.names.memory() + self.labels.memory() + self.links * 20 + self.pages.len() as u64 * 64
+        self.names.memory() + self.labels.memory() + self.links * 36 + self.pages.len() as u64 * 96
     }
 
     /// Sets the links of a page; gives how many were left out as too long.
@@ -140,7 +140,7 @@ impl Memtable {
         drop(edges);
 
         let kills = self.kills(layers, &mut hosts)?;
-        (footer.hosts_out, footer.hosts_in) = hosts.write(&mut out)?;
+        footer.hosts = hosts.write(&mut out)?;
         (footer.kills, footer.killed_segments) = write_kills(&mut out, &kills)?;
         Ok((footer.write(out)?, kills))
     }

@@ -4,11 +4,12 @@ use hashbrown::HashMap;
 
 use crate::GraphError;
 use crate::chunk;
-use crate::dictionary::{self, Dictionary, Values};
+use crate::dictionary::Values;
+use crate::host_links::HostLinks;
+use crate::host_table::{Extents, label_of};
 use crate::layer::Layer;
-use crate::lists;
+use crate::lists::{self, Lists};
 use crate::memtable::Kills;
-use crate::merged_texts::MergedTexts;
 use crate::monotone::MonotoneMap;
 use crate::segment::{Footer, write_kills};
 use crate::union::{InLinks, Used, write_texts};
@@ -23,11 +24,11 @@ pub(crate) fn merge(
     let mut footer = Footer::default();
     let names = layers.iter().zip(&used);
     let names = names.map(|(layer, used)| (&layer.segment.names, used.names.clone()));
-    let (extent, node_maps) = write_texts(&mut out, names)?;
+    let (extent, node_maps) = write_texts(&mut out, names, Values::None)?;
     footer.names = extent;
     let labels = layers.iter().zip(&used);
     let labels = labels.map(|(layer, used)| (&layer.segment.labels, used.labels.clone()));
-    let (extent, label_maps) = write_texts(&mut out, labels)?;
+    let (extent, label_maps) = write_texts(&mut out, labels, Values::None)?;
     footer.labels = extent;
     let nodes = u32::try_from(footer.names.count).unwrap_or(u32::MAX);
 
@@ -47,9 +48,7 @@ pub(crate) fn merge(
         nodes,
         &mut footer,
     )?;
-    let tables = |choose: fn(&Layer) -> &Dictionary| layers.iter().map(choose);
-    footer.hosts_out = write_sums(&mut out, tables(|layer| &layer.segment.hosts_out))?;
-    footer.hosts_in = write_sums(&mut out, tables(|layer| &layer.segment.hosts_in))?;
+    footer.hosts = write_hosts(&mut out, layers)?;
     (footer.kills, footer.killed_segments) = write_kills(&mut out, &older_kills(layers, older)?)?;
     footer.write(out)
 }
@@ -133,19 +132,30 @@ fn rename(labels: &[u32], map: &MonotoneMap, renamed: &mut Vec<u32>) {
     renamed.extend(labels.iter().map(|label| map.get(*label)));
 }
 
-/// Adds up host tables; what came to nothing is left out.
-fn write_sums<'a>(
-    out: &mut chunk::Writer,
-    tables: impl Iterator<Item = &'a Dictionary>,
-) -> Result<dictionary::Extent, GraphError> {
-    let mut texts = MergedTexts::new(tables.map(|table| (table.entries(), None)))?;
-    let mut writer = dictionary::Writer::new(out, Values::Signed);
-    while texts.step()? {
-        if texts.value != 0 {
-            writer.push(out, &texts.text, texts.value)?;
+/// Adds up host tables; links that came to nothing are left out.
+fn write_hosts(out: &mut chunk::Writer, layers: &[Layer]) -> Result<Extents, GraphError> {
+    let names = layers.iter().map(|layer| (&layer.segment.hosts, None));
+    let (names, maps) = write_texts(out, names, Values::Signed)?;
+    let hosts = u32::try_from(names.count).unwrap_or(u32::MAX);
+    let mut write = |lists: fn(&Layer) -> &Lists| {
+        let mut writer = lists::Writer::new(out);
+        let mut links = HostLinks::new(layers, &maps, lists)?;
+        while let Some(host) = links.step()? {
+            writer.begin(out, host)?;
+            while let Some((other, count)) = links.other()? {
+                if count != 0 {
+                    writer.push(out, other, &[label_of(count)])?;
+                }
+            }
+            writer.end(out, false)?;
         }
-    }
-    writer.finish(out)
+        writer.finish(out, hosts)
+    };
+    Ok(Extents {
+        names,
+        out: write(|layer| &layer.segment.host_out)?,
+        inward: write(|layer| &layer.segment.host_in)?,
+    })
 }
 
 /// Kills that are about segments which do not take part and are still there.

@@ -1,7 +1,7 @@
 //! One file of links: written once, then only read, merged and removed.
 //!
 //! ```text
-//! names, labels (dictionaries) | out, in (lists) | host table, both directions | kills | footer
+//! names, labels (dictionaries) | out, in (lists) | hosts (see `host_table`) | kills | footer
 //! ```
 //!
 //! A node is a name's number, and has meaning in this file alone. Kills name the pages of older
@@ -16,12 +16,13 @@ use teia_base::Files;
 use crate::GraphError;
 use crate::chunk::{self, ChunkCache, Cursor, File};
 use crate::dictionary::{self, Dictionary, Values};
+use crate::host_table;
 use crate::label::QUIET;
 use crate::lists::{self, Lists};
 use crate::varint;
 
 const MAGIC: &[u8; 8] = b"TEIAGRF1";
-const FOOTER_WORDS: usize = 20;
+const FOOTER_WORDS: usize = 21;
 const FOOTER: u64 = FOOTER_WORDS as u64 * 8 + 8;
 
 /// Everything that a footer says.
@@ -31,8 +32,7 @@ pub(crate) struct Footer {
     pub(crate) labels: dictionary::Extent,
     pub(crate) out: lists::Extent,
     pub(crate) inward: lists::Extent,
-    pub(crate) hosts_out: dictionary::Extent,
-    pub(crate) hosts_in: dictionary::Extent,
+    pub(crate) hosts: host_table::Extents,
     pub(crate) kills: u64,
     /// How many segments the kills are about.
     pub(crate) killed_segments: u64,
@@ -49,8 +49,9 @@ impl Footer {
         words.extend(dictionary(self.labels));
         words.extend([self.out.start, self.out.directory]);
         words.extend([self.inward.start, self.inward.directory]);
-        words.extend(dictionary(self.hosts_out));
-        words.extend(dictionary(self.hosts_in));
+        words.extend(dictionary(self.hosts.names));
+        words.extend([self.hosts.out.start, self.hosts.out.directory]);
+        words.extend([self.hosts.inward.start, self.hosts.inward.directory]);
         words.extend([self.kills, self.killed_segments, self.pages, self.links]);
         debug_assert_eq!(words.len(), FOOTER_WORDS);
         for word in words {
@@ -93,14 +94,22 @@ impl Footer {
             directory: word(),
             count: word(),
         };
-        let (hosts_out, hosts_in) = (dictionary(), dictionary());
+        let host_names = dictionary();
+        let mut lists = || lists::Extent {
+            start: word(),
+            directory: word(),
+        };
+        let hosts = host_table::Extents {
+            names: host_names,
+            out: lists(),
+            inward: lists(),
+        };
         Ok(Self {
             names,
             labels,
             out,
             inward,
-            hosts_out,
-            hosts_in,
+            hosts,
             kills: word(),
             killed_segments: word(),
             pages: word(),
@@ -118,8 +127,9 @@ pub(crate) struct Segment {
     pub(crate) labels: Dictionary,
     pub(crate) out: Lists,
     pub(crate) inward: Lists,
-    pub(crate) hosts_out: Dictionary,
-    pub(crate) hosts_in: Dictionary,
+    pub(crate) hosts: Dictionary,
+    pub(crate) host_out: Lists,
+    pub(crate) host_in: Lists,
     pub(crate) pages: u64,
     pub(crate) links: u64,
     /// Labels below this number endorse their target.
@@ -140,6 +150,7 @@ impl Segment {
         let footer = Footer::read(&file)?;
         let names = Dictionary::new(&file, footer.names, Values::None)?;
         let labels = Dictionary::new(&file, footer.labels, Values::None)?;
+        let hosts = Dictionary::new(&file, footer.hosts.names, Values::Signed)?;
         let quiet = match labels.place(&[QUIET])? {
             dictionary::Place::Here(number, _) | dictionary::Place::Before(number) => number,
         };
@@ -150,8 +161,9 @@ impl Segment {
             inward: Lists::new(&file, footer.inward, names.count()),
             names,
             labels,
-            hosts_out: Dictionary::new(&file, footer.hosts_out, Values::Signed)?,
-            hosts_in: Dictionary::new(&file, footer.hosts_in, Values::Signed)?,
+            host_out: Lists::new(&file, footer.hosts.out, hosts.count()),
+            host_in: Lists::new(&file, footer.hosts.inward, hosts.count()),
+            hosts,
             pages: footer.pages,
             links: footer.links,
             quiet,

@@ -8,13 +8,12 @@ use hashbrown::HashMap;
 use teia_base::{CanonicalUrl, Files};
 
 use crate::chunk::ChunkCache;
-use crate::dictionary::{Dictionary, Place};
-use crate::host_table::{self, END};
+use crate::dictionary::Place;
+use crate::host_table::links_of;
 use crate::label::Label;
 use crate::layer::Layer;
-use crate::lists::List;
+use crate::lists::{List, Lists};
 use crate::manifest::Manifest;
-use crate::merged_texts::MergedTexts;
 use crate::segment::Segment;
 use crate::{GraphConfig, GraphError};
 
@@ -306,10 +305,9 @@ impl Snapshot {
 
     /// Pages of a host whose links are known.
     pub fn host_pages(&self, host: &str) -> Result<u64, GraphError> {
-        let key = host_table::pages_key(host);
         let mut pages = 0;
         for layer in self.layers.iter() {
-            if let Place::Here(_, value) = layer.segment.hosts_out.place(&key)? {
+            if let Place::Here(_, value) = layer.segment.hosts.place(host.as_bytes())? {
                 pages += value;
             }
         }
@@ -323,7 +321,7 @@ impl Snapshot {
         offset: u64,
         limit: usize,
     ) -> Result<Listing<HostNeighbour>, GraphError> {
-        self.host_links(host, offset, limit, |layer| &layer.segment.hosts_out)
+        self.host_links(host, offset, limit, |layer| &layer.segment.host_out)
     }
 
     /// Hosts that link to a host, by name, itself included if it does.
@@ -333,7 +331,7 @@ impl Snapshot {
         offset: u64,
         limit: usize,
     ) -> Result<Listing<HostNeighbour>, GraphError> {
-        self.host_links(host, offset, limit, |layer| &layer.segment.hosts_in)
+        self.host_links(host, offset, limit, |layer| &layer.segment.host_in)
     }
 
     fn host_links(
@@ -341,25 +339,34 @@ impl Snapshot {
         host: &str,
         offset: u64,
         limit: usize,
-        table: fn(&Layer) -> &Dictionary,
+        lists: fn(&Layer) -> &Lists,
     ) -> Result<Listing<HostNeighbour>, GraphError> {
-        let prefix = host_table::prefix(host);
-        let mut entries = Vec::new();
-        for table in self.layers.iter().map(table) {
-            let (Place::Here(start, _) | Place::Before(start)) = table.place(&prefix)?;
-            entries.push((table.entries_from(start)?, None));
-        }
-        let mut texts = MergedTexts::new(entries)?;
-        let (mut total, mut items) = (0, Vec::new());
-        while texts.step()? && texts.text.starts_with(&prefix) {
-            let other = &texts.text[prefix.len()..];
-            let links = u64::try_from(texts.value).unwrap_or(0);
-            if links == 0 || *other == [END] {
-                continue;
+        // Each layer's neighbours come in the order of their names: the least one is next.
+        let mut heads = Vec::new();
+        for layer in self.layers.iter() {
+            if let Some(node) = layer.segment.hosts.find(host.as_bytes())?
+                && let Some(list) = lists(layer).list(node)?
+            {
+                let mut head = HostHead::new(layer, list);
+                head.step()?;
+                heads.push(head);
             }
+        }
+        let (mut total, mut items) = (0, Vec::new());
+        while let Some(least) = heads.iter().filter_map(|head| head.other.clone()).min() {
+            let mut links = 0;
+            for head in &mut heads {
+                if head.other.as_ref() == Some(&least) {
+                    links += links_of(&head.list.labels);
+                    head.step()?;
+                }
+            }
+            let Some(links) = u64::try_from(links).ok().filter(|links| *links > 0) else {
+                continue;
+            };
             if total >= offset && items.len() < limit {
                 items.push(HostNeighbour {
-                    host: host_table::unescape(other),
+                    host: String::from_utf8_lossy(&least).into_owned(),
                     links,
                 });
             }
@@ -400,4 +407,31 @@ fn neighbour(layer: &Layer, node: u32, labels: &[u32]) -> Result<Neighbour, Grap
         url: String::from_utf8_lossy(&text).into_owned(),
         labels,
     })
+}
+
+/// The next host of one layer's list.
+struct HostHead<'a> {
+    layer: &'a Layer,
+    list: List,
+    other: Option<Vec<u8>>,
+}
+
+impl<'a> HostHead<'a> {
+    fn new(layer: &'a Layer, list: List) -> Self {
+        Self {
+            layer,
+            list,
+            other: None,
+        }
+    }
+
+    fn step(&mut self) -> Result<(), GraphError> {
+        let names = &self.layer.segment.hosts;
+        self.other = self
+            .list
+            .step()?
+            .map(|other| names.text(other))
+            .transpose()?;
+        Ok(())
+    }
 }

@@ -48,10 +48,11 @@ impl Used {
     }
 }
 
-/// Writes the texts of several dictionaries as one; gives for each the new numbers of its own.
+/// Writes the texts of several dictionaries as one, their values added up; gives for each the new numbers of its own.
 pub(crate) fn write_texts<'a>(
     out: &mut chunk::Writer,
     dictionaries: impl Iterator<Item = (&'a Dictionary, Option<Arc<Bits>>)> + Clone,
+    values: Values,
 ) -> Result<(dictionary::Extent, Vec<MonotoneMap>), GraphError> {
     let most = dictionaries
         .clone()
@@ -62,9 +63,9 @@ pub(crate) fn write_texts<'a>(
         .map(|(dictionary, _)| MonotoneMap::new(dictionary.count(), most))
         .collect();
     let mut texts = MergedTexts::new(dictionaries.map(|(d, wanted)| (d.entries(), wanted)))?;
-    let mut writer = dictionary::Writer::new(out, Values::None);
+    let mut writer = dictionary::Writer::new(out, values);
     while texts.step()? {
-        let number = writer.push(out, &texts.text, 0)?;
+        let number = writer.push(out, &texts.text, texts.value)?;
         for (input, own) in &texts.members {
             maps[*input].set(*own, number);
         }

@@ -1,5 +1,6 @@
 //! PageRank beside the references of igraph, on two real graphs.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+#![allow(clippy::print_stdout, reason = "what was measured is shown")]
 
 mod support;
 

@@ -7,12 +7,12 @@ use teia_base::{CanonicalUrl, Files};
 
 use super::edges::{self, Edges};
 use super::file;
-use super::hosts;
+use super::hosts::Hosts;
 use super::solve::{Solution, Start};
 use super::{OwnLinks, Progress, RankOptions, RankReport, Voices, Watch};
 use crate::GraphError;
 use crate::chunk;
-use crate::dictionary::{self, Dictionary};
+use crate::dictionary::{self, Values};
 use crate::layer::Layer;
 use crate::monotone::MonotoneMap;
 use crate::snapshot::Snapshot;
@@ -69,7 +69,7 @@ impl<'a> Scratch<'a> {
         let used = layers.iter().map(Used::of).collect::<Result<Vec<_>, _>>()?;
         let names = layers.iter().zip(&used);
         let names = names.map(|(layer, used)| (&layer.segment.names, used.names.clone()));
-        let (names, maps) = write_texts(&mut out, names)?;
+        let (names, maps) = write_texts(&mut out, names, Values::None)?;
         let start = start(layers, &used, &maps, &options.personalisation)?;
         let edges = self.page_edges(layers, &used, &maps, names, options, watch)?;
         drop((maps, used));
@@ -94,18 +94,26 @@ impl<'a> Scratch<'a> {
         if watch(Progress::Hosts).is_break() {
             return Err(GraphError::Stopped);
         }
-        let hosts = hosts::write_names(self.files, &self.hosts, layers)?;
-        report.hosts = hosts.count().into();
+        let hosts = Hosts::write(self.files, &self.hosts, layers)?;
+        report.hosts = hosts.present.count();
         let mut quiet = |progress| match progress {
             // The sweeps that are told of are those over the pages.
             Progress::Swept(..) => watch(Progress::Hosts),
             progress => watch(progress),
         };
         let edges = self.host_edges(&hosts, layers)?;
-        let solution = Solution::solve(edges, Start::Uniform, options, &mut quiet)?;
+        let start = Start::Some(hosts.start());
+        let solution = Solution::solve(edges, start, options, &mut quiet)?;
         footer.hosts = copy(&mut out, &hosts)?;
         footer.host_values = out.offset();
-        footer.host_sum = solution.each(|rank, in_links| file::put(&mut out, rank, in_links))?;
+        let mut host = 0;
+        footer.host_sum = solution.each(|rank, in_links| {
+            host += 1;
+            if hosts.present.contains(host - 1) {
+                file::put(&mut out, rank, in_links)?;
+            }
+            Ok(())
+        })?;
         footer.write(out)?;
         self.publish()?;
         Ok(report)
@@ -145,9 +153,9 @@ impl<'a> Scratch<'a> {
         writer.finish(self.files, &self.edges)
     }
 
-    fn host_edges(&self, hosts: &Dictionary, layers: &[Layer]) -> Result<Edges, GraphError> {
-        let mut writer = edges::Writer::create(self.files, &self.edges, hosts.count())?;
-        hosts::write_edges(&mut writer, hosts, layers)?;
+    fn host_edges(&self, hosts: &Hosts, layers: &[Layer]) -> Result<Edges, GraphError> {
+        let mut writer = edges::Writer::create(self.files, &self.edges, hosts.names.count())?;
+        hosts.write_edges(&mut writer, layers)?;
         writer.finish(self.files, &self.edges)
     }
 
@@ -212,11 +220,14 @@ fn start(
     Ok(Start::Some(weights))
 }
 
-fn copy(out: &mut chunk::Writer, texts: &Dictionary) -> Result<dictionary::Extent, GraphError> {
-    let mut writer = dictionary::Writer::new(out, dictionary::Values::None);
-    let mut entries = texts.entries();
+/// Writes the names of those hosts that are there.
+fn copy(out: &mut chunk::Writer, hosts: &Hosts) -> Result<dictionary::Extent, GraphError> {
+    let mut writer = dictionary::Writer::new(out, Values::None);
+    let mut entries = hosts.names.entries();
     while entries.step()? {
-        writer.push(out, &entries.text, 0)?;
+        if hosts.present.contains(entries.number()) {
+            writer.push(out, &entries.text, 0)?;
+        }
     }
     writer.finish(out)
 }

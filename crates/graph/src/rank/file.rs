@@ -15,7 +15,6 @@ use teia_base::{CanonicalUrl, Files};
 
 use crate::chunk::{self, ChunkCache, Cursor, File};
 use crate::dictionary::{Dictionary, Entries, Extent, Values};
-use crate::host_table;
 use crate::{GraphConfig, GraphError};
 
 const MAGIC: &[u8; 8] = b"TEIARNK1";
@@ -102,9 +101,7 @@ impl RankFile {
 
     /// The rank of a host.
     pub fn host(&self, host: &str) -> Result<Option<HostRank>, GraphError> {
-        let mut key = host_table::prefix(host);
-        key.pop();
-        let Some(node) = self.hosts.find(&key)? else {
+        let Some(node) = self.hosts.find(host.as_bytes())? else {
             return Ok(None);
         };
         let offset = self.footer.host_values + u64::from(node) * RECORD;
@@ -121,7 +118,6 @@ impl RankFile {
             entries: self.pages.entries(),
             values: Cursor::streaming(&self.file, self.footer.page_values),
             sum: self.footer.page_sum,
-            read: |text| String::from_utf8_lossy(text).into_owned(),
         }
     }
 
@@ -131,7 +127,6 @@ impl RankFile {
             entries: self.hosts.entries(),
             values: Cursor::streaming(&self.file, self.footer.host_values),
             sum: self.footer.host_sum,
-            read: host_table::unescape,
         }
     }
 
@@ -147,7 +142,6 @@ pub struct Ranked {
     entries: Entries,
     values: Cursor,
     sum: f64,
-    read: fn(&[u8]) -> String,
 }
 
 impl Iterator for Ranked {
@@ -162,11 +156,10 @@ impl Iterator for Ranked {
         if item.is_err() {
             self.entries.end();
         }
-        Some(
-            item.map(|(value, in_links)| {
-                ((self.read)(&self.entries.text), value / self.sum, in_links)
-            }),
-        )
+        Some(item.map(|(value, in_links)| {
+            let name = String::from_utf8_lossy(&self.entries.text).into_owned();
+            (name, value / self.sum, in_links)
+        }))
     }
 }
 

@@ -1,97 +1,87 @@
 //! The graph of hosts: who links to whom, however often.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use teia_base::Files;
 
 use super::edges;
 use crate::GraphError;
+use crate::bits::Bits;
 use crate::chunk::{self, ChunkCache, File};
-use crate::dictionary::{self, Dictionary, Values};
-use crate::host_table::{self, END};
+use crate::dictionary::{Dictionary, Values};
+use crate::host_links::HostLinks;
 use crate::layer::Layer;
-use crate::merged_texts::MergedTexts;
+use crate::monotone::MonotoneMap;
+use crate::union::write_texts;
 
-/// Writes every host of these layers once, in order, to a file of their own.
-pub(crate) fn write_names(
-    files: &dyn Files,
-    path: &Path,
-    layers: &[Layer],
-) -> Result<Dictionary, GraphError> {
-    let mut out = chunk::Writer::create(files, path)?;
-    let mut writer = dictionary::Writer::new(&out, Values::None);
-    let mut left = Firsts::new(layers, |layer| &layer.segment.hosts_out)?;
-    let mut right = Firsts::new(layers, |layer| &layer.segment.hosts_in)?;
-    let (mut one, mut other) = (left.next()?, right.next()?);
-    while let Some(least) = [&one, &other].into_iter().flatten().min().cloned() {
-        writer.push(&mut out, &least, 0)?;
-        if one.as_ref() == Some(&least) {
-            one = left.next()?;
-        }
-        if other.as_ref() == Some(&least) {
-            other = right.next()?;
-        }
-    }
-    let extent = writer.finish(&mut out)?;
-    out.finish()?;
-    let file = File::open(files, path, &ChunkCache::new(8 << 20))?;
-    Dictionary::new(&file, extent, Values::None)
+/// All hosts that layers know of, in one numbering, and those that have a page or a link now.
+pub(crate) struct Hosts {
+    pub(crate) names: Dictionary,
+    pub(crate) present: Arc<Bits>,
+    maps: Vec<MonotoneMap>,
 }
 
-/// Writes the edges between different hosts.
-pub(crate) fn write_edges(
-    writer: &mut edges::Writer,
-    names: &Dictionary,
-    layers: &[Layer],
-) -> Result<(), GraphError> {
-    let mut texts = merged(layers, |layer| &layer.segment.hosts_in)?;
-    let mut target: Option<(Vec<u8>, u32)> = None;
-    while texts.step()? {
-        let (host, source) = host_table::parts(&texts.text);
-        if texts.value <= 0 || host == source {
-            continue;
+impl Hosts {
+    /// Writes every host once, in order, to a file of their own.
+    pub(crate) fn write(
+        files: &dyn Files,
+        path: &Path,
+        layers: &[Layer],
+    ) -> Result<Self, GraphError> {
+        let mut out = chunk::Writer::create(files, path)?;
+        let names = layers.iter().map(|layer| (&layer.segment.hosts, None));
+        let (extent, maps) = write_texts(&mut out, names, Values::Signed)?;
+        out.finish()?;
+        let file = File::open(files, path, &ChunkCache::new(0))?;
+        let names = Dictionary::new(&file, extent, Values::Signed)?;
+        let mut present = Bits::default();
+        let mut entries = names.entries();
+        while entries.step()? {
+            if entries.value > 0 {
+                present.insert(entries.number(), names.count());
+            }
         }
-        if target.as_ref().is_none_or(|(name, _)| name != host) {
-            let Some(number) = names.find(host)? else {
-                continue;
-            };
-            writer.begin(number)?;
-            target = Some((host.to_vec(), number));
+        let mut links = HostLinks::new(layers, &maps, |layer| &layer.segment.host_in)?;
+        while let Some(target) = links.step()? {
+            while let Some((_, count)) = links.other()? {
+                if count > 0 {
+                    present.insert(target, names.count());
+                }
+            }
         }
-        if let Some(source) = names.find(source)? {
-            writer.push(source)?;
-        }
-    }
-    Ok(())
-}
-
-fn merged(layers: &[Layer], table: fn(&Layer) -> &Dictionary) -> Result<MergedTexts, GraphError> {
-    MergedTexts::new(layers.iter().map(|layer| (table(layer).entries(), None)))
-}
-
-/// The first hosts of all keys that stand for something, each once.
-struct Firsts {
-    texts: MergedTexts,
-    last: Option<Vec<u8>>,
-}
-
-impl Firsts {
-    fn new(layers: &[Layer], table: fn(&Layer) -> &Dictionary) -> Result<Self, GraphError> {
         Ok(Self {
-            texts: merged(layers, table)?,
-            last: None,
+            names,
+            present: Arc::new(present),
+            maps,
         })
     }
 
-    fn next(&mut self) -> Result<Option<Vec<u8>>, GraphError> {
-        while self.texts.step()? {
-            let (host, _) = host_table::parts(&self.texts.text);
-            debug_assert!(!host.contains(&END), "keys are escaped");
-            if self.texts.value > 0 && self.last.as_deref() != Some(host) {
-                self.last = Some(host.to_vec());
-                return Ok(self.last.clone());
+    /// Writes the edges between different hosts.
+    pub(crate) fn write_edges(
+        &self,
+        writer: &mut edges::Writer,
+        layers: &[Layer],
+    ) -> Result<(), GraphError> {
+        let mut links = HostLinks::new(layers, &self.maps, |layer| &layer.segment.host_in)?;
+        while let Some(target) = links.step()? {
+            writer.begin(target)?;
+            while let Some((source, count)) = links.other()? {
+                if count > 0 && source != target {
+                    writer.push(source)?;
+                }
             }
         }
-        Ok(None)
+        Ok(())
+    }
+
+    /// Surfers begin at any host that is there.
+    pub(crate) fn start(&self) -> Vec<(u32, f64)> {
+        let count = u32::try_from(self.present.count()).unwrap_or(u32::MAX);
+        let weight = 1.0 / f64::from(count.max(1));
+        (0..self.names.count())
+            .filter(|host| self.present.contains(*host))
+            .map(|host| (host, weight))
+            .collect()
     }
 }

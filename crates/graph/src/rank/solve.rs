@@ -65,13 +65,22 @@ impl Solution {
         let (mut change, mut sum) = (0.0, 0.0);
         for node in 0..self.edges.nodes() {
             let mut value = beginning.at(node);
+            let mut links_itself = false;
             let shares = &self.shares;
             sources.each(node, |source| {
-                value += shares.get(source as usize).copied().unwrap_or(0.0);
+                if source == node {
+                    links_itself = true;
+                } else {
+                    value += shares.get(source as usize).copied().unwrap_or(0.0);
+                }
             })?;
             let degree = self.edges.degrees[node as usize];
             if degree > 0 {
                 let rate = damping / f64::from(degree);
+                if links_itself {
+                    // What it passes to itself comes back: solved at once, not sweep by sweep.
+                    value /= 1.0 - rate;
+                }
                 let share = &mut self.shares[node as usize];
                 change += (value - *share / rate).abs();
                 *share = value * rate;
