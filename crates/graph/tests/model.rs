@@ -30,7 +30,7 @@ fn version(random: &mut Random) -> Option<BTreeSet<support::ModelLink>> {
     let link = |_| {
         // Some targets are never fetched.
         let target = page(random.below(PAGES * 4 / 3));
-        let anchor = ["", "home", "São Paulo", "next page"][random.below(4) as usize];
+        let anchor = ["", "home", "São Paulo", "next page"][random.index(4)];
         (target, anchor.to_owned(), random.below(4) == 0)
     };
     Some((0..links).map(link).collect())

@@ -119,6 +119,10 @@ impl Random {
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         (z ^ (z >> 31)) % bound
     }
+
+    pub(crate) fn index(&mut self, bound: u64) -> usize {
+        usize::try_from(self.below(bound)).unwrap()
+    }
 }
 
 /// A folder of the shared data; `None`, said loudly, where it is missing on this machine.
