@@ -38,12 +38,14 @@
 //! # }
 //! ```
 
+mod answers;
 mod bits;
 mod chunk;
 mod config;
 mod dictionary;
 mod error;
 mod graph;
+mod host_answers;
 mod host_links;
 mod host_table;
 mod interner;
@@ -61,6 +63,7 @@ mod snapshot;
 mod union;
 mod varint;
 
+pub use answers::{AnchorBounds, Anchors, Counts, GraphStats, HostNeighbour, Listing, Neighbour};
 pub use config::GraphConfig;
 pub use error::GraphError;
 pub use graph::Graph;
@@ -69,6 +72,4 @@ pub use memtable::PageLink;
 pub use rank::{
     HostRank, OwnLinks, PageRank, Progress, RankFile, RankOptions, RankReport, Ranked, Voices, rank,
 };
-pub use snapshot::{
-    AnchorBounds, Anchors, Counts, GraphStats, HostNeighbour, Listing, Neighbour, Snapshot,
-};
+pub use snapshot::Snapshot;

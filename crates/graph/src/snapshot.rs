@@ -7,12 +7,11 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use teia_base::{CanonicalUrl, Files};
 
+use crate::answers::{AnchorBounds, Anchors, Counts, GraphStats, Listing, Neighbour};
 use crate::chunk::ChunkCache;
-use crate::dictionary::Place;
-use crate::host_table::links_of;
 use crate::label::Label;
 use crate::layer::Layer;
-use crate::lists::{List, Lists};
+use crate::lists::List;
 use crate::manifest::Manifest;
 use crate::segment::Segment;
 use crate::{GraphConfig, GraphError};
@@ -24,82 +23,6 @@ pub struct Snapshot {
     /// The oldest first.
     pub(crate) layers: Arc<[Layer]>,
     position: u64,
-}
-
-/// A part of a list of links, and how long the whole is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listing<T> {
-    /// How many there are in all.
-    pub total: u64,
-    /// Those that were asked for.
-    pub items: Vec<T>,
-}
-
-/// The other end of a link, and everything that links between the two say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Neighbour {
-    /// The other end.
-    pub url: String,
-    /// One label for each different link between the two.
-    pub labels: Vec<Label>,
-}
-
-/// How many links a URL has; each pair of pages counts once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counts {
-    /// Links out of it; `None` where it is no page of the graph (not fetched yet, or gone).
-    pub out_links: Option<u64>,
-    /// Pages that link to it, itself included if it does.
-    pub in_links: u64,
-}
-
-/// Another host, and the links between the two.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostNeighbour {
-    /// The other host; it may be the same.
-    pub host: String,
-    /// Links between their pages in the direction that was asked for.
-    pub links: u64,
-}
-
-/// Anchor texts of the links to a URL.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Anchors {
-    /// Each text with the number of pages that use it, the most used first, equal ones by text.
-    pub texts: Vec<(String, u64)>,
-    /// Whether every link was read and every text is there.
-    pub complete: bool,
-}
-
-/// How much of the graph an answer about anchors may read and hold.
-#[derive(Debug, Clone, Copy)]
-pub struct AnchorBounds {
-    /// Links that are read, the newest segments' first.
-    pub max_links: u64,
-    /// Different texts that are given.
-    pub max_texts: usize,
-}
-
-impl Default for AnchorBounds {
-    fn default() -> Self {
-        Self {
-            max_links: 100_000,
-            max_texts: 1_000,
-        }
-    }
-}
-
-/// What the graph holds in all.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct GraphStats {
-    /// Segments.
-    pub segments: usize,
-    /// Pages whose links are known.
-    pub pages: u64,
-    /// Links on disk, those of pages that were replaced since included.
-    pub links_stored: u64,
-    /// Bytes of segments.
-    pub bytes: u64,
 }
 
 /// Tries to open a snapshot before giving up: a writer may remove what an older manifest names.
@@ -303,78 +226,6 @@ impl Snapshot {
         Ok(Anchors { texts, complete })
     }
 
-    /// Pages of a host whose links are known.
-    pub fn host_pages(&self, host: &str) -> Result<u64, GraphError> {
-        let mut pages = 0;
-        for layer in self.layers.iter() {
-            if let Place::Here(_, value) = layer.segment.hosts.place(host.as_bytes())? {
-                pages += value;
-            }
-        }
-        Ok(u64::try_from(pages).unwrap_or(0))
-    }
-
-    /// Hosts that a host links to, by name, itself included if it does.
-    pub fn host_out_links(
-        &self,
-        host: &str,
-        offset: u64,
-        limit: usize,
-    ) -> Result<Listing<HostNeighbour>, GraphError> {
-        self.host_links(host, offset, limit, |layer| &layer.segment.host_out)
-    }
-
-    /// Hosts that link to a host, by name, itself included if it does.
-    pub fn host_in_links(
-        &self,
-        host: &str,
-        offset: u64,
-        limit: usize,
-    ) -> Result<Listing<HostNeighbour>, GraphError> {
-        self.host_links(host, offset, limit, |layer| &layer.segment.host_in)
-    }
-
-    fn host_links(
-        &self,
-        host: &str,
-        offset: u64,
-        limit: usize,
-        lists: fn(&Layer) -> &Lists,
-    ) -> Result<Listing<HostNeighbour>, GraphError> {
-        // Each layer's neighbours come in the order of their names: the least one is next.
-        let mut heads = Vec::new();
-        for layer in self.layers.iter() {
-            if let Some(node) = layer.segment.hosts.find(host.as_bytes())?
-                && let Some(list) = lists(layer).list(node)?
-            {
-                let mut head = HostHead::new(layer, list);
-                head.step()?;
-                heads.push(head);
-            }
-        }
-        let (mut total, mut items) = (0, Vec::new());
-        while let Some(least) = heads.iter().filter_map(|head| head.other.clone()).min() {
-            let mut links = 0;
-            for head in &mut heads {
-                if head.other.as_ref() == Some(&least) {
-                    links += links_of(&head.list.labels);
-                    head.step()?;
-                }
-            }
-            let Some(links) = u64::try_from(links).ok().filter(|links| *links > 0) else {
-                continue;
-            };
-            if total >= offset && items.len() < limit {
-                items.push(HostNeighbour {
-                    host: String::from_utf8_lossy(&least).into_owned(),
-                    links,
-                });
-            }
-            total += 1;
-        }
-        Ok(Listing { total, items })
-    }
-
     /// The layers that know a URL, the newest first, and its node in each.
     fn nodes(&self, url: &CanonicalUrl) -> Result<Vec<(&Layer, u32)>, GraphError> {
         let mut nodes = Vec::new();
@@ -407,31 +258,4 @@ fn neighbour(layer: &Layer, node: u32, labels: &[u32]) -> Result<Neighbour, Grap
         url: String::from_utf8_lossy(&text).into_owned(),
         labels,
     })
-}
-
-/// The next host of one layer's list.
-struct HostHead<'a> {
-    layer: &'a Layer,
-    list: List,
-    other: Option<Vec<u8>>,
-}
-
-impl<'a> HostHead<'a> {
-    fn new(layer: &'a Layer, list: List) -> Self {
-        Self {
-            layer,
-            list,
-            other: None,
-        }
-    }
-
-    fn step(&mut self) -> Result<(), GraphError> {
-        let names = &self.layer.segment.hosts;
-        self.other = self
-            .list
-            .step()?
-            .map(|other| names.text(other))
-            .transpose()?;
-        Ok(())
-    }
 }

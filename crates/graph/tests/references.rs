@@ -63,7 +63,7 @@ fn check(name: &str, names: &[String], links: &[Vec<usize>], reference: &str) {
         let node: usize = fields.next().unwrap().parse().unwrap();
         let expected: f64 = fields.next().unwrap().parse().unwrap();
         let found = found[&names[node]];
-        if node % 1_000 == 0 {
+        if node.is_multiple_of(1_000) {
             let looked_up = ranks.get(&urls[node]).unwrap().unwrap().rank;
             assert_eq!(looked_up.to_bits(), found.to_bits());
         }
