@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """PageRank of a generated power-law graph: time and memory of Teia beside igraph's, on the same graph.
 
-    ./dev bench pagerank                        50 million links: some minutes, and 4 GB of memory for igraph
+    ./dev bench pagerank                        50 million links: some minutes, and 9 GB of memory for igraph
     ./dev bench pagerank --links 2000000        a trial: half a minute
 
 Both read the same file of edges. Each step is a process of its own, so that its peak memory is its own. Teia builds
