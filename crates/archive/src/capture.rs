@@ -47,6 +47,8 @@ pub struct Capture<'a> {
     pub revisit_of: Option<&'a RevisitOf>,
     /// Links found, for a metadata record where the collection wants them.
     pub outlinks: &'a [Link],
+    /// Its author wants no copy shown (`noarchive`).
+    pub noarchive: bool,
     /// Why the body is not whole; where `None`, the flags of the exchange decide.
     pub truncated: Option<Truncated>,
 }
@@ -318,6 +320,9 @@ fn push_main(
         if capture.exchange.certificate == Certificate::Accepted {
             header.field("Teia-Certificate", "not verified");
         }
+        if capture.noarchive {
+            header.field("Teia-Robots", "noarchive");
+        }
         header.field("Teia-Capture", &capture.id.0.to_string());
         match kind {
             RecordKind::Resource => {
@@ -441,6 +446,7 @@ fn entry_of(
         offset: 0,
         file: String::new(),
         id: Some(capture.id),
+        noarchive: capture.noarchive,
     }
 }
 

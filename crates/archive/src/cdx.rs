@@ -35,6 +35,9 @@ pub struct CdxEntry {
     pub file: String,
     /// Its number in the collection, if it is one of ours.
     pub id: Option<CaptureId>,
+    /// Its author wants no copy shown: it is kept, and never replayed. `A` among the `robotflags`, as
+    /// other archives write it.
+    pub noarchive: bool,
 }
 
 impl CdxEntry {
@@ -60,6 +63,7 @@ impl CdxEntry {
             offset: number(&fields.offset)?,
             file: fields.filename.into_owned(),
             id: fields.id.as_deref().and_then(number).map(CaptureId),
+            noarchive: fields.robotflags.is_some_and(|flags| flags.contains('A')),
         })
     }
 
@@ -89,6 +93,9 @@ impl CdxEntry {
         push_json(&mut line, &self.file);
         if let Some(id) = self.id {
             push_number(&mut line, "id", id.0);
+        }
+        if self.noarchive {
+            line.push_str(", \"robotflags\": \"A\"");
         }
         line.push_str("}\n");
         line
@@ -142,6 +149,8 @@ struct Fields<'a> {
     filename: std::borrow::Cow<'a, str>,
     #[serde(borrow)]
     id: Option<std::borrow::Cow<'a, str>>,
+    #[serde(borrow)]
+    robotflags: Option<std::borrow::Cow<'a, str>>,
 }
 
 fn push_number(line: &mut String, name: &str, number: u64) {
@@ -188,6 +197,7 @@ mod tests {
             offset: 2907,
             file: "x.warc.gz".into(),
             id: Some(CaptureId(7)),
+            noarchive: true,
         };
         let line = entry.to_line();
         assert!(line.is_ascii());

@@ -1,9 +1,10 @@
 //! Hosts that serve the same pages under two names.
 //!
 //! A page of one host that repeats the page of the same path on another is a sign, whichever of the
-//! two came first; enough signs without a counter-sign, and the younger host is an alias: from then
-//! on it is asked only samples. Bodies are known by their digests, so without an archive there are
-//! no signs.
+//! two came first; enough signs, most of the younger host's pages among them, and the younger
+//! host is an alias: from then on it is asked only samples. Samples that do not repeat the original
+//! lift the mark, and what was passed over waits again: nobody can hide a host for good by copying
+//! its first pages. Bodies are known by their digests, so without an archive there are no signs.
 
 use std::collections::HashMap;
 
@@ -32,7 +33,16 @@ type Pair = (HostId, HostId);
 pub(crate) struct AliasWatch {
     newer: HashMap<Pair, Signs>,
     older: HashMap<Pair, Signs>,
+    /// Pages of each host that were looked at.
+    pages: HashMap<HostId, u32>,
+    /// Samples of each alias.
+    samples: HashMap<HostId, Signs>,
+    /// Samples whose page the original may still bring.
+    unsure: HashMap<HostId, Vec<CanonicalUrl>>,
 }
+
+/// Samples of one alias that wait for the original.
+const MOST_UNSURE: usize = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Signs {
@@ -50,7 +60,10 @@ impl AliasWatch {
         } else {
             signs.different += 1;
         }
-        if same_path && signs.equal >= enough && signs.different * 10 <= signs.equal {
+        let pages = self.pages.get(&pair.1).copied().unwrap_or_default();
+        // Not more: where both are asked in step, some twins are still on their way.
+        let most = u64::from(signs.equal) * 3 >= u64::from(pages) * 2;
+        if same_path && signs.equal >= enough && signs.different * 10 <= signs.equal && most {
             return true;
         }
         if self.newer.len() >= MOST_PAIRS {
@@ -58,6 +71,21 @@ impl AliasWatch {
         }
         self.newer.insert(pair, signs);
         false
+    }
+
+    /// Notes a sample of an alias; true when the samples say that it is none.
+    fn note_sample(&mut self, alias: HostId, repeats: bool) -> bool {
+        let signs = self.samples.entry(alias).or_default();
+        if repeats {
+            signs.equal += 1;
+        } else {
+            signs.different += 1;
+        }
+        let parted = signs.different >= 2 && signs.different > signs.equal;
+        if parted {
+            self.samples.remove(&alias);
+        }
+        parted
     }
 }
 
@@ -73,6 +101,11 @@ impl Ring {
         if enough == 0 || !is_page || !attempt.outcome.is_ok() {
             return;
         }
+        let url = attempt.url.normal();
+        let Some(host) = self.repository.host(url.host_str()) else {
+            return;
+        };
+        *self.aliases.pages.entry(host).or_default() += 1;
         // Where two hosts are asked in step, the original was still on its way when the worker
         // looked for it; by now it may have been admitted.
         let original = match (&attempt.revisit, &attempt.payload_sha1) {
@@ -80,15 +113,29 @@ impl Ring {
             (None, Some(digest)) => self.workshop.digests.find(digest).map(|found| found.url),
             (None, None) => None,
         };
-        let Some(original) = original.and_then(|url| CanonicalUrl::parse(&url).ok()) else {
-            return;
-        };
-        let url = attempt.url.normal();
-        if original.host_str() == url.host_str() {
+        let original = original
+            .and_then(|url| CanonicalUrl::parse(&url).ok())
+            .filter(|original| original.host_str() != url.host_str());
+        if let Some(repeated) = self.alias_of(host) {
+            if original.is_some_and(|original| original.host_str() == repeated) {
+                self.aliases.note_sample(host, true);
+            } else {
+                let unsure = self.aliases.unsure.entry(host).or_default();
+                if unsure.len() < MOST_UNSURE {
+                    unsure.push(url.clone());
+                }
+            }
             return;
         }
+        let Some(original) = original else {
+            return;
+        };
         // One of the two is collected in full: of hosts that name each other only samples would be left.
-        if self.is_alias(original.host_str()) || self.is_alias(url.host_str()) {
+        if self
+            .repository
+            .host(original.host_str())
+            .is_some_and(|original| self.alias_of(original).is_some())
+        {
             return;
         }
         let hosts = (
@@ -124,24 +171,74 @@ impl Ring {
         self.alias_hosts.insert(alias, original);
     }
 
-    fn is_alias(&self, name: &str) -> bool {
-        let record = |host| self.repository.host_record(host);
-        self.alias_hosts.contains_key(name)
-            || self
-                .repository
-                .host(name)
-                .and_then(record)
-                .is_some_and(|record| record.alias_of.is_some())
+    /// Looks at the samples that did not repeat anything when they came, once nothing else is due: by
+    /// now the original has brought its page, or has none. True if a mark was lifted.
+    pub(crate) fn settle_samples(&mut self) -> bool {
+        let mut lifted = false;
+        for (host, urls) in std::mem::take(&mut self.aliases.unsure) {
+            let Some(original) = self.alias_of(host) else {
+                continue;
+            };
+            for url in urls {
+                let digest = |url: &CanonicalUrl| self.repository.state(url)?.fetched?.text_digest;
+                let twin = url.as_str().replacen(url.host_str(), &original, 1);
+                let repeats = digest(&url) == digest(&CanonicalUrl::from_stored(&twin));
+                if self.aliases.note_sample(host, repeats) {
+                    self.lift_alias(host, &original);
+                    lifted = true;
+                    break;
+                }
+            }
+        }
+        lifted
+    }
+
+    /// The host is no alias after all: what was passed over is asked for.
+    fn lift_alias(&mut self, host: HostId, original: &str) {
+        let name = self.repository.host_name(host).to_owned();
+        self.feedback.hear(&Event::Notice {
+            level: Level::Warning,
+            text: format!(
+                "{name} does not serve the same pages as {original} any more: all of it is fetched"
+            ),
+        });
+        self.window.opened.get_or_insert_with(|| self.clock.now());
+        self.window.hosts.push(HostUpdate {
+            host: name.clone(),
+            robots: None,
+            back_off_until: None,
+            alias_of: Some(String::new()),
+        });
+        self.alias_hosts.insert(name, String::new());
+    }
+
+    /// Where aliases do not count any more, those of earlier runs are hosts like any other.
+    pub(crate) fn lift_aliases_if_off(&mut self) {
+        if self.config.run.alias_pages > 0 {
+            return;
+        }
+        let hosts: Vec<HostId> = self.repository.hosts().map(|(host, _)| host).collect();
+        for host in hosts {
+            if let Some(original) = self.alias_of(host) {
+                self.lift_alias(host, &original);
+            }
+        }
+    }
+
+    /// The host that this one repeats.
+    fn alias_of(&self, host: HostId) -> Option<String> {
+        let decided = self.alias_hosts.get(self.repository.host_name(host));
+        let kept = || self.repository.host_record(host)?.alias_of.clone();
+        // An empty name: the mark was lifted, and the commit that says so may be on its way.
+        decided
+            .cloned()
+            .or_else(kept)
+            .filter(|original| !original.is_empty())
     }
 
     /// The host that this one repeats, if the URL is not among the samples.
     pub(crate) fn alias_to_skip(&self, host: HostId, url: &UrlState) -> Option<String> {
-        let name = self.repository.host_name(host);
-        let original = self.alias_hosts.get(name).cloned().or_else(|| {
-            self.repository
-                .host_record(host)
-                .and_then(|record| record.alias_of.clone())
-        })?;
+        let original = self.alias_of(host)?;
         let sampled = xxh3_64(url.url.normal().as_str().as_bytes()).is_multiple_of(SAMPLE);
         (!sampled && !url.seed).then_some(original)
     }
@@ -189,12 +286,29 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_differ_speak_against_it() {
+    fn equal_pages_under_other_paths_speak_against_it() {
         let mut watch = AliasWatch::default();
         let pair = (HostId(1), HostId(2));
         for _ in 0..4 {
             watch.note(pair, false, ENOUGH);
         }
         assert!(!(0..2 * ENOUGH).any(|_| watch.note(pair, true, ENOUGH)));
+    }
+
+    #[test]
+    fn pages_that_only_one_host_has_speak_against_it() {
+        let mut watch = AliasWatch::default();
+        let pair = (HostId(1), HostId(2));
+        watch.pages.insert(HostId(2), 4 * ENOUGH);
+        assert!(!(0..2 * ENOUGH).any(|_| watch.note(pair, true, ENOUGH)));
+    }
+
+    #[test]
+    fn samples_that_differ_lift_the_mark() {
+        let mut watch = AliasWatch::default();
+        let alias = HostId(2);
+        assert!(!watch.note_sample(alias, true));
+        assert!(!watch.note_sample(alias, false));
+        assert!(watch.note_sample(alias, false));
     }
 }

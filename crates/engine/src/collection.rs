@@ -142,6 +142,23 @@ impl CollectionConfig {
         toml::to_string(self).expect("plain structs and strings become TOML")
     }
 
+    /// How far bodies are unpacked: as much as may be fetched.
+    pub fn decode_limits(&self) -> teia_fetch::DecodeLimits {
+        let mut limits = self.fetch.decode_limits();
+        limits.decoded_bytes = limits.decoded_bytes.max(self.filter.max_size);
+        limits
+    }
+
+    /// The settings without the proxy's login, for the journal.
+    pub(crate) fn without_secrets(&self) -> Self {
+        let mut config = self.clone();
+        config.fetch.proxy = config
+            .fetch
+            .proxy
+            .map(|proxy| proxy.to_string().as_str().into());
+        config
+    }
+
     /// Reads `collections/NAME.toml`, if it is there.
     pub fn load(
         files: &dyn Files,

@@ -14,7 +14,7 @@ use teia_base::filter::{Filter, Rules};
 use teia_base::journal::{Entry, Record};
 use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, Seed, SystemClock};
 use teia_extract::Extractors;
-use teia_fetch::{Authenticator, DecodeLimits, Fetcher, HttpFetcher};
+use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
 use teia_repository::{Repository, RepositoryConfig};
 use tokio::sync::mpsc;
@@ -338,7 +338,7 @@ impl Crawl {
                 own: parts.filter.clone(),
             })),
             robot_token: robot_token.clone(),
-            decode: decode_limits(&config),
+            decode: config.decode_limits(),
             archive: config
                 .archive
                 .enabled
@@ -415,6 +415,8 @@ impl Crawl {
             host_pages: past.host_pages,
             stopping: false,
             paused: false,
+            rested: Duration::ZERO,
+            resting_since: None,
             pause_noted: past.paused,
             reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
@@ -555,13 +557,6 @@ fn allow_seed(fetcher: &HttpFetcher, url: &url::Url) {
         Some(url::Host::Domain(name)) => fetcher.allow_host(name, port),
         None => {}
     }
-}
-
-/// As much is unpacked as may be fetched.
-fn decode_limits(config: &CollectionConfig) -> DecodeLimits {
-    let mut limits = config.fetch.decode_limits();
-    limits.decoded_bytes = limits.decoded_bytes.max(config.filter.max_size);
-    limits
 }
 
 /// The shortest time that a server is given for anything.

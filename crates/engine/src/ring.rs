@@ -105,6 +105,9 @@ pub(crate) struct Ring {
     pub(crate) stopping: bool,
     /// Nothing is sent out: a person wished it, or the disk is nearly full.
     pub(crate) paused: bool,
+    /// How long pauses have lasted, and since when one does.
+    pub(crate) rested: Duration,
+    pub(crate) resting_since: Option<Instant>,
     /// What the journal says of a person's pause.
     pub(crate) pause_noted: bool,
     pub(crate) reserve: Reserve,
@@ -126,7 +129,7 @@ impl Ring {
     pub(crate) fn begin(&mut self, seeds: &[(teia_base::FoundUrl, bool)]) {
         let seeds = self.offer_seeds(seeds);
         let record = Record::RunStarted(RunStarted {
-            options: self.config.to_toml(),
+            options: self.config.without_secrets().to_toml(),
             seeds,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         });
@@ -141,6 +144,7 @@ impl Ring {
             self.warn(text);
         }
         self.judge_again();
+        self.lift_aliases_if_off();
     }
 
     /// Runs until done, stopped, or broken.
@@ -197,6 +201,15 @@ impl Ring {
         }
         let wished = self.control.is_paused();
         self.paused = wished || self.reserve.is_low();
+        let now = self.clock.now();
+        match (wished, self.resting_since) {
+            (true, None) => self.resting_since = Some(now),
+            (false, Some(since)) => {
+                self.rested += now.saturating_duration_since(since);
+                self.resting_since = None;
+            }
+            _ => {}
+        }
         if wished != self.pause_noted && self.committing == 0 && self.control.end().is_none() {
             self.pause_noted = wished;
             let record = if wished {
@@ -339,7 +352,8 @@ impl Ring {
         Ok(())
     }
 
-    /// URLs that wait for another try join their host's queue with the commit.
+    /// URLs that wait for another try join their host's queue with the commit, as do those of a host
+    /// that is no alias any more.
     fn wake_retries(&mut self, commit: &Commit) {
         for attempt in &commit.attempts {
             if matches!(
@@ -350,13 +364,17 @@ impl Ring {
                 self.wake(host);
             }
         }
+        for update in &commit.hosts {
+            if update.alias_of.as_deref() == Some("")
+                && let Some(host) = self.repository.host(&update.host)
+            {
+                self.wake(host);
+            }
+        }
     }
 
     /// Tells the Frontier when the host's next URL is due.
     pub(crate) fn wake(&mut self, host: HostId) {
-        if !self.is_located(host) {
-            return;
-        }
         if self
             .errands
             .get(&host)
@@ -366,7 +384,10 @@ impl Ring {
             return;
         }
         let wall = self.clock.wall();
-        if let Some(due) = self.repository.next_due(host, wall) {
+        // Only a host that has something to be asked for is looked up.
+        if let Some(due) = self.repository.next_due(host, wall)
+            && self.is_located(host)
+        {
             let moment = self.clock.now() + due.since(wall);
             let facts = self.host_facts(host);
             self.frontier.wake(host, facts, moment);
@@ -493,8 +514,13 @@ impl Ring {
         if let Some(reason) = self.control.end() {
             return Some(reason);
         }
+        // A pause holds until it is lifted: no limit ends it, and its time does not count.
+        if self.control.is_paused() {
+            return None;
+        }
+        let worked = self.clock.now().saturating_duration_since(self.started) - self.rested;
         if let Some(max_time) = self.config.run.max_time
-            && self.clock.now().saturating_duration_since(self.started) >= max_time
+            && worked >= max_time
         {
             return Some(EndReason::MaxTime);
         }
@@ -539,6 +565,10 @@ impl Ring {
         if self.control.is_paused() || !self.window.is_empty() || self.committing > 0 {
             return false;
         }
+        self.is_idle() && !self.settle_samples()
+    }
+
+    fn is_idle(&mut self) -> bool {
         let idle = self.errands.values().all(VecDeque::is_empty);
         if idle && self.repository.count(State::Waiting) == 0 {
             return true;

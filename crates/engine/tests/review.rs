@@ -128,15 +128,18 @@ fn no_answer_is_not_a_document() {
 }
 
 #[test]
-fn a_filter_that_panics_ends_the_run_instead_of_hanging_it() {
+fn a_page_that_makes_a_part_panic_is_a_system_error_and_the_run_goes_on() {
     struct Panics;
     impl teia_base::filter::Filter for Panics {
         fn before(&self, link: &teia_base::filter::Candidate<'_>) -> teia_base::filter::Verdict {
-            assert!(link.from.is_none(), "planted");
+            assert!(!link.url.as_str().ends_with("/bad"), "planted");
             teia_base::filter::Verdict::KEEP_AND_FOLLOW
         }
     }
-    let script = Script::default().html("http://a.test/", "<a href=/1>1</a>");
+    let script = Script::default()
+        .html("http://a.test/", "<a href=/1>1</a><a href=/2>2</a>")
+        .html("http://a.test/1", "<a href=/bad>bad</a>")
+        .html("http://a.test/2", "fine");
     let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
     let parts = Parts {
         fetcher: Some(Arc::new(script)),
@@ -150,5 +153,9 @@ fn a_filter_that_panics_ends_the_run_instead_of_hanging_it() {
         parts,
         &Control::default(),
     );
-    assert!(matches!(result, Err(EngineError::WorkerLost)), "{result:?}");
+    let report = result.unwrap();
+    assert_eq!(report.stats.codes[&200], 2);
+    let broken = Outcome::SYSTEM_ERROR.number();
+    assert!(report.stats.codes[&broken] >= 1, "{:?}", report.stats.codes);
+    assert_eq!(report.waiting, 0);
 }

@@ -29,8 +29,13 @@ impl AddressGate {
             .insert((address, port));
     }
 
-    /// Allows whatever this host resolves to, on this port.
+    /// Allows whatever this inner host (`localhost`, `intranet`, `wiki.local`) resolves to, on this
+    /// port. A name of the public web must lead to a public address even where a person gave it:
+    /// whoever owns the name decides where it leads, and may be another person.
     pub(crate) fn allow_host(&self, host: &str, port: u16) {
+        if !is_inner_name(host) {
+            return;
+        }
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         self.hosts
             .write()

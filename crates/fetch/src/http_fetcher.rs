@@ -96,7 +96,7 @@ impl HttpFetcher {
     }
 
     /// Allows whatever address this exact host name has, on this port, as for a seed such as
-    /// `http://localhost:8000/`.
+    /// `http://localhost:8000/`. Only for inner names: one of the public web must lead there.
     pub fn allow_host(&self, host: &str, port: u16) {
         self.dialer.gate.allow_host(host, port);
     }

@@ -520,8 +520,28 @@ impl Repository {
             if let Some(until) = update.back_off_until {
                 record.back_off_until = Some(until);
             }
-            if let Some(alias) = &update.alias_of {
-                record.alias_of = Some(alias.clone());
+            match update.alias_of.as_deref() {
+                None => {}
+                Some("") => {
+                    record.alias_of = None;
+                    self.forgive(host, Outcome::ALIAS_HOST);
+                }
+                Some(alias) => record.alias_of = Some(alias.to_owned()),
+            }
+        }
+    }
+
+    /// URLs of a host that ended so wait again.
+    fn forgive(&mut self, host: u32, outcome: Outcome) {
+        for at in 0..u32::try_from(self.table.len()).expect("fewer than 2^32 rows") {
+            let row = self.table.row_mut(at);
+            let ended_so = row.host == host
+                && row.state != State::Waiting
+                && row.fetched.as_ref().is_some_and(|it| it.outcome == outcome);
+            if ended_so {
+                row.tries = 0;
+                self.set_state(at, State::Waiting);
+                self.enqueue(at);
             }
         }
     }

@@ -70,3 +70,142 @@ fn a_stop_is_done_when_the_process_is_gone() {
     drop(running);
     home.good(&["resume", "--delay", "0s", "--max-pages", "1"]);
 }
+
+/// Authors who want no copy shown are obeyed wherever a copy could come out.
+#[test]
+fn what_asks_for_no_copies_is_kept_and_never_shown() {
+    let site = Plain::start(|path| {
+        let page = match path {
+            "/" => "<a href=/open>o</a> <a href=/closed>c</a>",
+            "/closed" => "<meta name=robots content=noarchive><p>closed words",
+            _ => "<p>open words",
+        };
+        (200, page.to_owned())
+    });
+    let home = Home::new();
+    home.good(&["crawl", &site.url("/"), "--delay", "0s", "--ignore-robots"]);
+    assert!(
+        home.good(&["get", &site.url("/open")])
+            .contains("open words")
+    );
+    let refused = home.run(&["get", &site.url("/closed")]);
+    assert_eq!((refused.code, refused.out.len()), (Some(1), 0));
+    assert!(refused.err.contains("noarchive"), "{}", refused.err);
+    let index = home.good(&["export", "cdxj"]);
+    assert!(
+        index.contains("/open") && !index.contains("/closed"),
+        "{index}"
+    );
+    let folder = home.beside("files");
+    home.good(&["export", "files", "--output", folder.to_str().unwrap()]);
+    let found = std::process::Command::new("grep")
+        .args(["-rl", "closed words"])
+        .arg(&folder)
+        .output()
+        .unwrap();
+    assert!(found.stdout.is_empty(), "{found:?}");
+}
+
+/// A body comes back as long as it came.
+#[test]
+fn a_large_body_comes_back_whole() {
+    const LENGTH: usize = 40_000_000;
+    let site = Plain::start(|_| (200, "x".repeat(LENGTH)));
+    let home = Home::new();
+    let url = site.url("/");
+    home.good(&[
+        "crawl",
+        &url,
+        "--delay",
+        "0s",
+        "--ignore-robots",
+        "--max-size",
+        "100MB",
+    ]);
+    assert_eq!(home.good(&["get", &url]).len(), LENGTH);
+}
+
+/// Settings and journal are no place for passwords.
+#[test]
+fn a_password_given_with_a_seed_or_a_proxy_is_not_in_the_journal() {
+    let site = Plain::start(|_| (200, "<p>words".to_owned()));
+    let home = Home::new();
+    let seed = site.url("/").replace("http://", "http://user:secretpw@");
+    let ended = home.run(&["crawl", &seed, "--delay", "0s", "--ignore-robots"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(
+        ended.err.contains("neither used nor stored"),
+        "{}",
+        ended.err
+    );
+    let grep = |word: &str, folder: &std::path::Path| {
+        let found = std::process::Command::new("grep")
+            .args(["-rl", word])
+            .arg(folder)
+            .output()
+            .unwrap();
+        String::from_utf8(found.stdout).unwrap()
+    };
+    assert_eq!(grep("secretpw", home.data()), "");
+    let proxy = format!("http://user:proxypw@{}", site.addr);
+    home.run(&[
+        "crawl",
+        "http://a.example/",
+        "--proxy",
+        &proxy,
+        "--delay",
+        "0s",
+    ]);
+    assert_eq!(grep("proxypw", &home.data().join("default")), "");
+}
+
+/// Whoever owns a public name decides where it leads; a person who names it did not mean the
+/// machine under the desk.
+#[test]
+fn a_public_name_that_leads_inside_is_refused_though_a_person_gave_it() {
+    use teia_base::SystemClock;
+    use teia_fetch::{FetchConfig, HttpFetcher};
+    let fetcher =
+        HttpFetcher::new(FetchConfig::default(), std::sync::Arc::new(SystemClock)).unwrap();
+    fetcher.allow_host("evil.example.org", 80);
+    fetcher.allow_host("localhost", 80);
+    let shown = format!("{fetcher:?}");
+    assert!(shown.contains("localhost") && !shown.contains("evil.example.org"));
+}
+
+/// Tries are counted in a byte; that many are taken for enough.
+#[test]
+fn no_number_of_tries_breaks_a_run() {
+    let refused = Home::new().run(&["crawl", "http://127.0.0.1:1/", "--retries", "101"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    let home = Home::new();
+    let settings = home.write(
+        "many.toml",
+        "[run]\nretries = 255\ncommit-every = \"10ms\"\n[politeness]\nretry-wait = \"0s\"\n",
+    );
+    let ended = home.run(&[
+        "crawl",
+        "http://127.0.0.1:1/",
+        "--config",
+        &settings,
+        "--delay",
+        "0s",
+        "--ignore-robots",
+    ]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert_eq!(home.status()["state"], "ended (done)");
+}
+
+/// Senseless limits would stay with the collection.
+#[test]
+fn limits_of_nothing_and_empty_seeds_are_refused() {
+    for wrong in [
+        &["crawl", "example.org", "--max-pages", "0"][..],
+        &["crawl", "example.org", "--max-time", "0s"],
+        &["crawl", "example.org", "--timeout", "0s"],
+        &["crawl", ""],
+    ] {
+        let refused = Home::new().run(wrong);
+        assert_eq!(refused.code, Some(2), "{wrong:?}: {}", refused.err);
+    }
+}

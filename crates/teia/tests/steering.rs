@@ -286,3 +286,18 @@ fn a_pause_that_was_lifted_or_stopped_is_over_after_a_kill() {
         running.kill();
     }
 }
+
+/// No limit ends a pause, and its time does not count.
+#[test]
+fn a_limit_of_time_does_not_lift_a_pause() {
+    let (server, home) = (web(), Home::new());
+    let more = ["--max-time", "3s"];
+    let running = home.start(&crawl(&home, &server, "30ms", &more));
+    until("some requests", || server.log().entries.len() > 10);
+    home.good(&["pause"]);
+    std::thread::sleep(Duration::from_secs(4));
+    assert_eq!(home.status()["state"], "paused");
+    running.kill();
+    let state = home.status()["state"].as_str().unwrap().to_owned();
+    assert!(state.starts_with("paused"), "{state}");
+}

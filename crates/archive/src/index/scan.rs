@@ -91,6 +91,7 @@ pub(crate) fn entry_of_record(record: &Record, file_name: &str) -> io::Result<Op
             .get("Teia-Capture")
             .and_then(|text| text.parse().ok())
             .map(CaptureId),
+        noarchive: record.header.get("Teia-Robots") == Some("noarchive"),
     }))
 }
 

@@ -113,6 +113,7 @@ impl Page {
             payload_sha1: payload_digest(self.response()).unwrap(),
             revisit_of: self.revisit_of.as_ref(),
             outlinks: &self.outlinks,
+            noarchive: false,
             truncated: self.truncated,
         };
         capture_records(&capture, config).unwrap()

@@ -310,6 +310,7 @@ pub struct HostUpdate {
     pub robots: Option<(String, Vec<u8>)>,
     /// Not to be asked before then.
     pub back_off_until: Option<Timestamp>,
-    /// Serves the same pages as this one.
+    /// Serves the same pages as this one; with an empty name, as none any more, and what was passed
+    /// over for that waits again.
     pub alias_of: Option<String>,
 }

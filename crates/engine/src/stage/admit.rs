@@ -124,7 +124,7 @@ impl Ring {
             return Next::Done;
         }
         let tries = state.tries.saturating_add(1);
-        if tries > self.config.run.retries {
+        if tries > self.config.run.retries || tries == u8::MAX {
             return Next::Failed;
         }
         let mut wait = retry_wait(&self.config.politeness, u32::from(tries));

@@ -1,6 +1,7 @@
 //! Extract: one exchange becomes a page with its links judged and its records packed. Runs on a
 //! worker thread; everything that costs processor time happens here.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -98,7 +99,12 @@ impl Workshop {
         let (found, depth, try_number, visit) = match &errand {
             Errand::Page(state) => {
                 let visits = state.fetched.as_ref().map_or(0, |fetched| fetched.visits);
-                (state.url.clone(), state.depth, state.tries + 1, visits + 1)
+                (
+                    state.url.clone(),
+                    state.depth,
+                    state.tries.saturating_add(1),
+                    visits.saturating_add(1),
+                )
             }
             Errand::Robots { url, .. } => {
                 let found = self
@@ -125,7 +131,19 @@ impl Workshop {
             document: None,
         };
         if let Some(response) = &exchange.response {
-            self.read(&mut page, &exchange, response);
+            // One page that breaks us must not break the run, now and at every start after.
+            let read = catch_unwind(AssertUnwindSafe(|| {
+                self.read(&mut page, &exchange, response);
+            }));
+            if read.is_err() {
+                page.attempt.outcome = Outcome::SYSTEM_ERROR;
+                page.attempt.detail = Some("reading the page panicked".to_owned());
+                page.attempt.capture = None;
+                page.links.clear();
+                page.redirect = None;
+                page.records = None;
+                page.document = None;
+            }
         }
         page
     }
@@ -367,6 +385,7 @@ impl Workshop {
             payload_sha1,
             revisit_of: revisit_of.as_ref(),
             outlinks: &outlinks,
+            noarchive: page.attempt.flags.has(Flags::NOARCHIVE),
             truncated: None,
         };
         match capture_records(&capture, config) {

@@ -91,6 +91,20 @@ pub(crate) fn attempts(files: &dyn Files) -> Vec<Attempt> {
     attempts
 }
 
+/// The number of the last entry in the journal; 0 where there is none.
+pub(crate) fn last_entry(files: &dyn Files) -> u64 {
+    let directory = Layout::new("default").unwrap().journal();
+    let found = segments(files, &directory).unwrap_or_default();
+    let read = |(at, first): (usize, &u64)| {
+        read_segment(files, &directory, *first, at + 1 == found.len()).unwrap()
+    };
+    let last = found.iter().enumerate().map(read);
+    last.flat_map(|segment| segment.entries)
+        .map(|entry| entry.sequence)
+        .max()
+        .unwrap_or(0)
+}
+
 /// Requests that the web saw for each URL, robots.txt apart.
 pub(crate) fn requested(server: &Server) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();

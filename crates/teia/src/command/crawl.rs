@@ -28,6 +28,12 @@ pub(crate) fn crawl(
     options: &CrawlOptions,
 ) -> Result<ExitCode> {
     let layout = Layout::new(name)?;
+    if let Some(empty) = seeds.iter().find(|seed| seed.trim().is_empty()) {
+        return Err(Usage(format!(
+            "`{empty}` is no seed; write a URL or a host name, for example example.org"
+        ))
+        .into());
+    }
     let mut given: Vec<String> = seeds.to_vec();
     let lines = options.seed_lines()?;
     let parsed = parse_seeds(&given, &lines)?;
@@ -36,6 +42,15 @@ pub(crate) fn crawl(
             .into_iter()
             .filter(|line| matches!(Seed::parse(line), Ok(Some(_)))),
     );
+    for seed in &mut given {
+        if let Some(bare) = without_login(seed) {
+            eprintln!(
+                "teia: the user name and password before {} are neither used nor stored: logins are not taken from URLs",
+                bare.split("://").last().unwrap_or(&bare)
+            );
+            *seed = bare;
+        }
+    }
     let fresh = FreshDirectory::before(data);
     let directory = Directory::create(data)?;
     let lock = directory.lock()?;
@@ -256,6 +271,15 @@ fn parse_seeds(given: &[String], lines: &[String]) -> Result<Vec<Seed>> {
         }
     }
     Ok(seeds)
+}
+
+/// The seed without user name and password, if it has them: settings are no place for secrets.
+fn without_login(seed: &str) -> Option<String> {
+    let start = seed.find("://").map_or(0, |at| at + 3);
+    let rest = &seed[start..];
+    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    let at = rest[..end].rfind('@')?;
+    Some(format!("{}{}", &seed[..start], &rest[at + 1..]))
 }
 
 /// Settings that a person should not forget, because they stay with the collection.

@@ -10,8 +10,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use teia_archive::{Captures, CdxEntry, export as archive_export};
 use teia_base::DiskFiles;
-use teia_engine::{Directory, Reading};
-use teia_fetch::DecodeLimits;
+use teia_engine::{CollectionConfig, Directory, Reading};
 
 use super::Usage;
 
@@ -44,7 +43,14 @@ pub(crate) fn export(
         return Ok(ExitCode::SUCCESS);
     }
     let captures = Captures::open(reading.files(), &reading.layout().archive())?;
-    let filter = |entry: &CdxEntry| prefix.is_none_or(|prefix| entry.url.starts_with(prefix));
+    // What asks for no copies is kept in the archive, and goes nowhere from there.
+    let filter = |entry: &CdxEntry| {
+        !entry.noarchive && prefix.is_none_or(|prefix| entry.url.starts_with(prefix))
+    };
+    let limits = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
+        .unwrap_or_default()
+        .decode_limits();
+    let mut cut = 0_u64;
     let exported = match what {
         What::Warc => archive_export::warc(&captures, &filter, &mut *sink(output)?)?,
         What::Cdxj => archive_export::cdxj(&captures, &filter, &mut *sink(output)?)?,
@@ -59,11 +65,9 @@ pub(crate) fn export(
             let target = DiskFiles::new(target)
                 .with_context(|| format!("cannot make {}", target.display()))?;
             archive_export::files(&captures, &filter, &target, &mut |capture| {
-                Ok(
-                    teia_fetch::decode(&capture.response, &DecodeLimits::default())
-                        .bytes
-                        .to_vec(),
-                )
+                let decoded = teia_fetch::decode(&capture.response, &limits);
+                cut += u64::from(decoded.truncated);
+                Ok(decoded.bytes.to_vec())
             })?
         }
     };
@@ -73,6 +77,11 @@ pub(crate) fn export(
             exported.captures,
             output.display()
         )?;
+    }
+    if cut > 0 {
+        eprintln!(
+            "teia: {cut} bodies are longer than the collection's limits let them unpack, and were cut off"
+        );
     }
     if exported.damaged > 0 {
         eprintln!(

@@ -42,8 +42,13 @@ pub(crate) fn get(
         let late = found.as_ref().filter(|entry| is_late(entry));
         first = first.or(late.and_then(CdxEntry::fetched));
         if let Some(entry) = found.filter(|entry| !is_late(entry)) {
-            write_out(&captures.read(&entry)?, with_head)?;
-            return Ok(ExitCode::SUCCESS);
+            if entry.noarchive {
+                eprintln!(
+                    "teia: {url} asks that no copy be shown (noarchive); `teia page {url}` tells what is known of it"
+                );
+                return Ok(ExitCode::from(1));
+            }
+            return write_out(&captures.read(&entry)?, with_head, &config.decode_limits());
         }
     }
     if let (Some(at), Some(first)) = (at, first) {
@@ -58,12 +63,12 @@ pub(crate) fn get(
     Ok(ExitCode::from(1))
 }
 
-fn write_out(capture: &StoredCapture, with_head: bool) -> Result<()> {
+fn write_out(capture: &StoredCapture, with_head: bool, limits: &DecodeLimits) -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     if with_head {
         out.write_all(capture.response.head.as_bytes())?;
     }
-    let decoded = teia_fetch::decode(&capture.response, &DecodeLimits::default());
+    let decoded = teia_fetch::decode(&capture.response, limits);
     if let Some((outcome, detail)) = decoded.fault {
         eprintln!(
             "teia: {} ({detail}); what could be read follows",
@@ -72,5 +77,12 @@ fn write_out(capture: &StoredCapture, with_head: bool) -> Result<()> {
     }
     out.write_all(&decoded.bytes)?;
     out.flush()?;
-    Ok(())
+    if decoded.truncated {
+        eprintln!(
+            "teia: the body is longer than the collection's limits let it unpack; only its first {} bytes were written",
+            decoded.bytes.len()
+        );
+        return Ok(ExitCode::from(1));
+    }
+    Ok(ExitCode::SUCCESS)
 }

@@ -38,16 +38,16 @@ pub(crate) struct CrawlOptions {
     #[arg(long, value_name = "N", value_parser = number::<usize>)]
     pub(crate) max_path_depth: Option<Given<usize>>,
     /// Documents in this run; none for no limit [default: none]
-    #[arg(long, value_name = "N", value_parser = number::<u64>)]
+    #[arg(long, value_name = "N", value_parser = |text: &str| positive(number::<u64>(text)))]
     pub(crate) max_pages: Option<Given<u64>>,
     /// Documents of one host in this run; none for no limit [default: none]
-    #[arg(long, value_name = "N", value_parser = number::<u64>)]
+    #[arg(long, value_name = "N", value_parser = |text: &str| positive(number::<u64>(text)))]
     pub(crate) max_pages_per_host: Option<Given<u64>>,
     /// Bytes in this run; none for no limit [default: none]
-    #[arg(long, value_name = "SIZE", value_parser = |text: &str| given(text, "none", parse_size))]
+    #[arg(long, value_name = "SIZE", value_parser = |text: &str| positive(given(text, "none", parse_size)))]
     pub(crate) max_bytes: Option<Given<u64>>,
     /// End after this long; none for no limit [default: none]
-    #[arg(long, value_name = "DUR", value_parser = |text: &str| given(text, "none", parse_duration))]
+    #[arg(long, value_name = "DUR", value_parser = |text: &str| positive(given(text, "none", parse_duration)))]
     pub(crate) max_time: Option<Given<Duration>>,
     /// The largest document [default: 16MB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -68,10 +68,10 @@ pub(crate) struct CrawlOptions {
     #[arg(long, value_name = "N", value_parser = parse_hosts)]
     pub(crate) hosts: Option<Given<usize>>,
     /// The longest that one document may take [default: 2m]
-    #[arg(long, value_name = "DUR", value_parser = parse_duration)]
+    #[arg(long, value_name = "DUR", value_parser = parse_timeout)]
     pub(crate) timeout: Option<Duration>,
-    /// Tries after the first [default: 4]
-    #[arg(long, value_name = "N")]
+    /// Tries after the first, at most 100 [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
     pub(crate) retries: Option<u8>,
     /// Which URL goes first: breadth, depth, random, longest-wait [default: breadth]
     #[arg(long, value_name = "ORDER", value_parser = |text: &str| text.parse::<OrderName>())]
@@ -288,6 +288,23 @@ fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<Given<T>, Strin
         text.parse()
             .map_err(|error| format!("{error}; write a number"))
     })
+}
+
+/// A limit that lets nothing through would stay with the collection, and be forgotten.
+fn positive<T: Default + PartialEq>(limit: Result<Given<T>, String>) -> Result<Given<T>, String> {
+    match limit {
+        Ok(Given::This(value)) if value == T::default() => {
+            Err("a limit of nothing lets nothing through; write more, or `none`".to_owned())
+        }
+        limit => limit,
+    }
+}
+
+fn parse_timeout(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        Duration::ZERO => Err("no server answers in no time; write 30s or 2m".to_owned()),
+        timeout => Ok(timeout),
+    }
 }
 
 fn set<T: Clone>(setting: &mut Option<T>, given: Option<&Given<T>>) {

@@ -60,7 +60,10 @@ pub(crate) fn status(data: &Path, name: Option<&str>, as_json: bool) -> Result<E
         rows.push(row(&directory, name, running.as_ref())?);
     }
     if as_json {
-        outln!("{}", json!({ "data": data, "collections": rows }))?;
+        outln!(
+            "{}",
+            json!({ "data": data.to_string_lossy(), "collections": rows })
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {
