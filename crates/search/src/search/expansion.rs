@@ -69,7 +69,7 @@ pub(super) fn expand(
         }));
         written.push(form);
     }
-    group.should.extend(wishes);
+    group.wishes.extend(wishes);
     Ok((group, written))
 }
 

@@ -104,6 +104,7 @@ impl Scoring<'_> {
             must,
             should,
             not: all(&plan.not)?,
+            wishes: all(&plan.wishes)?,
             doc: 0,
         };
         group.settle(0);
@@ -320,6 +321,7 @@ struct GroupMatch {
     must: Vec<Box<dyn Match>>,
     should: Vec<Box<dyn Match>>,
     not: Vec<Box<dyn Match>>,
+    wishes: Vec<Box<dyn Match>>,
     doc: DocId,
 }
 
@@ -350,6 +352,7 @@ impl GroupMatch {
             return self
                 .should
                 .iter_mut()
+                .chain(&mut self.wishes)
                 .map(|part| part.seek(from))
                 .min()
                 .unwrap_or(TERMINATED);
@@ -389,7 +392,7 @@ impl Match for GroupMatch {
         for part in &mut self.must {
             sum += part.score();
         }
-        for part in &mut self.should {
+        for part in self.should.iter_mut().chain(&mut self.wishes) {
             if part.seek(doc) == doc {
                 sum += part.score();
             }

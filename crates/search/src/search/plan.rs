@@ -48,6 +48,8 @@ pub(super) struct GroupPlan {
     pub(super) must: Vec<Plan>,
     pub(super) should: Vec<Plan>,
     pub(super) not: Vec<Plan>,
+    /// They help where they are, and are missed nowhere: words of expansion, small words.
+    pub(super) wishes: Vec<Plan>,
 }
 
 /// A plan, and what the later steps want to know of it.
@@ -57,6 +59,8 @@ pub(super) struct Planned {
     /// The words that are looked for, in their order: for closeness, snippets, spelling.
     pub(super) sought: Vec<Sought>,
     pub(super) repairs: Vec<Repair>,
+    /// Small words of the query that were left out; looked for when little else is found.
+    pub(super) left_out: Vec<Plan>,
 }
 
 /// One word that is looked for.
@@ -78,6 +82,7 @@ pub(super) struct Planner<'a> {
     pub(super) config: &'a SearchConfig,
     sought: Vec<Sought>,
     repairs: Vec<Repair>,
+    left_out: Vec<Plan>,
     /// The language whose stop words are left out.
     language: Option<&'static str>,
 }
@@ -96,6 +101,7 @@ impl<'a> Planner<'a> {
             config,
             sought: Vec::new(),
             repairs: Vec::new(),
+            left_out: Vec::new(),
             language: None,
         }
     }
@@ -107,6 +113,7 @@ impl<'a> Planner<'a> {
             group,
             sought: self.sought,
             repairs: self.repairs,
+            left_out: self.left_out,
         })
     }
 
@@ -120,6 +127,10 @@ impl<'a> Planner<'a> {
                             planned
                                 .should
                                 .push(Plan::Word(self.word(&word, *place, false)?));
+                        } else {
+                            let mut plan = self.word(&word, *place, true)?;
+                            plan.weight = SMALL_WORD;
+                            self.left_out.push(Plan::Word(plan));
                         }
                     }
                 }
@@ -342,6 +353,8 @@ fn fields_of(place: Place) -> std::ops::Range<usize> {
     }
 }
 
+/// What a small word counts where it is looked for at all.
+const SMALL_WORD: f32 = 0.05;
 /// Terms looked at for one prefix.
 const MAX_SCANNED: usize = 20_000;
 

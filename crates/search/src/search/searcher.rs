@@ -40,6 +40,8 @@ pub struct SearchRequest {
     pub fresh_at: Option<Timestamp>,
     /// Look also for words that the first results have in common.
     pub expand: bool,
+    /// Put near-duplicates behind their best one.
+    pub group_similar: bool,
     /// Count sites, hosts, languages, types and years.
     pub facets: bool,
 }
@@ -55,6 +57,7 @@ impl SearchRequest {
             sort: Sort::Relevance,
             fresh_at: None,
             expand: false,
+            group_similar: true,
             facets: false,
         }
     }
@@ -219,6 +222,12 @@ impl Query<'_> {
             results.added_words = added;
             collected = self.collect(&group, planned, most, self.request.facets)?;
         }
+        if collected.0.len() < end && !planned.left_out.is_empty() && planned.group.must.is_empty()
+        {
+            let mut group = planned.group.clone();
+            group.wishes.extend(planned.left_out.iter().cloned());
+            collected = self.collect(&group, planned, most, self.request.facets)?;
+        }
         let (candidates, collector) = collected;
         results.total = collector.total;
         results.is_partial = collector.is_partial;
@@ -303,7 +312,7 @@ impl Query<'_> {
                 .unwrap_or(0);
             match groups
                 .iter_mut()
-                .find(|(_, _, known)| is_near(*known, simhash))
+                .find(|(_, _, known)| self.request.group_similar && is_near(*known, simhash))
             {
                 Some((_, similar, _)) => *similar += 1,
                 None => groups.push((*candidate, 0, simhash)),
