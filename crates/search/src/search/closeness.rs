@@ -8,7 +8,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, Term};
 
 use super::collect::Candidate;
-use super::plan::Sought;
+use super::plan::WordPlan;
 use super::searcher::Shard;
 use crate::error::SearchError;
 use crate::schema::{BODY, TITLE};
@@ -19,7 +19,7 @@ const WINDOW: u32 = 12;
 /// Adds closeness to the scores of these candidates.
 pub(super) fn add(
     shards: &[Shard],
-    sought: &[Sought],
+    sought: &[WordPlan],
     candidates: &mut [Candidate],
     weight: f32,
 ) -> Result<(), SearchError> {
@@ -64,13 +64,13 @@ impl Lists {
         shard: &Shard,
         ordinal: u32,
         field: usize,
-        sought: &[Sought],
+        sought: &[WordPlan],
     ) -> Result<Self, SearchError> {
         let segment = shard.searcher.segment_reader(ordinal);
         let index = segment.inverted_index(shard.fields.texts[field])?;
         let mut lists = Vec::new();
         for (number, word) in sought.iter().enumerate() {
-            for (_, term, _) in word.plan.terms.iter().filter(|term| term.0 == field) {
+            for (_, term, _) in word.terms.iter().filter(|term| term.0 == field) {
                 let term = Term::from_field_text(shard.fields.texts[field], term);
                 let postings =
                     index.read_postings(&term, IndexRecordOption::WithFreqsAndPositions)?;
@@ -84,7 +84,7 @@ impl Lists {
         })
     }
 
-    fn closeness(&mut self, doc: u32, sought: &[Sought]) -> f32 {
+    fn closeness(&mut self, doc: u32, sought: &[WordPlan]) -> f32 {
         self.places.clear();
         for (list, number) in &mut self.lists {
             if list.doc() < doc {
@@ -108,14 +108,12 @@ impl Lists {
                 continue;
             }
             let near = 1.0 / (distance as f32).powi(2);
-            gains[a] += sought[b].plan.idf * near;
-            gains[b] += sought[a].plan.idf * near;
+            gains[a] += sought[b].idf * near;
+            gains[b] += sought[a].idf * near;
         }
         let gained = gains.iter().zip(sought);
         gained
-            .map(|(gain, word)| {
-                word.plan.idf.min(SATURATED_IDF) * gain / (gain + word.plan.idf.max(1.0))
-            })
+            .map(|(gain, word)| word.idf.min(SATURATED_IDF) * gain / (gain + word.idf.max(1.0)))
             .sum()
     }
 }

@@ -95,16 +95,21 @@ impl Scoring<'_> {
                 .map(|plan| self.plan(plan))
                 .collect::<Result<Vec<_>, _>>()
         };
-        let mut must = all(&plan.must)?;
-        let should = all(&plan.should)?;
-        if must.is_empty() && should.is_empty() {
-            must.push(self.visited(i64::MIN, i64::MAX)?);
+        let (must, should, wishes) = (all(&plan.must)?, all(&plan.should)?, all(&plan.wishes)?);
+        let mut filters = all(&plan.filters)?;
+        let mut needs_any = must.is_empty() && !(should.is_empty() && wishes.is_empty());
+        if must.is_empty() && !needs_any && filters.is_empty() {
+            // Only what must not be there: everything else. Nothing at all: nothing.
+            needs_any = plan.not.is_empty();
+            filters.push(self.visited(i64::MIN, i64::MAX)?);
         }
         let mut group = GroupMatch {
+            filters,
             must,
             should,
             not: all(&plan.not)?,
-            wishes: all(&plan.wishes)?,
+            wishes,
+            needs_any,
             doc: 0,
         };
         group.settle(0);
@@ -318,10 +323,13 @@ impl Match for EitherMatch {
 
 /// Clauses side by side.
 struct GroupMatch {
+    filters: Vec<Box<dyn Match>>,
     must: Vec<Box<dyn Match>>,
     should: Vec<Box<dyn Match>>,
     not: Vec<Box<dyn Match>>,
     wishes: Vec<Box<dyn Match>>,
+    /// Nothing must be there, so something of the rest has to.
+    needs_any: bool,
     doc: DocId,
 }
 
@@ -346,20 +354,11 @@ impl GroupMatch {
         }
     }
 
-    /// The next document that has what must be there; or, where nothing must, any of the rest.
+    /// The next document that has what must be there; where no word must, any of the rest.
     fn candidate(&mut self, from: DocId) -> DocId {
-        if self.must.is_empty() {
-            return self
-                .should
-                .iter_mut()
-                .chain(&mut self.wishes)
-                .map(|part| part.seek(from))
-                .min()
-                .unwrap_or(TERMINATED);
-        }
         let mut target = from;
         'again: loop {
-            for part in &mut self.must {
+            for part in self.filters.iter_mut().chain(&mut self.must) {
                 let at = part.seek(target);
                 if at > target {
                     if at == TERMINATED {
@@ -369,7 +368,21 @@ impl GroupMatch {
                     continue 'again;
                 }
             }
-            return target;
+            if target == TERMINATED || !self.needs_any {
+                return target;
+            }
+            let any = self.should.iter_mut().chain(&mut self.wishes);
+            let at = any
+                .map(|part| part.seek(target))
+                .min()
+                .unwrap_or(TERMINATED);
+            if at == target {
+                return target;
+            }
+            if at == TERMINATED {
+                return TERMINATED;
+            }
+            target = at;
         }
     }
 }

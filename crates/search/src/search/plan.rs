@@ -45,6 +45,8 @@ pub(super) enum Plan {
 /// Clauses side by side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupPlan {
+    /// Conditions that narrow and do not score: site, type, language, date.
+    pub(super) filters: Vec<Plan>,
     pub(super) must: Vec<Plan>,
     pub(super) should: Vec<Plan>,
     pub(super) not: Vec<Plan>,
@@ -61,6 +63,8 @@ pub(super) struct Planned {
     pub(super) repairs: Vec<Repair>,
     /// Small words of the query that were left out; looked for when little else is found.
     pub(super) left_out: Vec<Plan>,
+    /// The words whose closeness counts: those looked for, and in short queries the small ones.
+    pub(super) close: Vec<WordPlan>,
 }
 
 /// One word that is looked for.
@@ -83,6 +87,7 @@ pub(super) struct Planner<'a> {
     sought: Vec<Sought>,
     repairs: Vec<Repair>,
     left_out: Vec<Plan>,
+    close: Vec<WordPlan>,
     /// The language whose stop words are left out.
     language: Option<&'static str>,
 }
@@ -102,6 +107,7 @@ impl<'a> Planner<'a> {
             sought: Vec::new(),
             repairs: Vec::new(),
             left_out: Vec::new(),
+            close: Vec::new(),
             language: None,
         }
     }
@@ -109,11 +115,14 @@ impl<'a> Planner<'a> {
     pub(super) fn plan(mut self, group: &Group) -> Result<Planned, SearchError> {
         self.language = self.language_of(group)?;
         let group = self.group(group)?;
+        let mut close: Vec<WordPlan> = self.sought.iter().map(|word| word.plan.clone()).collect();
+        close.append(&mut self.close);
         Ok(Planned {
             group,
             sought: self.sought,
             repairs: self.repairs,
             left_out: self.left_out,
+            close,
         })
     }
 
@@ -130,12 +139,18 @@ impl<'a> Planner<'a> {
                         } else {
                             let mut plan = self.word(&word, *place, true)?;
                             plan.weight = SMALL_WORD;
+                            if plain_words(group).count() <= SHORT {
+                                self.close.push(plan.clone());
+                            }
                             self.left_out.push(Plan::Word(plan));
                         }
                     }
                 }
                 (Occur::Should, node) => planned.should.extend(self.node(node, false)?),
-                (Occur::Must, node) => planned.must.extend(self.node(node, false)?),
+                (Occur::Must, node) => match self.node(node, false)? {
+                    Some(filter) if is_filter(&filter) => planned.filters.push(filter),
+                    plan => planned.must.extend(plan),
+                },
                 (Occur::Not, node) => planned.not.extend(self.node(node, true)?),
             }
         }
@@ -339,6 +354,15 @@ fn plain_words(group: &Group) -> impl Iterator<Item = String> + '_ {
         })
 }
 
+/// Whether a plan narrows without scoring.
+fn is_filter(plan: &Plan) -> bool {
+    match plan {
+        Plan::Site(_) | Plan::Type(_) | Plan::Language(_) | Plan::Visited(..) => true,
+        Plan::Either(plans) => plans.iter().all(is_filter),
+        _ => false,
+    }
+}
+
 fn split(text: &str) -> Vec<String> {
     words(text)
         .map(|word| text[word.start..word.end].to_owned())
@@ -353,6 +377,8 @@ fn fields_of(place: Place) -> std::ops::Range<usize> {
     }
 }
 
+/// Queries up to so many words are names as often as sentences: "São Paulo".
+const SHORT: usize = 4;
 /// What a small word counts where it is looked for at all.
 const SMALL_WORD: f32 = 0.05;
 /// Terms looked at for one prefix.

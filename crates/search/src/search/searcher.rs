@@ -282,7 +282,7 @@ impl Query<'_> {
             let first = candidates.len().min(self.searcher.config.rescored);
             closeness::add(
                 self.shards,
-                &planned.sought,
+                &planned.close,
                 &mut candidates[..first],
                 weights.proximity,
             )?;
