@@ -41,10 +41,10 @@ impl Pending {
 
     pub(crate) fn note(&mut self, url: &str, standing: Option<Standing>) {
         match self.urls.insert(url.to_owned(), standing) {
-            Some(Some(Standing::Indexed(digest))) => {
-                if self.indexed.get(&digest).is_some_and(|known| known == url) {
-                    self.indexed.remove(&digest);
-                }
+            Some(Some(Standing::Indexed(digest)))
+                if self.indexed.get(&digest).is_some_and(|known| known == url) =>
+            {
+                self.indexed.remove(&digest);
             }
             Some(Some(Standing::Alias(digest))) => {
                 if let Some(count) = self.aliases.get_mut(&digest) {

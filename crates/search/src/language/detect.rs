@@ -4,6 +4,7 @@ use whichlang::Lang;
 
 use super::closed_words::{LANGUAGES, languages_of};
 use super::endings;
+use super::letters;
 use super::script::language_of_script;
 use crate::text::words;
 
@@ -42,6 +43,7 @@ pub fn detect(text: &str) -> Detected {
     }
     let lower = text.to_lowercase();
     let mut scores = [0.0_f32; LANGUAGES.len()];
+    let mut closed_only = scores;
     let mut count = 0_u16;
     for word in words(&lower) {
         let word = &lower[word.start..word.end];
@@ -49,7 +51,8 @@ pub fn detect(text: &str) -> Detected {
             continue;
         }
         count = count.saturating_add(1);
-        add_closed(word, &mut scores);
+        add_closed(word, &mut closed_only);
+        letters::add(word, &mut scores);
         for (score, evidence) in scores.iter_mut().zip(endings::evidence(word)) {
             *score += evidence * 0.6;
         }
@@ -60,18 +63,29 @@ pub fn detect(text: &str) -> Detected {
             confidence: 0.0,
         };
     }
+    for (score, closed) in scores.iter_mut().zip(closed_only) {
+        *score += closed;
+    }
+    let closed = closed_only;
     if lower.contains(['¿', '¡']) {
         scores[1] += 2.0;
     }
     let words = f32::from(count);
     if let Some(number) = general(text) {
-        scores[number] += PRIOR + PRIOR_PER_WORD * words;
+        // Without one small word of that language in a longer text, it is one that it does not know.
+        let supported = words < 4.0 || closed[number] > 0.0;
+        let prior = if supported {
+            PRIOR + PRIOR_PER_WORD * words.min(40.0)
+        } else {
+            0.6
+        };
+        scores[number] += prior;
         // It knows neither Galician nor Catalan and calls them by their neighbours' names.
         if matches!(LANGUAGES[number], "pt" | "es") {
-            scores[2] += (PRIOR + PRIOR_PER_WORD * words) * 0.6;
+            scores[2] += prior * 0.6;
         }
         if matches!(LANGUAGES[number], "es" | "fr" | "it" | "pt") {
-            scores[3] += (PRIOR + PRIOR_PER_WORD * words) * 0.4;
+            scores[3] += prior * 0.5;
         }
     }
     best(&scores, words)

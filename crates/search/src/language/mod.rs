@@ -11,6 +11,7 @@
 mod closed_words;
 mod detect;
 mod endings;
+mod letters;
 mod script;
 mod stem;
 mod stop_words;

@@ -42,7 +42,7 @@ impl Stemmer {
         if is_stop_word(self.language, &folded) {
             return None;
         }
-        Some(self.stem_of(word, folded))
+        Some(self.stem_of(word, &folded))
     }
 
     /// The terms of a word as it stands in a query: one, or two where accents seem to be left out.
@@ -51,11 +51,11 @@ impl Stemmer {
         if is_stop_word(self.language, &folded) {
             return Vec::new();
         }
-        let mut terms = vec![self.stem_of(word, folded)];
+        let mut terms = vec![self.stem_of(word, &folded)];
         if word.is_ascii()
             && let Some(restored) = restore(self.language, &word.to_ascii_lowercase())
         {
-            let term = self.stem_of(&restored, fold(&restored));
+            let term = self.stem_of(&restored, &fold(&restored));
             if !terms.contains(&term) {
                 terms.push(term);
             }
@@ -63,13 +63,13 @@ impl Stemmer {
         terms
     }
 
-    fn stem_of(self, word: &str, folded: String) -> String {
+    fn stem_of(self, word: &str, folded: &str) -> String {
         let Some(stemmer) = self.stemmer else {
-            return stem_term(self.language, &folded);
+            return stem_term(self.language, folded);
         };
         if word.is_ascii() {
             // Its folded form is the word in lower case.
-            return stem_term(self.language, &stemmer.stem(&folded));
+            return stem_term(self.language, &stemmer.stem(folded));
         }
         let lower = word.to_lowercase();
         let composed = ComposingNormalizerBorrowed::new_nfc().normalize(&lower);

@@ -79,6 +79,6 @@ pub(crate) enum Node {
     After(Timestamp),
     /// Visited before.
     Before(Timestamp),
-    Either(Vec<Node>),
+    Either(Vec<Self>),
     Group(Group),
 }

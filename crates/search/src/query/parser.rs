@@ -60,7 +60,7 @@ impl Parser {
                 Token::Plus => sign = Some(Occur::Must),
                 Token::Minus | Token::Not => sign = Some(Occur::Not),
                 Token::Or if clauses.is_empty() => {
-                    self.repair(Repair::DanglingOperator("OR".into()))
+                    self.repair(Repair::DanglingOperator("OR".into()));
                 }
                 Token::Or => joins = true,
                 Token::And => match clauses.last_mut() {

@@ -11,6 +11,7 @@ use teia_base::Timestamp;
 use super::matching::Match;
 use super::results::Facet;
 use super::searcher::Sort;
+use super::statistics::narrow;
 use crate::error::SearchError;
 use crate::weights::Weights;
 
@@ -196,14 +197,14 @@ impl Columns {
     }
 
     fn prior(&self, doc: u32, ordering: &Priors<'_>) -> f32 {
-        let rank = self.ranks.first(doc).unwrap_or(0.0) as f32;
+        let rank = narrow(self.ranks.first(doc).unwrap_or(0.0));
         let mut prior = 1.0 + ordering.weights.rank * rank;
         if let Some(now) = ordering.now {
             let age = now
                 .as_micros()
                 .saturating_sub(self.visits.first(doc).unwrap_or(0))
                 .max(0);
-            let days = (age as f64 / 86_400e6) as f32;
+            let days = narrow(age as f64 / 86_400e6);
             prior *= 1.0 + ordering.weights.freshness * (-days / HALF_LIFE_DAYS).exp2();
         }
         prior
@@ -211,7 +212,7 @@ impl Columns {
 
     /// Exact to about two minutes: enough to sort by.
     fn seconds(&self, doc: u32) -> f32 {
-        (self.visits.first(doc).unwrap_or(0) as f64 / 1e6) as f32
+        narrow(self.visits.first(doc).unwrap_or(0) as f64 / 1e6)
     }
 }
 

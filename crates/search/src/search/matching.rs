@@ -120,9 +120,11 @@ impl Scoring<'_> {
         Ok(match plan {
             Plan::Word(word) => Box::new(self.word(word)?),
             Plan::Phrase(phrase) => Box::new(PhraseMatch::new(self, phrase)?),
-            Plan::Site(site) => self.term(Term::from_field_text(self.fields.within, site))?,
-            Plan::Type(kind) => self.term(Term::from_field_text(self.fields.kinds, kind))?,
-            Plan::Language(code) => self.term(Term::from_field_text(self.fields.language, code))?,
+            Plan::Site(site) => self.term(&Term::from_field_text(self.fields.within, site))?,
+            Plan::Type(kind) => self.term(&Term::from_field_text(self.fields.kinds, kind))?,
+            Plan::Language(code) => {
+                self.term(&Term::from_field_text(self.fields.language, code))?
+            }
             &Plan::Visited(from, to) => self.visited(from, to)?,
             Plan::Either(plans) => {
                 let parts = plans
@@ -161,9 +163,9 @@ impl Scoring<'_> {
         Ok(word)
     }
 
-    fn term(&self, term: Term) -> Result<Box<dyn Match>, SearchError> {
+    fn term(&self, term: &Term) -> Result<Box<dyn Match>, SearchError> {
         let index = self.segment.inverted_index(term.field())?;
-        let postings = index.read_postings(&term, IndexRecordOption::Basic)?;
+        let postings = index.read_postings(term, IndexRecordOption::Basic)?;
         Ok(Box::new(TermMatch(
             postings.unwrap_or_else(SegmentPostings::empty),
         )))
@@ -414,7 +416,7 @@ impl Match for GroupMatch {
     }
 
     fn has_all(&self) -> bool {
-        let here = |part: &Box<dyn Match>| part.doc() == self.doc && part.has_all();
-        self.must.iter().all(here) && self.should.iter().all(here)
+        let mut all = self.must.iter().chain(&self.should);
+        all.all(|part| part.doc() == self.doc && part.has_all())
     }
 }

@@ -38,7 +38,7 @@ pub(super) enum Plan {
     Language(String),
     /// Visited from (microseconds) up to, not with, to.
     Visited(i64, i64),
-    Either(Vec<Plan>),
+    Either(Vec<Self>),
     Group(GroupPlan),
 }
 

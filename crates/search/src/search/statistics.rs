@@ -26,7 +26,7 @@ impl Statistics {
         if documents == 0 {
             1.0
         } else {
-            (words as f64 / documents as f64) as f32
+            narrow(words as f64 / documents as f64)
         }
     }
 
@@ -34,7 +34,7 @@ impl Statistics {
     pub(super) fn idf(&self, documents: u64) -> f32 {
         let all = self.documents.max(documents) as f64;
         let some = documents as f64;
-        (1.0 + (all - some + 0.5) / (some + 0.5)).ln() as f32
+        narrow((1.0 + (all - some + 0.5) / (some + 0.5)).ln())
     }
 
     fn add(&mut self, other: &Self) {
@@ -44,6 +44,15 @@ impl Statistics {
             sum.1 += part.1;
         }
     }
+}
+
+/// Scores are reckoned with less than half the digits that counts are.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a rounded score is still the score"
+)]
+pub(super) fn narrow(value: f64) -> f32 {
+    value as f32
 }
 
 /// Statistics of segments that were counted once.
