@@ -47,7 +47,7 @@ impl Default for Weights {
             fields: [1.6, 1.2, 1.0, 1.4, 0.8, 0.6],
             lengths: [0.5, 0.5, 0.75, 0.3, 0.5, 0.5],
             k1: 1.5,
-            exact: 0.25,
+            exact: 1.0,
             proximity: 0.6,
             rank: 0.6,
             freshness: 1.0,
