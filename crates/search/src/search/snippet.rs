@@ -41,6 +41,8 @@ pub(super) fn snippet(page: &Page, terms: &HashSet<String>, prefixes: &[String])
         };
     }
     let first = best_start(&matching).saturating_sub(LEAD);
+    // A text is not cut for the sake of a few words.
+    let first = if first < LEAD { 0 } else { first };
     let last = (first + WORDS).min(all.len());
     let (Some(begin), Some(end)) = (all.get(first), all[..last].last()) else {
         return Snippet::default();
