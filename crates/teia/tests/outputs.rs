@@ -601,3 +601,17 @@ fn the_summary_has_a_row_for_each_outcome() {
     let told = home.json(&["stats", "--json"]);
     assert!(told.to_string().contains("\"404\""), "{told}");
 }
+
+#[test]
+fn check_lang_names_the_language_of_each_line() {
+    let texts = "A cidade fica na margem direita do rio e tem uma ponte muito antiga.\n\
+                 La ciudad está en la orilla derecha del río y tiene un puente muy antiguo.\n\
+                 The town lies on the right bank of the river and has a very old bridge.\n";
+    let answers = Home::new().json_lines(&["check", "lang", "-"], texts);
+    let languages: Vec<&str> = answers
+        .iter()
+        .map(|answer| answer["language"].as_str().unwrap())
+        .collect();
+    assert_eq!(languages, ["pt", "es", "en"]);
+    assert!(answers.iter().all(|it| it["confidence"].is_number()));
+}

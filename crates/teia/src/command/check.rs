@@ -52,6 +52,12 @@ pub(crate) enum Part {
         #[arg(value_name = "FILE")]
         file: String,
     },
+    /// The language of texts
+    Lang {
+        /// A file with one text a line; - for standard input
+        #[arg(value_name = "FILE")]
+        file: String,
+    },
     /// What the rules say of URLs, before anything is fetched
     Scope {
         #[command(flatten)]
@@ -86,6 +92,7 @@ pub(crate) fn check(part: Part) -> Result<ExitCode> {
             media_type,
             file,
         } => check_extract(&url, media_type.as_deref(), &file),
+        Part::Lang { file } => check_lang(&file),
         Part::Scope {
             options,
             seed,
@@ -110,6 +117,25 @@ pub(crate) fn check(part: Part) -> Result<ExitCode> {
             check_scope(&options, stored.unwrap_or_default(), seeds, &urls)
         }
     }
+}
+
+/// One text a line, and its language; `und` where it cannot be told.
+fn check_lang(file: &str) -> Result<ExitCode> {
+    let input: Box<dyn BufRead> = if file == "-" {
+        Box::new(std::io::stdin().lock())
+    } else {
+        let opened = std::fs::File::open(file).with_context(|| format!("cannot read {file}"))?;
+        Box::new(std::io::BufReader::new(opened))
+    };
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    for line in input.split(b'\n') {
+        let line = line.with_context(|| format!("cannot read {file}"))?;
+        let found = teia_search::detect(&String::from_utf8_lossy(&line));
+        let answer = json!({ "language": found.language, "confidence": found.confidence });
+        writeln!(out, "{answer}")?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Calls `each` with every URL given, or with every line of standard input.

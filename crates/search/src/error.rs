@@ -1,0 +1,57 @@
+//! What stops the index itself.
+
+use std::path::PathBuf;
+
+/// Why the index cannot go on. A query never ends here: it is repaired.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// Making the directory of an index.
+    #[error("cannot make the index directory {}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Opening an index.
+    #[error("cannot open the index in {}", path.display())]
+    Open {
+        /// The directory.
+        path: PathBuf,
+        /// What the index library said.
+        source: tantivy::TantivyError,
+    },
+    /// The index was written by another version: it is to be rebuilt from the archive.
+    #[error("the index in {} has format {found}, this program writes {expected}: rebuild it", path.display())]
+    Format {
+        /// The directory.
+        path: PathBuf,
+        /// What lies there.
+        found: String,
+        /// What this program writes.
+        expected: String,
+    },
+    /// Adding, removing or committing.
+    #[error("cannot write the index")]
+    Write(#[source] tantivy::TantivyError),
+    /// Reading terms, postings or stored pages.
+    #[error("cannot read the index")]
+    Read(#[source] tantivy::TantivyError),
+    /// A stored page does not decode.
+    #[error("a stored page of the index is damaged")]
+    Page(#[from] postcard::Error),
+}
+
+/// Reading is where most calls into the index library come from.
+impl From<tantivy::TantivyError> for SearchError {
+    fn from(source: tantivy::TantivyError) -> Self {
+        Self::Read(source)
+    }
+}
+
+impl From<std::io::Error> for SearchError {
+    fn from(source: std::io::Error) -> Self {
+        Self::Read(source.into())
+    }
+}

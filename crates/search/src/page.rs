@@ -1,0 +1,141 @@
+//! A page as it is kept in the index: what results show, and enough to index it again.
+//!
+//! Stored as one [postcard] value in the field `page`; the document store compresses it with zstd.
+
+use serde::{Deserialize, Serialize};
+use teia_base::{CanonicalUrl, CaptureId, Document, Timestamp};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::config::IndexConfig;
+use crate::language::{UNDETERMINED, detect};
+use crate::similar::{Signature, signature};
+
+/// What the caller knows of a document beside its content.
+#[derive(Clone, Debug, Default)]
+pub struct Extras {
+    /// Texts of the links that lead to it, from other pages.
+    pub anchors: Vec<String>,
+    /// Its rank as a prior, from 0 to 1 (a percentile or a scaled logarithm; not raw PageRank).
+    pub rank: f32,
+    /// Bytes of the body as received.
+    pub size: u64,
+    /// It is to stay out of the index, for a reason that the document itself does not tell.
+    pub noindex: bool,
+}
+
+/// One page, understood and kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Page {
+    pub(crate) url: String,
+    pub(crate) title: String,
+    pub(crate) description: String,
+    pub(crate) headings: Vec<String>,
+    pub(crate) anchors: Vec<String>,
+    pub(crate) language: String,
+    pub(crate) media_type: String,
+    pub(crate) fetched_micros: i64,
+    pub(crate) capture: Option<CaptureId>,
+    pub(crate) size: u64,
+    pub(crate) rank: f32,
+    pub(crate) digest: u128,
+    pub(crate) simhash: u64,
+    pub(crate) text: String,
+}
+
+/// Titles, headings and anchors beyond this are cut off.
+const MAX_LINE_BYTES: usize = 1 << 10;
+const MAX_HEADINGS: usize = 256;
+/// A declared language is believed against a detection that is less certain than this.
+const CERTAIN: f32 = 0.6;
+
+impl Page {
+    pub(crate) fn new(document: &Document, extras: &Extras, config: &IndexConfig) -> Self {
+        let text = cut(&document.text, config.max_text_bytes).to_owned();
+        let Signature { digest, simhash } = signature(&text);
+        let media_type = document.media_type.as_ref();
+        Self {
+            url: document.url.as_str().to_owned(),
+            title: cut(&document.title, MAX_LINE_BYTES).to_owned(),
+            description: cut(&document.description, 4 * MAX_LINE_BYTES).to_owned(),
+            headings: lines(&document.headings, MAX_HEADINGS),
+            anchors: lines(&extras.anchors, config.max_anchors),
+            language: language_of(document, &text),
+            media_type: media_type.map_or_else(String::new, |known| known.essence().to_owned()),
+            fetched_micros: document.fetched.as_micros(),
+            capture: document.capture,
+            size: extras.size,
+            rank: if extras.rank.is_finite() {
+                extras.rank.clamp(0.0, 1.0)
+            } else {
+                0.0
+            },
+            digest,
+            simhash,
+            text,
+        }
+    }
+
+    pub(crate) fn fetched(&self) -> Timestamp {
+        Timestamp::from_micros(self.fetched_micros)
+    }
+
+    /// The digest as the index keeps it. A page without text is like no other.
+    pub(crate) fn short_digest(&self) -> u64 {
+        if self.digest == 0 {
+            return xxh3_64(self.url.as_bytes());
+        }
+        u64::try_from(self.digest >> 64).unwrap_or_default()
+    }
+
+    pub(crate) fn canonical(&self) -> CanonicalUrl {
+        CanonicalUrl::from_stored(&self.url)
+    }
+}
+
+/// Detection where there is enough text; the declaration where it agrees or the text says little.
+fn language_of(document: &Document, text: &str) -> String {
+    let declared = document
+        .language
+        .as_deref()
+        .map(primary)
+        .filter(|code| code.len() == 2);
+    let found = if text.len() < 40 {
+        detect(&format!(
+            "{} {} {text}",
+            document.title, document.description
+        ))
+    } else {
+        detect(text)
+    };
+    match declared {
+        Some(declared) if found.confidence < CERTAIN || found.language == UNDETERMINED => declared,
+        _ => found.language.to_owned(),
+    }
+}
+
+/// `pt` of `pt-BR`.
+pub(crate) fn primary(tag: &str) -> String {
+    let code: String = tag
+        .trim()
+        .chars()
+        .take_while(char::is_ascii_alphabetic)
+        .collect();
+    code.to_ascii_lowercase()
+}
+
+fn lines(texts: &[String], most: usize) -> Vec<String> {
+    texts
+        .iter()
+        .take(most)
+        .map(|text| cut(text, MAX_LINE_BYTES).to_owned())
+        .collect()
+}
+
+/// The text up to a character border at or before `bytes`.
+pub(crate) fn cut(text: &str, bytes: usize) -> &str {
+    let mut end = text.len().min(bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}

@@ -1,0 +1,177 @@
+//! The grammar, and what hostile queries become.
+
+use proptest::prelude::*;
+
+use super::super::{Node, Occur, Place, Repair};
+use super::parse;
+
+fn word(text: &str) -> Node {
+    Node::Word(text.into(), Place::Anywhere)
+}
+
+#[track_caller]
+fn check(query: &str, clauses: &[(Occur, Node)], repairs: &[Repair]) {
+    let parsed = parse(query);
+    assert_eq!(parsed.group.clauses, clauses, "{query}");
+    assert_eq!(parsed.repairs, repairs, "{query}");
+}
+
+#[test]
+fn words_may_signs_must_and_phrases_must() {
+    check(
+        "café +lisboa -porto \"quero café\"",
+        &[
+            (Occur::Should, word("café")),
+            (Occur::Must, word("lisboa")),
+            (Occur::Not, word("porto")),
+            (
+                Occur::Must,
+                Node::Phrase("quero café".into(), Place::Anywhere),
+            ),
+        ],
+        &[],
+    );
+    check(
+        "a AND b",
+        &[(Occur::Must, word("a")), (Occur::Must, word("b"))],
+        &[],
+    );
+    check(
+        "a NOT b",
+        &[(Occur::Should, word("a")), (Occur::Not, word("b"))],
+        &[],
+    );
+    check("foo-bar", &[(Occur::Should, word("foo-bar"))], &[]);
+}
+
+#[test]
+fn or_binds_closer_than_a_space() {
+    check(
+        "a OR b | c d",
+        &[
+            (
+                Occur::Should,
+                Node::Either(vec![word("a"), word("b"), word("c")]),
+            ),
+            (Occur::Should, word("d")),
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn fields_are_conditions() {
+    check(
+        "title:gato site:https://A.pt/x/ lang:pt-BR type:PDF inurl:ajuda gat*",
+        &[
+            (Occur::Must, Node::Word("gato".into(), Place::Title)),
+            (Occur::Must, Node::Site("a.pt/x".into())),
+            (Occur::Must, Node::Language("pt".into())),
+            (Occur::Must, Node::Type("pdf".into())),
+            (Occur::Must, Node::Word("ajuda".into(), Place::Address)),
+            (Occur::Should, Node::Prefix("gat".into(), Place::Anywhere)),
+        ],
+        &[],
+    );
+    let parsed = parse("after:2024-05 before:2025");
+    assert_eq!(parsed.group.clauses.len(), 2);
+    assert!(parsed.repairs.is_empty());
+}
+
+#[test]
+fn what_is_malformed_is_repaired_and_said() {
+    check(
+        "\"a b",
+        &[(Occur::Must, Node::Phrase("a b".into(), Place::Anywhere))],
+        &[Repair::UnclosedQuote],
+    );
+    check(
+        "a) b",
+        &[(Occur::Should, word("a")), (Occur::Should, word("b"))],
+        &[Repair::UnmatchedParenthesis],
+    );
+    check(
+        "OR a",
+        &[(Occur::Should, word("a"))],
+        &[Repair::DanglingOperator("OR".into())],
+    );
+    check(
+        "a OR",
+        &[(Occur::Should, word("a"))],
+        &[Repair::DanglingOperator("OR".into())],
+    );
+    check(
+        "a +",
+        &[(Occur::Should, word("a"))],
+        &[Repair::DanglingOperator("+".into())],
+    );
+    check(
+        "before:ontem a",
+        &[(Occur::Should, word("a"))],
+        &[Repair::BadDate("before:ontem".into())],
+    );
+    check(
+        "site: a",
+        &[(Occur::Should, word("a"))],
+        &[Repair::EmptyField("site".into())],
+    );
+    check(
+        "cor:azul",
+        &[(Occur::Should, word("cor:azul"))],
+        &[Repair::UnknownField("cor".into())],
+    );
+    check(
+        "https://a.pt/x",
+        &[(Occur::Should, word("https://a.pt/x"))],
+        &[],
+    );
+    check("  ", &[], &[Repair::Empty]);
+    check("()", &[], &[Repair::Empty]);
+}
+
+#[test]
+fn hostile_queries_stay_small() {
+    for query in [
+        "\"".repeat(100_000),
+        "(".repeat(100_000),
+        ")".repeat(100_000),
+        "(a ".repeat(50_000),
+        "a OR ".repeat(50_000),
+        "-+".repeat(50_000),
+        "a ".repeat(50_000),
+        "\u{0}\u{1}\u{7f}\u{202e}".repeat(20_000),
+        "title:".repeat(20_000),
+        "*".repeat(10_000),
+        "é".repeat(10_001),
+    ] {
+        let parsed = parse(&query);
+        assert!(parsed.repairs.contains(&Repair::TooLong));
+        assert!(parsed.repairs.len() < 12, "{:?}", parsed.repairs.len());
+        assert!(parsed.group.clauses.len() <= super::MAX_CLAUSES);
+    }
+    assert!(
+        parse(&format!("{}a{}", "(".repeat(20), ")".repeat(20)))
+            .repairs
+            .contains(&Repair::TooDeep)
+    );
+    assert!(
+        parse(&"a ".repeat(100))
+            .repairs
+            .contains(&Repair::TooManyClauses)
+    );
+}
+
+proptest! {
+    #[test]
+    fn parsing_never_panics(query in "\\PC{0,200}") {
+        parse(&query);
+    }
+
+    #[test]
+    fn parsing_signs_never_panics(parts in prop::collection::vec(
+        prop::sample::select(vec!["a", "OR", "AND", "NOT", "(", ")", "\"", "+", "-", "|", "*", ":", " ", "title:", "site:", "before:", "é", "\u{0}"]), 0..60)) {
+        let parsed = parse(&parts.concat());
+        prop_assert!(parsed.group.clauses.len() <= super::MAX_CLAUSES);
+        parse(&parts.join(" "));
+    }
+}

@@ -1,0 +1,276 @@
+//! The best documents of a segment, and counts over all that match.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap};
+use std::time::Instant;
+
+use tantivy::columnar::{Column, StrColumn};
+use tantivy::{DocAddress, SegmentReader, TERMINATED};
+use teia_base::Timestamp;
+
+use super::matching::Match;
+use super::results::Facet;
+use super::searcher::Sort;
+use super::statistics::narrow;
+use crate::error::SearchError;
+use crate::weights::Weights;
+
+/// A document that may be shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) shard: usize,
+    pub(super) at: DocAddress,
+    /// It has all that was wished for: such documents come first.
+    pub(super) has_all: bool,
+    pub(super) score: f32,
+    /// What `score` was multiplied by for rank and freshness.
+    pub(super) prior: f32,
+    pub(super) tie: u64,
+}
+
+impl Candidate {
+    /// Better ones are less.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        let key = |one: &Self| (one.has_all, ordered(one.score));
+        key(other)
+            .cmp(&key(self))
+            .then_with(|| self.tie.cmp(&other.tie))
+    }
+}
+
+/// Floating point as integers of the same order. Scores are finite and not negative.
+fn ordered(score: f32) -> u32 {
+    score.max(0.0).to_bits()
+}
+
+struct Worst(Candidate);
+
+impl PartialEq for Worst {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl Eq for Worst {}
+impl PartialOrd for Worst {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Worst {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.order(&other.0)
+    }
+}
+
+/// How documents are ordered beside their words.
+pub(super) struct Priors<'a> {
+    pub(super) weights: &'a Weights,
+    pub(super) sort: Sort,
+    pub(super) now: Option<Timestamp>,
+}
+
+/// Gathers over segments and shards.
+pub(super) struct Collector {
+    most: usize,
+    deadline: Instant,
+    best: BinaryHeap<Worst>,
+    pub(super) total: u64,
+    pub(super) is_partial: bool,
+    counts: Option<[HashMap<String, u64>; 5]>,
+}
+
+const FACETS: [&str; 5] = ["site", "host", "language", "type", "year"];
+const MAX_FACET_VALUES: usize = 20;
+/// Days after which freshness counts half.
+const HALF_LIFE_DAYS: f32 = 30.0;
+
+impl Collector {
+    pub(super) fn new(most: usize, deadline: Instant, facets: bool) -> Self {
+        Self {
+            most,
+            deadline,
+            best: BinaryHeap::with_capacity(most + 1),
+            total: 0,
+            is_partial: false,
+            counts: facets.then(Default::default),
+        }
+    }
+
+    pub(super) fn segment(
+        &mut self,
+        place: (usize, u32),
+        segment: &SegmentReader,
+        matches: &mut dyn Match,
+        ordering: &Priors<'_>,
+    ) -> Result<(), SearchError> {
+        let columns = Columns::open(segment)?;
+        let mut facets = match self.counts {
+            Some(_) => Some(SegmentFacets::open(segment)?),
+            None => None,
+        };
+        let mut seen = 0_u32;
+        while matches.doc() != TERMINATED {
+            let doc = matches.doc();
+            seen += 1;
+            if seen.is_multiple_of(1_024) && Instant::now() > self.deadline {
+                self.is_partial = true;
+                break;
+            }
+            if !segment.is_deleted(doc) {
+                self.total += 1;
+                let prior = columns.prior(doc, ordering);
+                let (score, has_all) = match ordering.sort {
+                    Sort::Relevance => (matches.score() * prior, matches.has_all()),
+                    Sort::Date => (columns.seconds(doc), true),
+                };
+                let (shard, ordinal) = place;
+                let at = DocAddress::new(ordinal, doc);
+                let tie = columns.ties.first(doc).unwrap_or(0);
+                self.offer(Candidate {
+                    shard,
+                    at,
+                    has_all,
+                    score,
+                    prior,
+                    tie,
+                });
+                if let Some(facets) = &mut facets {
+                    facets.count(doc);
+                }
+            }
+            matches.seek(doc + 1);
+        }
+        if let (Some(counts), Some(facets)) = (&mut self.counts, facets) {
+            facets.add_to(counts)?;
+        }
+        Ok(())
+    }
+
+    fn offer(&mut self, candidate: Candidate) {
+        if self.best.len() >= self.most {
+            match self.best.peek() {
+                Some(worst) if candidate.order(&worst.0) == Ordering::Less => {
+                    self.best.pop();
+                }
+                _ => return,
+            }
+        }
+        self.best.push(Worst(candidate));
+    }
+
+    /// The best, best first; and the facets.
+    pub(super) fn finish(self) -> (Vec<Candidate>, Vec<Facet>) {
+        let best = self
+            .best
+            .into_sorted_vec()
+            .into_iter()
+            .map(|worst| worst.0)
+            .collect();
+        let facets = self.counts.into_iter().flatten().zip(FACETS);
+        let facets = facets.map(|(counts, name)| {
+            let mut counts: Vec<_> = counts
+                .into_iter()
+                .filter(|(value, _)| !value.is_empty())
+                .collect();
+            counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+            counts.truncate(MAX_FACET_VALUES);
+            Facet { name, counts }
+        });
+        (best, facets.collect())
+    }
+}
+
+struct Columns {
+    ranks: Column<f64>,
+    ties: Column<u64>,
+    visits: Column<i64>,
+}
+
+impl Columns {
+    fn open(segment: &SegmentReader) -> Result<Self, SearchError> {
+        let fast = segment.fast_fields();
+        Ok(Self {
+            ranks: fast.f64("rank")?,
+            ties: fast.u64("tie")?,
+            visits: fast.i64("fetched")?,
+        })
+    }
+
+    fn prior(&self, doc: u32, ordering: &Priors<'_>) -> f32 {
+        let rank = narrow(self.ranks.first(doc).unwrap_or(0.0));
+        let mut prior = 1.0 + ordering.weights.rank * rank;
+        if let Some(now) = ordering.now {
+            let age = now
+                .as_micros()
+                .saturating_sub(self.visits.first(doc).unwrap_or(0))
+                .max(0);
+            let days = narrow(age as f64 / 86_400e6);
+            prior *= 1.0 + ordering.weights.freshness * (-days / HALF_LIFE_DAYS).exp2();
+        }
+        prior
+    }
+
+    /// Exact to about two minutes: enough to sort by.
+    fn seconds(&self, doc: u32) -> f32 {
+        narrow(self.visits.first(doc).unwrap_or(0) as f64 / 1e6)
+    }
+}
+
+/// Counts of one segment, by the numbers of its dictionaries.
+struct SegmentFacets {
+    columns: [Option<StrColumn>; 4],
+    counts: [HashMap<u64, u64>; 4],
+    visits: Column<i64>,
+    years: HashMap<i64, u64>,
+}
+
+impl SegmentFacets {
+    fn open(segment: &SegmentReader) -> Result<Self, SearchError> {
+        let fast = segment.fast_fields();
+        Ok(Self {
+            columns: [
+                fast.str("site")?,
+                fast.str("host")?,
+                fast.str("language")?,
+                fast.str("type")?,
+            ],
+            counts: Default::default(),
+            visits: fast.i64("fetched")?,
+            years: HashMap::new(),
+        })
+    }
+
+    fn count(&mut self, doc: u32) {
+        for (column, counts) in self.columns.iter().zip(&mut self.counts) {
+            if let Some(value) = column.as_ref().and_then(|column| column.ords().first(doc)) {
+                *counts.entry(value).or_default() += 1;
+            }
+        }
+        if let Some(visit) = self.visits.first(doc) {
+            // Counted by day; the days of a year are put together at the end.
+            *self
+                .years
+                .entry(visit.div_euclid(86_400_000_000))
+                .or_default() += 1;
+        }
+    }
+
+    fn add_to(self, sums: &mut [HashMap<String, u64>; 5]) -> Result<(), SearchError> {
+        let mut value = String::new();
+        for ((column, counts), sums) in self.columns.iter().zip(self.counts).zip(sums.iter_mut()) {
+            let Some(column) = column else {
+                continue;
+            };
+            for (ordinal, count) in counts {
+                value.clear();
+                column.ord_to_str(ordinal, &mut value)?;
+                *sums.entry(value.clone()).or_default() += count;
+            }
+        }
+        for (day, count) in self.years {
+            let digits = Timestamp::from_micros(day.saturating_mul(86_400_000_000)).to_digits();
+            *sums[4].entry(digits.chars().take(4).collect()).or_default() += count;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,179 @@
+//! Words in order.
+
+use tantivy::postings::{Postings, SegmentPostings};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet, TERMINATED, Term};
+
+use super::matching::{FieldNorm, Match, Scoring};
+use super::plan::PhrasePlan;
+use crate::error::SearchError;
+
+/// A phrase in any of its fields.
+pub(super) struct PhraseMatch {
+    fields: Vec<FieldPhrase>,
+    idf: f32,
+    k1: f32,
+}
+
+impl PhraseMatch {
+    pub(super) fn new(scoring: &Scoring<'_>, plan: &PhrasePlan) -> Result<Self, SearchError> {
+        let mut fields = Vec::new();
+        for &field in &plan.fields {
+            if let Some(phrase) = FieldPhrase::new(scoring, field, &plan.words)? {
+                fields.push(phrase);
+            }
+        }
+        Ok(Self {
+            fields,
+            idf: plan.idf,
+            k1: scoring.k1(),
+        })
+    }
+}
+
+impl Match for PhraseMatch {
+    fn doc(&self) -> DocId {
+        self.fields
+            .iter()
+            .map(|field| field.doc)
+            .min()
+            .unwrap_or(TERMINATED)
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        self.fields
+            .iter_mut()
+            .map(|field| field.seek(target))
+            .min()
+            .unwrap_or(TERMINATED)
+    }
+
+    fn score(&mut self) -> f32 {
+        let doc = self.doc();
+        let here = self.fields.iter().filter(|field| field.doc == doc);
+        let frequency: f32 = here
+            .map(|field| field.count as f32 * field.norm.of(doc))
+            .sum();
+        self.idf * frequency * (self.k1 + 1.0) / (frequency + self.k1)
+    }
+}
+
+/// A phrase in one field: the rarest words lead, positions are read only where all words are.
+struct FieldPhrase {
+    /// Postings and place in the phrase, rarest first.
+    lists: Vec<(SegmentPostings, u32)>,
+    norm: FieldNorm,
+    doc: DocId,
+    count: usize,
+    starts: Vec<u32>,
+    others: Vec<u32>,
+}
+
+impl FieldPhrase {
+    fn new(
+        scoring: &Scoring<'_>,
+        field: usize,
+        words: &[String],
+    ) -> Result<Option<Self>, SearchError> {
+        let index = scoring
+            .segment
+            .inverted_index(scoring.fields.texts[field])?;
+        let mut lists = Vec::new();
+        for (place, word) in (0..).zip(words) {
+            let term = Term::from_field_text(scoring.fields.texts[field], word);
+            match index.read_postings(&term, IndexRecordOption::WithFreqsAndPositions)? {
+                Some(postings) => lists.push((postings, place)),
+                None => return Ok(None),
+            }
+        }
+        lists.sort_by_key(|(postings, _)| postings.doc_freq());
+        let norm = scoring.norm(field)?;
+        let mut phrase = Self {
+            lists,
+            norm,
+            doc: 0,
+            count: 0,
+            starts: Vec::new(),
+            others: Vec::new(),
+        };
+        phrase.settle(0);
+        Ok(Some(phrase))
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        if self.doc < target {
+            self.settle(target);
+        }
+        self.doc
+    }
+
+    fn settle(&mut self, from: DocId) {
+        let mut target = from;
+        loop {
+            let at = self.together(target);
+            self.doc = at;
+            if at == TERMINATED {
+                return;
+            }
+            self.count = self.occurrences();
+            if self.count > 0 {
+                return;
+            }
+            target = at + 1;
+        }
+    }
+
+    /// The next document that has all the words.
+    fn together(&mut self, from: DocId) -> DocId {
+        let mut target = from;
+        'again: loop {
+            for (list, _) in &mut self.lists {
+                let at = if list.doc() < target {
+                    list.seek(target)
+                } else {
+                    list.doc()
+                };
+                if at > target {
+                    if at == TERMINATED {
+                        return TERMINATED;
+                    }
+                    target = at;
+                    continue 'again;
+                }
+            }
+            return target;
+        }
+    }
+
+    /// How often the words stand in order: beginnings of the phrase that all words agree on.
+    fn occurrences(&mut self) -> usize {
+        let Some(((first, place), rest)) = self.lists.split_first_mut() else {
+            return 0;
+        };
+        first.positions(&mut self.starts);
+        self.starts.retain_mut(|position| {
+            let fits = *position >= *place;
+            *position = position.saturating_sub(*place);
+            fits
+        });
+        for (list, place) in rest {
+            if self.starts.is_empty() {
+                return 0;
+            }
+            list.positions(&mut self.others);
+            let mut at = 0;
+            self.starts.retain(|start| {
+                let wanted = start + *place;
+                while self
+                    .others
+                    .get(at)
+                    .is_some_and(|&position| position < wanted)
+                {
+                    at += 1;
+                }
+                self.others.get(at) == Some(&wanted)
+            });
+        }
+        self.starts.len()
+    }
+}

@@ -1,0 +1,417 @@
+//! A query as terms with weights, the same for every segment of every index.
+
+use std::collections::HashMap;
+
+use super::searcher::Shard;
+use super::statistics::{Statistics, frequency};
+use crate::config::SearchConfig;
+use crate::error::SearchError;
+use crate::language::{STEMMED, Stemmer, is_query_stop_word};
+use crate::query::{Group, Node, Occur, Place, Repair};
+use crate::schema::{BODY, TEXT_FIELDS, TITLE, URL_WORDS};
+use crate::text::{fold, words};
+use crate::weights::Weights;
+
+/// One word: the terms that stand for it, each with its field and its share.
+#[derive(Clone, Debug)]
+pub(super) struct WordPlan {
+    pub(super) terms: Vec<(usize, String, f32)>,
+    pub(super) idf: f32,
+    pub(super) weight: f32,
+}
+
+/// Words in order, in any of these fields.
+#[derive(Clone, Debug)]
+pub(super) struct PhrasePlan {
+    pub(super) fields: Vec<usize>,
+    pub(super) words: Vec<String>,
+    pub(super) idf: f32,
+}
+
+/// What is to be matched.
+#[derive(Clone, Debug)]
+pub(super) enum Plan {
+    Word(WordPlan),
+    Phrase(PhrasePlan),
+    Site(String),
+    Type(String),
+    Language(String),
+    /// Visited from (microseconds) up to, not with, to.
+    Visited(i64, i64),
+    Either(Vec<Self>),
+    Group(GroupPlan),
+}
+
+/// Clauses side by side.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GroupPlan {
+    /// Conditions that narrow and do not score: site, type, language, date.
+    pub(super) filters: Vec<Plan>,
+    pub(super) must: Vec<Plan>,
+    pub(super) should: Vec<Plan>,
+    pub(super) not: Vec<Plan>,
+    /// They help where they are, and are missed nowhere: words of expansion, small words.
+    pub(super) wishes: Vec<Plan>,
+}
+
+/// A plan, and what the later steps want to know of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Planned {
+    pub(super) group: GroupPlan,
+    /// The words that are looked for, in their order: for closeness, snippets, spelling.
+    pub(super) sought: Vec<Sought>,
+    pub(super) repairs: Vec<Repair>,
+    /// Small words of the query that were left out; looked for when little else is found.
+    pub(super) left_out: Vec<Plan>,
+    /// The words whose closeness counts: those looked for, and in short queries the small ones.
+    pub(super) close: Vec<WordPlan>,
+}
+
+/// One word that is looked for.
+#[derive(Clone, Debug)]
+pub(super) struct Sought {
+    /// As typed.
+    pub(super) typed: String,
+    pub(super) plan: WordPlan,
+    /// Documents that have it.
+    pub(super) documents: u64,
+    pub(super) is_prefix: bool,
+}
+
+/// Makes plans.
+pub(super) struct Planner<'a> {
+    pub(super) shards: &'a [Shard],
+    pub(super) statistics: &'a Statistics,
+    pub(super) weights: &'a Weights,
+    pub(super) config: &'a SearchConfig,
+    sought: Vec<Sought>,
+    repairs: Vec<Repair>,
+    left_out: Vec<Plan>,
+    close: Vec<WordPlan>,
+    /// The language whose stop words are left out.
+    language: Option<&'static str>,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(
+        shards: &'a [Shard],
+        statistics: &'a Statistics,
+        weights: &'a Weights,
+        config: &'a SearchConfig,
+    ) -> Self {
+        Self {
+            shards,
+            statistics,
+            weights,
+            config,
+            sought: Vec::new(),
+            repairs: Vec::new(),
+            left_out: Vec::new(),
+            close: Vec::new(),
+            language: None,
+        }
+    }
+
+    pub(super) fn plan(mut self, group: &Group) -> Result<Planned, SearchError> {
+        self.language = self.language_of(group)?;
+        let group = self.group(group)?;
+        let mut close: Vec<WordPlan> = self.sought.iter().map(|word| word.plan.clone()).collect();
+        close.append(&mut self.close);
+        Ok(Planned {
+            group,
+            sought: self.sought,
+            repairs: self.repairs,
+            left_out: self.left_out,
+            close,
+        })
+    }
+
+    fn group(&mut self, group: &Group) -> Result<GroupPlan, SearchError> {
+        let mut planned = GroupPlan::default();
+        for (occur, node) in &group.clauses {
+            match (occur, node) {
+                (Occur::Should, Node::Word(text, place)) => {
+                    for word in split(text) {
+                        if self.is_content(&word, group) {
+                            planned
+                                .should
+                                .push(Plan::Word(self.word(&word, *place, false)?));
+                        } else {
+                            let mut plan = self.word(&word, *place, true)?;
+                            plan.weight = SMALL_WORD;
+                            if plain_words(group).count() <= SHORT {
+                                self.close.push(plan.clone());
+                            }
+                            self.left_out.push(Plan::Word(plan));
+                        }
+                    }
+                }
+                (Occur::Should, node) => planned.should.extend(self.node(node, false)?),
+                (Occur::Must, node) => match self.node(node, false)? {
+                    Some(filter) if is_filter(&filter) => planned.filters.push(filter),
+                    plan => planned.must.extend(plan),
+                },
+                (Occur::Not, node) => planned.not.extend(self.node(node, true)?),
+            }
+        }
+        Ok(planned)
+    }
+
+    fn node(&mut self, node: &Node, negated: bool) -> Result<Option<Plan>, SearchError> {
+        Ok(Some(match node {
+            Node::Word(text, place) => {
+                let mut parts = split(text);
+                match parts.len() {
+                    0 => return Ok(None),
+                    1 => Plan::Word(self.word(&parts.remove(0), *place, negated)?),
+                    _ => return self.phrase(text, *place, negated),
+                }
+            }
+            Node::Phrase(text, place) => return self.phrase(text, *place, negated),
+            Node::Prefix(text, place) => match self.prefix(text, *place, negated)? {
+                Some(plan) => Plan::Word(plan),
+                None => return Ok(None),
+            },
+            Node::Site(site) => Plan::Site(site.clone()),
+            Node::Language(language) => Plan::Language(language.clone()),
+            Node::Type(kind) => Plan::Type(kind.clone()),
+            Node::After(moment) => Plan::Visited(moment.as_micros(), i64::MAX),
+            Node::Before(moment) => Plan::Visited(i64::MIN, moment.as_micros()),
+            Node::Either(nodes) => {
+                let mut plans = Vec::new();
+                for node in nodes {
+                    plans.extend(self.node(node, negated)?);
+                }
+                Plan::Either(plans)
+            }
+            Node::Group(group) => Plan::Group(self.group(group)?),
+        }))
+    }
+
+    /// A word by its own form and by its stem in every language; as typed for its accents.
+    fn word(&mut self, word: &str, place: Place, negated: bool) -> Result<WordPlan, SearchError> {
+        let folded = fold(word);
+        let mut stems: Vec<String> = Vec::new();
+        for language in STEMMED.iter().chain([&Stemmer::NONE]) {
+            stems.extend(Stemmer::of(language).query_terms(word));
+        }
+        stems.sort();
+        stems.dedup();
+        let mut plan = WordPlan {
+            terms: Vec::new(),
+            idf: 0.0,
+            weight: 1.0,
+        };
+        let mut documents = 0;
+        for field in fields_of(place) {
+            let exact = frequency(self.shards, field, &folded)?;
+            if exact > 0 {
+                plan.terms.push((field, folded.clone(), self.weights.exact));
+            }
+            let mut stemmed = 0;
+            for stem in &stems {
+                let some = frequency(self.shards, field, stem)?;
+                if some > 0 {
+                    plan.terms.push((field, stem.clone(), 1.0));
+                    stemmed += some;
+                }
+            }
+            documents = documents.max(exact).max(stemmed);
+        }
+        plan.idf = self.statistics.idf(documents);
+        self.seek(word, &plan, documents, negated, false);
+        Ok(plan)
+    }
+
+    /// The most frequent words that begin so.
+    fn prefix(
+        &mut self,
+        text: &str,
+        place: Place,
+        negated: bool,
+    ) -> Result<Option<WordPlan>, SearchError> {
+        let Some(word) = split(text).pop() else {
+            return Ok(None);
+        };
+        let prefix = fold(&word);
+        let mut plan = WordPlan {
+            terms: Vec::new(),
+            idf: 0.0,
+            weight: 1.0,
+        };
+        let mut documents = 0;
+        for field in fields_of(place) {
+            let (found, more) =
+                beginning(self.shards, field, &prefix, self.config.max_prefix_words)?;
+            if more {
+                let repair = Repair::BroadPrefix(prefix.clone());
+                if !self.repairs.contains(&repair) {
+                    self.repairs.push(repair);
+                }
+            }
+            documents = documents.max(found.iter().map(|(_, count)| count).sum());
+            plan.terms
+                .extend(found.into_iter().map(|(term, _)| (field, term, 1.0)));
+        }
+        plan.idf = self
+            .statistics
+            .idf(documents.min(self.statistics.documents));
+        self.seek(&word, &plan, documents, negated, true);
+        Ok(Some(plan))
+    }
+
+    fn phrase(
+        &mut self,
+        text: &str,
+        place: Place,
+        negated: bool,
+    ) -> Result<Option<Plan>, SearchError> {
+        let parts = split(text);
+        if parts.len() < 2 {
+            // One word in quotation marks is that very form.
+            let Some(word) = parts.first() else {
+                return Ok(None);
+            };
+            let mut plan = self.word(word, place, negated)?;
+            let folded = fold(word);
+            plan.terms.retain(|(_, term, _)| *term == folded);
+            plan.terms.iter_mut().for_each(|term| term.2 = 1.0);
+            return Ok(Some(Plan::Word(plan)));
+        }
+        let mut idf = 0.0;
+        for part in &parts {
+            idf += self.word(part, place, negated)?.idf;
+        }
+        let words = parts.iter().map(|part| fold(part)).collect();
+        Ok(Some(Plan::Phrase(PhrasePlan {
+            fields: fields_of(place).collect(),
+            words,
+            idf,
+        })))
+    }
+
+    fn seek(
+        &mut self,
+        typed: &str,
+        plan: &WordPlan,
+        documents: u64,
+        negated: bool,
+        is_prefix: bool,
+    ) {
+        if !negated {
+            self.sought.push(Sought {
+                typed: typed.to_owned(),
+                plan: plan.clone(),
+                documents,
+                is_prefix,
+            });
+        }
+    }
+
+    /// Whether a word says what is looked for; where none does, all are taken to.
+    fn is_content(&self, word: &str, group: &Group) -> bool {
+        let Some(language) = self.language else {
+            return true;
+        };
+        let is_stop = |word: &str| is_query_stop_word(language, &fold(word));
+        !is_stop(word) || plain_words(group).all(|other| is_stop(&other))
+    }
+
+    /// The language whose small words the query has most of, those of the indexes before others.
+    fn language_of(&self, group: &Group) -> Result<Option<&'static str>, SearchError> {
+        let mut best = None;
+        for language in STEMMED {
+            let hits = plain_words(group)
+                .filter(|word| is_query_stop_word(language, &fold(word)))
+                .count();
+            if hits == 0 {
+                continue;
+            }
+            let mut share = 0;
+            for shard in self.shards {
+                let term = tantivy::Term::from_field_text(shard.fields.language, language);
+                share += shard.searcher.doc_freq(&term)?;
+            }
+            // A language that hardly occurs here needs two words more than one that does.
+            let present = share * 50 > self.statistics.documents;
+            let score = (hits + if present { 2 } else { 0 }, share);
+            if best.is_none_or(|(known, _)| score > known) {
+                best = Some((score, language));
+            }
+        }
+        Ok(best.map(|(_, language)| language))
+    }
+}
+
+/// The plain words of a group: those that may be left out.
+fn plain_words(group: &Group) -> impl Iterator<Item = String> + '_ {
+    group
+        .clauses
+        .iter()
+        .flat_map(|(occur, node)| match (occur, node) {
+            (Occur::Should, Node::Word(text, _)) => split(text),
+            _ => Vec::new(),
+        })
+}
+
+/// Whether a plan narrows without scoring.
+fn is_filter(plan: &Plan) -> bool {
+    match plan {
+        Plan::Site(_) | Plan::Type(_) | Plan::Language(_) | Plan::Visited(..) => true,
+        Plan::Either(plans) => plans.iter().all(is_filter),
+        _ => false,
+    }
+}
+
+fn split(text: &str) -> Vec<String> {
+    words(text)
+        .map(|word| text[word.start..word.end].to_owned())
+        .collect()
+}
+
+fn fields_of(place: Place) -> std::ops::Range<usize> {
+    match place {
+        Place::Anywhere => 0..TEXT_FIELDS,
+        Place::Title => TITLE..TITLE + 1,
+        Place::Address => URL_WORDS..URL_WORDS + 1,
+    }
+}
+
+/// Queries up to so many words are names as often as sentences: "São Paulo".
+const SHORT: usize = 4;
+/// What a small word counts where it is looked for at all.
+const SMALL_WORD: f32 = 0.05;
+/// Terms looked at for one prefix.
+const MAX_SCANNED: usize = 20_000;
+
+/// The most frequent terms of a field with a prefix, and whether there were more.
+fn beginning(
+    shards: &[Shard],
+    field: usize,
+    prefix: &str,
+    most: usize,
+) -> Result<(Vec<(String, u64)>, bool), SearchError> {
+    let mut counts: HashMap<String, u64> = HashMap::new();
+    let mut scanned = 0;
+    for shard in shards {
+        for segment in shard.searcher.segment_readers() {
+            let index = segment.inverted_index(shard.fields.texts[field])?;
+            let mut stream = index.terms().range().ge(prefix).into_stream()?;
+            while let Some((term, info)) = stream.next() {
+                if !term.starts_with(prefix.as_bytes()) || scanned > MAX_SCANNED {
+                    break;
+                }
+                scanned += 1;
+                let Ok(term) = std::str::from_utf8(term) else {
+                    continue;
+                };
+                *counts.entry(term.to_owned()).or_default() += u64::from(info.doc_freq);
+            }
+        }
+    }
+    let mut found: Vec<_> = counts.into_iter().collect();
+    found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let more = field == BODY && (found.len() > most || scanned > MAX_SCANNED);
+    found.truncate(most);
+    Ok((found, more))
+}

@@ -1,0 +1,381 @@
+//! Searching one or more indexes.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tantivy::{IndexReader, ReloadPolicy, Term};
+use teia_base::Timestamp;
+
+use super::collect::{Candidate, Collector, Priors};
+use super::matching::{Norms, Scoring};
+use super::plan::{GroupPlan, Planned, Planner};
+use super::results::{Hit, Results};
+use super::statistics::{Counted, Statistics};
+use super::{closeness, expansion, snippet, spelling};
+use crate::config::SearchConfig;
+use crate::error::SearchError;
+use crate::page::Page;
+use crate::query::{Repair, parse};
+use crate::schema::Fields;
+use crate::similar::is_near;
+use crate::store;
+use crate::text::fold;
+use crate::weights::Weights;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct SearchRequest {
+    /// As a person typed it.
+    pub query: String,
+    /// Results on the page.
+    pub limit: usize,
+    /// Results before it.
+    pub offset: usize,
+    /// Only these collections; all where empty.
+    pub collections: Vec<String>,
+    /// By relevance or by date.
+    pub sort: Sort,
+    /// Fresh pages first among equals: the moment to count their age from.
+    pub fresh_at: Option<Timestamp>,
+    /// Look also for words that the first results have in common.
+    pub expand: bool,
+    /// Put near-duplicates behind their best one.
+    pub group_similar: bool,
+    /// Count sites, hosts, languages, types and years.
+    pub facets: bool,
+}
+
+impl SearchRequest {
+    /// The first ten results by relevance.
+    pub fn new(query: impl Into<String>) -> Self {
+        Self {
+            query: query.into(),
+            limit: 10,
+            offset: 0,
+            collections: Vec::new(),
+            sort: Sort::Relevance,
+            fresh_at: None,
+            expand: false,
+            group_similar: true,
+            facets: false,
+        }
+    }
+}
+
+/// What comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// The best match.
+    #[default]
+    Relevance,
+    /// The latest visit.
+    Date,
+}
+
+/// Indexes to search, one for each collection. Commits are seen within a second, also those of
+/// another process.
+pub struct Searcher {
+    indexes: Vec<(String, IndexReader, Fields)>,
+    counted: Counted,
+    config: SearchConfig,
+    weights: Weights,
+}
+
+impl std::fmt::Debug for Searcher {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<_> = self.indexes.iter().map(|(name, ..)| name).collect();
+        formatter
+            .debug_struct("Searcher")
+            .field("collections", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One index as it stood when a query began.
+pub(super) struct Shard {
+    pub(super) name: String,
+    pub(super) searcher: tantivy::Searcher,
+    pub(super) fields: Fields,
+}
+
+impl Searcher {
+    /// Searches nothing yet.
+    pub fn new(config: SearchConfig, weights: Weights) -> Self {
+        Self {
+            indexes: Vec::new(),
+            counted: Counted::default(),
+            config,
+            weights,
+        }
+    }
+
+    /// Opens one more index, under the name of its collection.
+    pub fn open(&mut self, collection: &str, path: &Path) -> Result<(), SearchError> {
+        let (index, fields) = store::open(path)?;
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::OnCommitWithDelay)
+            .try_into()
+            .map_err(|source| SearchError::Open {
+                path: path.to_owned(),
+                source,
+            })?;
+        self.indexes.retain(|(name, ..)| name != collection);
+        self.indexes.push((collection.to_owned(), reader, fields));
+        Ok(())
+    }
+
+    /// Sees every commit so far, at once.
+    pub fn refresh(&self) -> Result<(), SearchError> {
+        for (_, reader, _) in &self.indexes {
+            reader.reload()?;
+        }
+        Ok(())
+    }
+
+    /// Documents in all indexes.
+    pub fn documents(&self) -> Result<u64, SearchError> {
+        Ok(self.counted.of(&self.shards(&[]))?.documents)
+    }
+
+    /// Answers a query. Never fails for what the query says.
+    pub fn search(&self, request: &SearchRequest) -> Result<Results, SearchError> {
+        let began = Instant::now();
+        let shards = self.shards(&request.collections);
+        let statistics = self.counted.of(&shards)?;
+        let parsed = parse(&request.query);
+        let mut results = Results {
+            repairs: parsed.repairs,
+            ..Results::default()
+        };
+        if parsed.group.clauses.is_empty() {
+            return Ok(results);
+        }
+        let query = Query {
+            searcher: self,
+            shards: &shards,
+            statistics: &statistics,
+            request,
+            deadline: began + Duration::from_millis(self.config.max_milliseconds),
+        };
+        let planned =
+            Planner::new(&shards, &statistics, &self.weights, &self.config).plan(&parsed.group)?;
+        results.repairs.extend(planned.repairs.iter().cloned());
+        query.fill(&planned, &mut results)?;
+        if results.is_partial {
+            results.repairs.push(Repair::TimeOver);
+        }
+        results.suggestion = spelling::suggestion(&shards, &request.query, &planned.sought)?;
+        results.seconds = began.elapsed().as_secs_f64();
+        Ok(results)
+    }
+
+    fn shards(&self, collections: &[String]) -> Vec<Shard> {
+        let wanted = |name: &String| collections.is_empty() || collections.contains(name);
+        let wanted = self.indexes.iter().filter(|(name, ..)| wanted(name));
+        wanted
+            .map(|(name, reader, fields)| Shard {
+                name: name.clone(),
+                searcher: reader.searcher(),
+                fields: *fields,
+            })
+            .collect()
+    }
+}
+
+/// One query under way.
+struct Query<'a> {
+    searcher: &'a Searcher,
+    shards: &'a [Shard],
+    statistics: &'a Statistics,
+    request: &'a SearchRequest,
+    deadline: Instant,
+}
+
+impl Query<'_> {
+    fn fill(&self, planned: &Planned, results: &mut Results) -> Result<(), SearchError> {
+        let config = &self.searcher.config;
+        let weights = &self.searcher.weights;
+        let end = self.request.offset.saturating_add(self.request.limit);
+        if end > config.max_results {
+            results.repairs.push(Repair::TooFar {
+                most: config.max_results,
+            });
+        }
+        let end = end.min(config.max_results);
+        let most = (end * 2 + 50).max(config.rescored);
+        let expands = self.request.expand && self.request.sort == Sort::Relevance;
+        let mut collected = self.collect(
+            &planned.group,
+            planned,
+            most,
+            self.request.facets && !expands,
+        )?;
+        if expands {
+            let mut pages = Vec::new();
+            for candidate in collected.0.iter().take(weights.feedback_documents) {
+                pages.push((self.page(candidate)?, candidate.score));
+            }
+            let (group, added) =
+                expansion::expand(self.shards, self.statistics, weights, planned, &pages)?;
+            results.added_words = added;
+            collected = self.collect(&group, planned, most, self.request.facets)?;
+        }
+        if collected.0.len() < end && !planned.left_out.is_empty() && planned.group.must.is_empty()
+        {
+            let mut group = planned.group.clone();
+            group.wishes.extend(planned.left_out.iter().cloned());
+            collected = self.collect(&group, planned, most, self.request.facets)?;
+        }
+        let (candidates, collector) = collected;
+        results.total = collector.total;
+        results.is_partial = collector.is_partial;
+        results.facets = collector.facets;
+        let groups = self.grouped(&candidates)?;
+        let terms: HashSet<String> = planned
+            .sought
+            .iter()
+            .flat_map(|word| word.plan.terms.iter().map(|(_, term, _)| term.clone()))
+            .collect();
+        let prefixes = planned.sought.iter().filter(|word| word.is_prefix);
+        let prefixes: Vec<String> = prefixes.map(|word| fold(&word.typed)).collect();
+        let wanted = groups.iter().take(end).skip(self.request.offset);
+        for (candidate, similar) in wanted {
+            results
+                .hits
+                .push(self.hit(candidate, *similar, &terms, &prefixes)?);
+        }
+        Ok(())
+    }
+
+    /// The best matches, words close together counted for the first of them.
+    fn collect(
+        &self,
+        group: &GroupPlan,
+        planned: &Planned,
+        most: usize,
+        facets: bool,
+    ) -> Result<(Vec<Candidate>, Counts), SearchError> {
+        let weights = &self.searcher.weights;
+        let norms = Norms::new(weights, self.statistics);
+        let priors = Priors {
+            weights,
+            sort: self.request.sort,
+            now: self.request.fresh_at,
+        };
+        let mut collector = Collector::new(most, self.deadline, facets);
+        for (number, shard) in self.shards.iter().enumerate() {
+            for (ordinal, segment) in (0..).zip(shard.searcher.segment_readers()) {
+                let scoring = Scoring {
+                    segment,
+                    fields: &shard.fields,
+                    norms: &norms,
+                };
+                let mut matches = scoring.group(group)?;
+                collector.segment((number, ordinal), segment, matches.as_mut(), &priors)?;
+            }
+        }
+        let counts = (collector.total, collector.is_partial);
+        let (mut candidates, facets) = collector.finish();
+        if self.request.sort == Sort::Relevance {
+            let first = candidates.len().min(self.searcher.config.rescored);
+            closeness::add(
+                self.shards,
+                &planned.close,
+                &mut candidates[..first],
+                weights.proximity,
+            )?;
+            candidates[..first].sort_by(Candidate::order);
+        }
+        Ok((
+            candidates,
+            Counts {
+                total: counts.0,
+                is_partial: counts.1,
+                facets,
+            },
+        ))
+    }
+
+    /// Near-duplicates behind their best one, with their number.
+    fn grouped(&self, candidates: &[Candidate]) -> Result<Vec<(Candidate, usize)>, SearchError> {
+        let mut groups: Vec<(Candidate, usize, u64)> = Vec::new();
+        for candidate in candidates {
+            let segment = self.shards[candidate.shard]
+                .searcher
+                .segment_reader(candidate.at.segment_ord);
+            let simhash = segment
+                .fast_fields()
+                .u64("simhash")?
+                .first(candidate.at.doc_id)
+                .unwrap_or(0);
+            match groups
+                .iter_mut()
+                .find(|(_, _, known)| self.request.group_similar && is_near(*known, simhash))
+            {
+                Some((_, similar, _)) => *similar += 1,
+                None => groups.push((*candidate, 0, simhash)),
+            }
+        }
+        Ok(groups
+            .into_iter()
+            .map(|(candidate, similar, _)| (candidate, similar))
+            .collect())
+    }
+
+    fn hit(
+        &self,
+        candidate: &Candidate,
+        similar: usize,
+        terms: &HashSet<String>,
+        prefixes: &[String],
+    ) -> Result<Hit, SearchError> {
+        let shard = &self.shards[candidate.shard];
+        let page = self.page(candidate)?;
+        let mut others = Vec::new();
+        let term = Term::from_field_u64(shard.fields.alias_of, page.short_digest());
+        for at in store::holding(&shard.searcher, &term)?
+            .into_iter()
+            .take(MAX_ADDRESSES)
+        {
+            others.push(store::page(&shard.searcher, &shard.fields, at)?.url);
+        }
+        others.sort();
+        let title = snippet::line(if page.title.trim().is_empty() {
+            &page.url
+        } else {
+            &page.title
+        });
+        Ok(Hit {
+            collection: shard.name.clone(),
+            title,
+            snippet: snippet::snippet(&page, terms, prefixes),
+            score: candidate.score,
+            fetched_at: page.fetched(),
+            capture: page.capture,
+            rank: page.rank,
+            size: page.size,
+            other_addresses: others,
+            similar,
+            url: page.url,
+            language: page.language,
+            media_type: page.media_type,
+        })
+    }
+
+    fn page(&self, candidate: &Candidate) -> Result<Page, SearchError> {
+        let shard = &self.shards[candidate.shard];
+        store::page(&shard.searcher, &shard.fields, candidate.at)
+    }
+}
+
+/// Other addresses listed with a hit.
+const MAX_ADDRESSES: usize = 20;
+
+/// What was counted beside the best matches.
+struct Counts {
+    total: u64,
+    is_partial: bool,
+    facets: Vec<super::results::Facet>,
+}

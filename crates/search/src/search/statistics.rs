@@ -1,0 +1,130 @@
+//! What is known of all indexes together.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use tantivy::index::SegmentId;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{SegmentReader, Term};
+
+use super::searcher::Shard;
+use crate::error::SearchError;
+use crate::schema::{Fields, TEXT_FIELDS};
+
+/// Counts of living documents and their words.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Statistics {
+    pub(super) documents: u64,
+    /// For each text field: documents that have it, and its words in all of them.
+    fields: [(u64, u64); TEXT_FIELDS],
+}
+
+impl Statistics {
+    /// The mean length of a text field where it is there at all.
+    pub(super) fn mean_length(&self, field: usize) -> f32 {
+        let (documents, words) = self.fields[field];
+        if documents == 0 {
+            1.0
+        } else {
+            narrow(words as f64 / documents as f64)
+        }
+    }
+
+    /// How telling a word is that this many documents have.
+    pub(super) fn idf(&self, documents: u64) -> f32 {
+        let all = self.documents.max(documents) as f64;
+        let some = documents as f64;
+        narrow((1.0 + (all - some + 0.5) / (some + 0.5)).ln())
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.documents += other.documents;
+        for (sum, part) in self.fields.iter_mut().zip(other.fields) {
+            sum.0 += part.0;
+            sum.1 += part.1;
+        }
+    }
+}
+
+/// Scores are reckoned with less than half the digits that counts are.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a rounded score is still the score"
+)]
+pub(super) fn narrow(value: f64) -> f32 {
+    value as f32
+}
+
+/// Statistics of segments that were counted once.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    segments: Mutex<HashMap<(SegmentId, Option<u64>), Statistics>>,
+}
+
+/// Segments remembered before the memory begins anew.
+const MAX_REMEMBERED: usize = 4_096;
+
+impl Counted {
+    pub(super) fn of(&self, shards: &[Shard]) -> Result<Statistics, SearchError> {
+        let mut remembered = self.segments.lock().expect("no holder panics");
+        if remembered.len() > MAX_REMEMBERED {
+            remembered.clear();
+        }
+        let mut sum = Statistics::default();
+        for shard in shards {
+            for segment in shard.searcher.segment_readers() {
+                let key = (segment.segment_id(), segment.delete_opstamp());
+                let known = match remembered.get(&key) {
+                    Some(known) => *known,
+                    None => {
+                        let counted = count(segment, &shard.fields)?;
+                        remembered.insert(key, counted);
+                        counted
+                    }
+                };
+                sum.add(&known);
+            }
+        }
+        Ok(sum)
+    }
+}
+
+fn count(segment: &SegmentReader, fields: &Fields) -> Result<Statistics, SearchError> {
+    let mut statistics = Statistics::default();
+    let digests = segment.fast_fields().u64("digest")?;
+    let mut lengths = Vec::with_capacity(TEXT_FIELDS);
+    for field in fields.texts {
+        lengths.push(segment.get_fieldnorms_reader(field)?);
+    }
+    for document in segment.doc_ids_alive() {
+        if digests.first(document).is_none() {
+            continue;
+        }
+        statistics.documents += 1;
+        for (sum, lengths) in statistics.fields.iter_mut().zip(&lengths) {
+            let length = lengths.fieldnorm(document);
+            sum.0 += u64::from(length > 0);
+            sum.1 += u64::from(length);
+        }
+    }
+    Ok(statistics)
+}
+
+/// Living documents that have a term.
+pub(super) fn frequency(shards: &[Shard], field: usize, term: &str) -> Result<u64, SearchError> {
+    let mut sum = 0;
+    for shard in shards {
+        let term = Term::from_field_text(shard.fields.texts[field], term);
+        for segment in shard.searcher.segment_readers() {
+            let index = segment.inverted_index(term.field())?;
+            sum += match segment.alive_bitset() {
+                None => u64::from(index.doc_freq(&term)?),
+                Some(alive) => match index.read_postings(&term, IndexRecordOption::Basic)? {
+                    Some(postings) => u64::from(postings.doc_freq_given_deletes(alive)),
+                    None => 0,
+                },
+            };
+        }
+    }
+    Ok(sum)
+}

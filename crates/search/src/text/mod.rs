@@ -1,0 +1,19 @@
+//! Text to words, words to the forms that are compared.
+//!
+//! ```text
+//! text ──> words (runs of letters and digits; pairs where a script has no spaces)
+//!            │
+//!            ├──> folded form   lower case, no accents        "são"      -> sao
+//!            └──> stem          of the document's language    "licitações" -> pt licit
+//! ```
+//!
+//! A document is stemmed by its own language and a query by all of them, each stem marked with its
+//! language; so nobody has to know the language of three words in a query box.
+
+mod fold;
+mod tokenizer;
+mod words;
+
+pub(crate) use fold::{fold, fold_into};
+pub(crate) use tokenizer::{TOKENIZER, Words as WordTokenizer, marked, stem_term};
+pub(crate) use words::{Word, words};

@@ -1,0 +1,164 @@
+//! Where the words of a text are.
+
+/// One word: where it lies in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    /// First byte.
+    pub(crate) start: usize,
+    /// One past the last byte.
+    pub(crate) end: usize,
+}
+
+/// Longest word taken, in bytes; what goes on longer is no word of any language.
+const MAX_WORD_BYTES: usize = 96;
+
+/// The words of a text, in order. Scripts without spaces give overlapping pairs of characters.
+pub(crate) fn words(text: &str) -> Words<'_> {
+    Words { text, at: 0 }
+}
+
+/// See [`words`].
+#[derive(Clone, Debug)]
+pub(crate) struct Words<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Iterator for Words<'_> {
+    type Item = Word;
+
+    fn next(&mut self) -> Option<Word> {
+        loop {
+            let start = self.at;
+            let first = self.text.get(start..)?.chars().next()?;
+            self.at += first.len_utf8();
+            if is_pairwise(first) {
+                return Some(self.pair(start));
+            }
+            if !is_letter(first) {
+                continue;
+            }
+            self.run();
+            let end = self
+                .at
+                .min(floor_boundary(self.text, start + MAX_WORD_BYTES));
+            return Some(Word { start, end });
+        }
+    }
+}
+
+impl Words<'_> {
+    /// Goes on to the end of a run of letters and digits; `c++` and `c#` are words too.
+    fn run(&mut self) {
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            if byte < 0x80 {
+                if !byte.is_ascii_alphanumeric() {
+                    break;
+                }
+                self.at += 1;
+                continue;
+            }
+            match self.text[self.at..].chars().next() {
+                Some(next) if is_letter(next) && !is_pairwise(next) => self.at += next.len_utf8(),
+                _ => break,
+            }
+        }
+        if self.at == start {
+            let rest = &bytes[self.at..];
+            let sign = match rest {
+                [b'+', b'+', ..] => 2,
+                [b'#', ..] => 1,
+                _ => return,
+            };
+            let ends = rest
+                .get(sign)
+                .is_none_or(|next| !next.is_ascii_alphanumeric());
+            if ends && bytes[start - 1].is_ascii_alphabetic() {
+                self.at += sign;
+            }
+        }
+    }
+
+    /// The pair that begins here; the last character of a run is a word only when it stands alone.
+    fn pair(&mut self, start: usize) -> Word {
+        let rest = &self.text[self.at..];
+        let mut following = rest.chars();
+        let second = following.next().filter(|&next| is_pairwise(next));
+        let Some(second) = second else {
+            return Word {
+                start,
+                end: self.at,
+            };
+        };
+        let end = self.at + second.len_utf8();
+        // The run ends with this pair: its second character begins none.
+        if following.next().is_none_or(|next| !is_pairwise(next)) {
+            self.at = end;
+        }
+        Word { start, end }
+    }
+}
+
+fn is_letter(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '\u{0300}'..='\u{036f}')
+}
+
+/// Scripts that are written without spaces between words.
+fn is_pairwise(character: char) -> bool {
+    matches!(character,
+        '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}' | '\u{0e00}'..='\u{0eff}'
+        | '\u{1780}'..='\u{17ff}' | '\u{1000}'..='\u{109f}')
+}
+
+/// The last character border at or before `at`.
+fn floor_boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let found: Vec<_> = words(text)
+            .map(|word| &text[word.start..word.end])
+            .collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn words_are_runs_of_letters_and_digits() {
+        check(
+            "  Olá, mundo_novo! 3.14",
+            &["Olá", "mundo", "novo", "3", "14"],
+        );
+        check("d'água l’homme", &["d", "água", "l", "homme"]);
+        check(
+            "C++ e C# mas a+b, x++y",
+            &["C++", "e", "C#", "mas", "a", "b", "x", "y"],
+        );
+        check("\u{0}\u{1}", &[]);
+    }
+
+    #[test]
+    fn scripts_without_spaces_give_pairs() {
+        check("東京都 x", &["東京", "京都", "x"]);
+        check("木 and 日本x", &["木", "and", "日本", "x"]);
+    }
+
+    #[test]
+    fn an_endless_word_is_cut() {
+        let text = "é".repeat(10_000);
+        let found: Vec<_> = words(&text).collect();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].end, 96);
+    }
+}

@@ -1,0 +1,294 @@
+//! The writing end of an index: a follower of the journal.
+//!
+//! ```text
+//! add(document) ──┐
+//! remove(url) ────┼──> Tantivy (memory, segments) ──commit(position)──> readers
+//!                 └──> pending: what the last commit does not know
+//! ```
+//!
+//! The position lies inside the commit: after a crash the index stands at the last commit, its
+//! position says what is missing, and adding something twice changes nothing.
+
+use std::path::Path;
+
+use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Term};
+use teia_base::{CanonicalUrl, Document};
+
+use crate::config::IndexConfig;
+use crate::entry;
+use crate::error::SearchError;
+use crate::page::{Extras, Page};
+use crate::pending::{Pending, Standing};
+use crate::schema::{FORMAT, Fields};
+use crate::store::{self, Payload};
+
+/// What became of a document that was added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// It is indexed.
+    Indexed,
+    /// Its text is indexed at another URL already: it is listed there as another address.
+    Duplicate,
+    /// It, or the caller, asks to be left out; an older version is removed.
+    Refused,
+}
+
+/// Writes one index. There is one writer for a directory at a time.
+pub struct Writer {
+    index: IndexWriter,
+    reader: IndexReader,
+    fields: Fields,
+    config: IndexConfig,
+    position: u64,
+    pending: Pending,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Writer")
+            .field("position", &self.position)
+            .field("pending", &self.pending.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    /// Opens the index of a directory, or makes an empty one at position 0.
+    pub fn open(path: &Path, config: IndexConfig) -> Result<Self, SearchError> {
+        let (index, fields) = store::open_or_create(path)?;
+        let position = store::payload(&index).map_or(0, |payload| payload.position);
+        let failed = |source| SearchError::Open {
+            path: path.to_owned(),
+            source,
+        };
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .try_into()
+            .map_err(failed)?;
+        let threads = config.threads.max(1);
+        let writer = index
+            .writer_with_num_threads(threads, config.memory_bytes.max(threads * (16 << 20)))
+            .map_err(failed)?;
+        Ok(Self {
+            index: writer,
+            reader,
+            fields,
+            config,
+            position,
+            pending: Pending::default(),
+        })
+    }
+
+    /// The journal position of the last commit.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Changes that wait for a commit.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Adds a document in place of any older version of its URL.
+    pub fn add(&mut self, document: &Document, extras: &Extras) -> Result<Added, SearchError> {
+        let expired = document
+            .robots
+            .unavailable_after
+            .is_some_and(|end| end <= document.fetched);
+        if extras.noindex || document.robots.noindex || expired {
+            self.remove(&document.url)?;
+            return Ok(Added::Refused);
+        }
+        self.put(&Page::new(document, extras, &self.config))
+    }
+
+    /// Gives a page that is in the index other anchors and another rank; false when it is not there.
+    pub fn update(
+        &mut self,
+        url: &CanonicalUrl,
+        anchors: &[String],
+        rank: f32,
+    ) -> Result<bool, SearchError> {
+        if self.pending.standing(url.as_str()).is_some() {
+            self.flush()?;
+        }
+        let Some(mut page) = self.committed(url.as_str())?.map(|(_, page)| page) else {
+            return Ok(false);
+        };
+        page.anchors = anchors
+            .iter()
+            .take(self.config.max_anchors)
+            .cloned()
+            .collect();
+        page.rank = if rank.is_finite() {
+            rank.clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        self.put(&page)?;
+        Ok(true)
+    }
+
+    /// Takes a URL out. Its text stays findable if another address has it too.
+    pub fn remove(&mut self, url: &CanonicalUrl) -> Result<(), SearchError> {
+        self.bound()?;
+        self.take_out(url.as_str(), None)?;
+        self.pending.note(url.as_str(), None);
+        Ok(())
+    }
+
+    /// Makes everything so far durable and visible, together with the journal position it stands for.
+    pub fn commit(&mut self, position: u64) -> Result<(), SearchError> {
+        let payload = Payload {
+            format: FORMAT.to_owned(),
+            position,
+        };
+        let payload = serde_json::to_string(&payload).expect("two plain fields always encode");
+        let mut prepared = self.index.prepare_commit().map_err(SearchError::Write)?;
+        prepared.set_payload(&payload);
+        prepared.commit().map_err(SearchError::Write)?;
+        self.reader.reload()?;
+        self.pending.clear();
+        self.position = position;
+        Ok(())
+    }
+
+    /// Commits nothing more, waits for merges under way, and closes.
+    pub fn close(self) -> Result<(), SearchError> {
+        self.index
+            .wait_merging_threads()
+            .map_err(SearchError::Write)
+    }
+
+    fn put(&mut self, page: &Page) -> Result<Added, SearchError> {
+        self.bound()?;
+        let digest = page.short_digest();
+        self.take_out(&page.url, Some(digest))?;
+        let elsewhere = self.is_indexed_elsewhere(page)?;
+        let (entry, standing) = if elsewhere {
+            (entry::alias(&self.fields, page)?, Standing::Alias(digest))
+        } else {
+            (
+                entry::indexed(&self.fields, page)?,
+                Standing::Indexed(digest),
+            )
+        };
+        self.write(entry)?;
+        self.pending.note(&page.url, Some(standing));
+        Ok(if elsewhere {
+            Added::Duplicate
+        } else {
+            Added::Indexed
+        })
+    }
+
+    /// Deletes the URL's entry. Where it carried a text that other addresses have too, and does
+    /// not keep it, one of them is indexed in its place.
+    fn take_out(&mut self, url: &str, kept: Option<u64>) -> Result<(), SearchError> {
+        let standing = match self.pending.standing(url) {
+            Some(standing) => standing,
+            None => self.committed(url)?.map(|(standing, _)| standing),
+        };
+        let Some(standing) = standing else {
+            return Ok(());
+        };
+        self.delete(url);
+        let Standing::Indexed(digest) = standing else {
+            return Ok(());
+        };
+        if kept == Some(digest) {
+            return Ok(());
+        }
+        self.pending.note(url, None);
+        if self.pending.has_alias(digest) {
+            self.flush()?;
+        }
+        if let Some(heir) = self.heir(digest)? {
+            self.delete(&heir.url);
+            self.write(entry::indexed(&self.fields, &heir)?)?;
+            self.pending
+                .note(&heir.url, Some(Standing::Indexed(digest)));
+        }
+        Ok(())
+    }
+
+    /// The first other address of a text, by name, so that a rebuild chooses the same.
+    fn heir(&self, digest: u64) -> Result<Option<Page>, SearchError> {
+        let searcher = self.reader.searcher();
+        let mut heir: Option<Page> = None;
+        for at in store::holding(
+            &searcher,
+            &Term::from_field_u64(self.fields.alias_of, digest),
+        )? {
+            let page = store::page(&searcher, &self.fields, at)?;
+            let stands = self.pending.standing(&page.url).is_none();
+            if stands && heir.as_ref().is_none_or(|known| page.url < known.url) {
+                heir = Some(page);
+            }
+        }
+        Ok(heir)
+    }
+
+    fn is_indexed_elsewhere(&self, page: &Page) -> Result<bool, SearchError> {
+        let digest = page.short_digest();
+        if page.digest == 0 {
+            return Ok(false);
+        }
+        if let Some(url) = self.pending.indexed(digest) {
+            return Ok(url != page.url);
+        }
+        let searcher = self.reader.searcher();
+        for at in store::holding(&searcher, &Term::from_field_u64(self.fields.digest, digest))? {
+            let known = store::page(&searcher, &self.fields, at)?;
+            let stands = self.pending.standing(&known.url).is_none();
+            if stands && known.url != page.url && known.digest == page.digest {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// How the URL stands in the last commit, and its page.
+    fn committed(&self, url: &str) -> Result<Option<(Standing, Page)>, SearchError> {
+        let searcher = self.reader.searcher();
+        let term = Term::from_field_text(self.fields.url, url);
+        let Some(&at) = store::holding(&searcher, &term)?.first() else {
+            return Ok(None);
+        };
+        let page = store::page(&searcher, &self.fields, at)?;
+        let digest = page.short_digest();
+        let columns = searcher.segment_reader(at.segment_ord).fast_fields();
+        let is_alias = columns.u64("alias_of")?.first(at.doc_id).is_some();
+        let standing = if is_alias {
+            Standing::Alias(digest)
+        } else {
+            Standing::Indexed(digest)
+        };
+        Ok(Some((standing, page)))
+    }
+
+    fn delete(&self, url: &str) {
+        self.index
+            .delete_term(Term::from_field_text(self.fields.url, url));
+    }
+
+    fn write(&self, entry: TantivyDocument) -> Result<(), SearchError> {
+        self.index.add_document(entry).map_err(SearchError::Write)?;
+        Ok(())
+    }
+
+    /// Keeps what is pending within its bound.
+    fn bound(&mut self) -> Result<(), SearchError> {
+        if self.pending.len() >= self.config.max_pending.max(1) {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Commits at the old position: what is already in is then added again at a replay, which changes nothing.
+    fn flush(&mut self) -> Result<(), SearchError> {
+        self.commit(self.position)
+    }
+}

@@ -1,0 +1,272 @@
+//! The index as a follower: replaced, removed, restarted, rebuilt.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod shared;
+
+use shared::{Place, document, prose, url};
+use teia_search::{Added, Extras, IndexConfig, SearchError, SearchRequest, Writer};
+
+#[test]
+fn a_new_version_replaces_the_old_and_a_removed_page_is_gone() {
+    let mut place = Place::with(&[("http://a.pt/1", "Gato", "o gato preto")]);
+    assert_eq!(place.found("gato"), ["1"]);
+    place
+        .writer
+        .add(
+            &document("http://a.pt/1", "Cão", "o cão branco"),
+            &Extras::default(),
+        )
+        .unwrap();
+    // Twice in one commit: the last one holds.
+    place
+        .writer
+        .add(
+            &document("http://a.pt/1", "Pato", "o pato branco"),
+            &Extras::default(),
+        )
+        .unwrap();
+    place.writer.commit(2).unwrap();
+    assert!(place.found("gato").is_empty());
+    assert!(place.found("cão").is_empty());
+    assert_eq!(place.found("pato"), ["1"]);
+    assert_eq!(place.searcher().documents().unwrap(), 1);
+    place.writer.remove(&url("http://a.pt/1")).unwrap();
+    place.writer.commit(3).unwrap();
+    assert!(place.found("pato").is_empty());
+}
+
+#[test]
+fn noindex_keeps_a_page_out_and_takes_it_out() {
+    let mut place = Place::with(&[("http://a.pt/1", "Gato", "o gato preto")]);
+    let mut page = document("http://a.pt/1", "Gato", "o gato preto");
+    page.robots.noindex = true;
+    assert_eq!(
+        place.writer.add(&page, &Extras::default()).unwrap(),
+        Added::Refused
+    );
+    page.robots.noindex = false;
+    page.url = url("http://a.pt/2");
+    let extras = Extras {
+        noindex: true,
+        ..Extras::default()
+    };
+    assert_eq!(place.writer.add(&page, &extras).unwrap(), Added::Refused);
+    place.writer.commit(2).unwrap();
+    assert!(place.found("gato").is_empty());
+}
+
+#[test]
+fn a_restart_keeps_the_position_and_a_crash_loses_only_what_was_not_committed() {
+    let mut place = Place::with(&[("http://a.pt/1", "Gato", "o gato preto")]);
+    place.writer.commit(41).unwrap();
+    place
+        .writer
+        .add(
+            &document("http://a.pt/2", "Pato", "o pato"),
+            &Extras::default(),
+        )
+        .unwrap();
+    place.writer.remove(&url("http://a.pt/1")).unwrap();
+    // Dropped without a commit: as after a crash.
+    drop(place.writer);
+    place.writer = Writer::open(place.folder.path(), IndexConfig::default()).unwrap();
+    assert_eq!(place.writer.position(), 41);
+    assert_eq!(place.found("gato"), ["1"]);
+    assert!(place.found("pato").is_empty());
+    // The replay adds it again, twice over: no matter.
+    for _ in 0..2 {
+        place
+            .writer
+            .add(
+                &document("http://a.pt/2", "Pato", "o pato"),
+                &Extras::default(),
+            )
+            .unwrap();
+    }
+    place.writer.commit(42).unwrap();
+    assert_eq!(place.found("pato"), ["2"]);
+    assert_eq!(place.searcher().documents().unwrap(), 2);
+}
+
+#[test]
+fn the_pending_bound_commits_at_the_old_position() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = IndexConfig {
+        max_pending: 5,
+        ..IndexConfig::default()
+    };
+    let mut writer = Writer::open(folder.path(), config).unwrap();
+    writer.commit(9).unwrap();
+    for number in 0..20 {
+        let page = document(&format!("http://a.pt/{number}"), "t", &prose(number, 20));
+        writer.add(&page, &Extras::default()).unwrap();
+        assert!(writer.pending() <= 5);
+    }
+    assert_eq!(writer.position(), 9);
+}
+
+#[test]
+fn the_same_text_is_indexed_once_and_its_other_addresses_are_listed() {
+    let mut place = Place::new();
+    let text = "O melro canta, de manhã, no jardim da cidade.";
+    let add = |place: &mut Place, address: &str, text: &str| {
+        place
+            .writer
+            .add(&document(address, "Melro", text), &Extras::default())
+            .unwrap()
+    };
+    assert_eq!(add(&mut place, "http://a.pt/1", text), Added::Indexed);
+    assert_eq!(
+        add(&mut place, "http://b.pt/2", &text.to_uppercase()),
+        Added::Duplicate
+    );
+    place.writer.commit(1).unwrap();
+    assert_eq!(add(&mut place, "http://c.pt/3", text), Added::Duplicate);
+    place.writer.commit(2).unwrap();
+    let results = place.results("melro");
+    assert_eq!(results.total, 1);
+    assert_eq!(results.hits[0].url, "http://a.pt/1");
+    assert_eq!(
+        results.hits[0].other_addresses,
+        ["http://b.pt/2", "http://c.pt/3"]
+    );
+
+    // The first one changes: the text stays findable at another address.
+    assert_eq!(
+        add(&mut place, "http://a.pt/1", "Outra coisa: o pardal"),
+        Added::Indexed
+    );
+    place.writer.commit(3).unwrap();
+    let results = place.results("canta");
+    assert_eq!(results.hits[0].url, "http://b.pt/2");
+    assert_eq!(results.hits[0].other_addresses, ["http://c.pt/3"]);
+    place.writer.remove(&url("http://b.pt/2")).unwrap();
+    place.writer.commit(4).unwrap();
+    assert_eq!(place.results("canta").hits[0].url, "http://c.pt/3");
+    place.writer.remove(&url("http://c.pt/3")).unwrap();
+    place.writer.commit(5).unwrap();
+    assert!(place.found("canta").is_empty());
+}
+
+#[test]
+fn near_duplicates_stand_behind_the_best_one() {
+    let mut place = Place::new();
+    let text = prose(1, 800);
+    for (number, end) in ["", " visita 17", " visita 18"].iter().enumerate() {
+        let page = document(
+            &format!("http://a.pt/{number}"),
+            "Notícia",
+            &format!("{text}{end}"),
+        );
+        place.writer.add(&page, &Extras::default()).unwrap();
+    }
+    place
+        .writer
+        .add(
+            &document("http://a.pt/9", "Notícia", &prose(2, 800)),
+            &Extras::default(),
+        )
+        .unwrap();
+    place.writer.commit(1).unwrap();
+    let results = place.results("notícia");
+    assert_eq!(results.total, 4);
+    assert_eq!(results.hits.len(), 2);
+    let mut similar: Vec<_> = results.hits.iter().map(|hit| hit.similar).collect();
+    similar.sort_unstable();
+    assert_eq!(similar, [0, 2]);
+    let request = SearchRequest {
+        group_similar: false,
+        ..SearchRequest::new("notícia")
+    };
+    assert_eq!(place.searcher().search(&request).unwrap().hits.len(), 4);
+}
+
+#[test]
+fn anchors_and_rank_can_be_given_later() {
+    let mut place = Place::with(&[
+        ("http://a.pt/1", "Início", "bem vindo"),
+        ("http://a.pt/2", "Fim", "adeus e bem haja"),
+    ]);
+    assert!(place.found("mercearia").is_empty());
+    let anchors = ["a melhor mercearia".to_owned()];
+    assert!(
+        place
+            .writer
+            .update(&url("http://a.pt/1"), &anchors, 0.9)
+            .unwrap()
+    );
+    assert!(
+        !place
+            .writer
+            .update(&url("http://a.pt/404"), &anchors, 0.9)
+            .unwrap()
+    );
+    place.writer.commit(2).unwrap();
+    let results = place.results("mercearia");
+    assert_eq!(results.hits[0].url, "http://a.pt/1");
+    assert!((results.hits[0].rank - 0.9).abs() < 1e-6);
+    assert_eq!(place.found("bem").first().unwrap(), "1");
+}
+
+#[test]
+fn a_rebuild_gives_the_same_top_ten() {
+    // Ten rounds of change, with commits between, beside one straight build of the last state.
+    let mut changed = Place::new();
+    for round in 0..10 {
+        for number in 0..60 {
+            if number % 10 <= round {
+                let page = document(
+                    &format!("http://a.pt/{number}"),
+                    "t",
+                    &prose(number * 100 + round, 80),
+                );
+                changed.writer.add(&page, &Extras::default()).unwrap();
+            }
+        }
+        changed
+            .writer
+            .commit(u64::try_from(round).unwrap())
+            .unwrap();
+    }
+    let mut rebuilt = Place::new();
+    for number in (0..60).rev() {
+        let page = document(
+            &format!("http://a.pt/{number}"),
+            "t",
+            &prose(number * 100 + 9, 80),
+        );
+        rebuilt.writer.add(&page, &Extras::default()).unwrap();
+    }
+    rebuilt.writer.commit(1).unwrap();
+    let (before, after) = (changed.searcher(), rebuilt.searcher());
+    let mut found = 0;
+    for seed in 0..200 {
+        let query = prose((seed % 60) * 100 + 9, 1 + seed % 5);
+        let ask = |searcher: &teia_search::Searcher| {
+            let results = searcher.search(&SearchRequest::new(&query)).unwrap();
+            results
+                .hits
+                .into_iter()
+                .map(|hit| (hit.url, hit.score.to_bits()))
+                .collect::<Vec<_>>()
+        };
+        let (before, after) = (ask(&before), ask(&after));
+        assert_eq!(before, after, "{query}");
+        found += after.len();
+    }
+    assert!(found > 200);
+}
+
+#[test]
+fn an_index_of_another_format_is_refused() {
+    let place = Place::with(&[]);
+    let meta = place.folder.path().join("meta.json");
+    let text = std::fs::read_to_string(&meta)
+        .unwrap()
+        .replace("teia-index-1", "teia-index-0");
+    drop(place.writer);
+    std::fs::write(&meta, text).unwrap();
+    let error = Writer::open(place.folder.path(), IndexConfig::default()).unwrap_err();
+    assert!(matches!(error, SearchError::Format { .. }), "{error}");
+}

@@ -1,0 +1,387 @@
+//! Queries over small indexes, through the door.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod shared;
+
+use std::time::{Duration, Instant};
+
+use shared::{Place, document, prose};
+use teia_base::{MediaType, Timestamp};
+use teia_search::{Extras, Repair, SearchConfig, SearchRequest, Searcher, Sort, Weights};
+
+fn animals() -> Place {
+    Place::with(&[
+        (
+            "http://a.pt/gato",
+            "O gato",
+            "O gato preto dorme no telhado da casa velha",
+        ),
+        (
+            "http://a.pt/cao",
+            "O cão",
+            "O cão branco dorme na casa nova e ladra",
+        ),
+        (
+            "http://b.org/sp/cidade",
+            "São Paulo",
+            "A cidade de São Paulo tem muitas licitações públicas",
+        ),
+        (
+            "http://b.org/casa",
+            "Casas",
+            "casa casa casa casa casa casa velha",
+        ),
+    ])
+}
+
+#[track_caller]
+fn check(place: &Place, query: &str, expected: &[&str]) {
+    let mut found = place.found(query);
+    found.sort();
+    assert_eq!(found, expected, "{query}");
+}
+
+#[test]
+fn signs_phrases_groups_and_prefixes() {
+    let place = animals();
+    check(&place, "gato cão", &["cao", "gato"]);
+    check(&place, "+casa +dorme", &["cao", "gato"]);
+    check(&place, "casa -velha", &["cao"]);
+    check(&place, "\"casa velha\"", &["casa", "gato"]);
+    check(&place, "\"velha casa\"", &[]);
+    check(
+        &place,
+        "\"da casa velha\" OR \"casa nova\"",
+        &["cao", "gato"],
+    );
+    check(&place, "+(gato OR cidade) -preto", &["cidade"]);
+    check(&place, "lad*", &["cao"]);
+    check(&place, "title:casa", &["casa"]);
+    check(&place, "inurl:cidade", &["cidade"]);
+    check(&place, "site:a.pt", &["cao", "gato"]);
+    check(&place, "site:b.org/sp", &["cidade"]);
+    check(&place, "site:org casa", &["casa"]);
+    check(&place, "type:html gato", &["gato"]);
+    check(&place, "type:pdf gato", &[]);
+    check(&place, "lang:pt gato", &["gato"]);
+    check(&place, "gato after:2026-02 before:2026-04", &["gato"]);
+    check(&place, "gato before:2026", &[]);
+    check(&place, "-casa", &["cidade"]);
+    check(&place, "!!!", &[]);
+    check(&place, "site:a.pt gato", &["gato"]);
+}
+
+#[test]
+fn accents_case_and_endings_do_not_matter() {
+    let place = animals();
+    for query in [
+        "Sao Paulo",
+        "são paulo",
+        "SÃO PAULO",
+        "\"sao paulo\"",
+        "licitação",
+        "licitacoes",
+        "licitacao",
+        "publica",
+    ] {
+        assert_eq!(place.found(query), ["cidade"], "{query}");
+    }
+}
+
+#[test]
+fn a_document_with_all_words_comes_before_one_with_much_of_one() {
+    let place = animals();
+    assert_eq!(place.found("casa telhado")[0], "gato");
+    assert_eq!(place.found("casa ladra")[0], "cao");
+}
+
+#[test]
+fn a_question_finds_what_its_content_words_find() {
+    let place = animals();
+    assert_eq!(place.found("o que é que dorme no telhado?")[0], "gato");
+    assert_eq!(place.found("onde é que o cão ladra")[0], "cao");
+    // Nothing but small words is looked for as it is.
+    assert!(!place.found("da").is_empty());
+}
+
+#[test]
+fn highlights_are_ranges_of_plain_text() {
+    let place = Place::with(&[(
+        "http://a.pt/x",
+        "<script>alert(1)</script>\u{202e}t",
+        "um dois \u{0}três <b>gatos</b> & São \u{202e}Tomé quatro",
+    )]);
+    let hit = place.results("gato tome").hits.remove(0);
+    assert!(!hit.title.contains('\u{202e}'));
+    let marked: Vec<&str> = hit
+        .snippet
+        .highlights
+        .iter()
+        .map(|range| &hit.snippet.text[range.clone()])
+        .collect();
+    assert_eq!(marked, ["gatos", "Tomé"]);
+    assert!(hit.snippet.text.contains("<b>gatos</b> & São"));
+    assert!(!hit.snippet.text.contains(['\u{0}', '\u{202e}']));
+    assert_eq!(hit.capture.unwrap().0, 7);
+    assert_eq!(hit.language, "pt");
+}
+
+#[test]
+fn a_misspelt_word_is_suggested_and_a_right_one_is_not() {
+    let place = animals();
+    assert_eq!(
+        place.results("telhdao gato").suggestion.unwrap(),
+        "telhado gato"
+    );
+    assert_eq!(
+        place.results("licitasoes").suggestion.unwrap(),
+        "licitacoes"
+    );
+    assert!(place.results("gato preto").suggestion.is_none());
+}
+
+#[test]
+fn facets_count_all_matches_and_deep_pages_end_with_a_sentence() {
+    let place = animals();
+    let request = SearchRequest {
+        facets: true,
+        limit: 1,
+        ..SearchRequest::new("casa dorme cidade")
+    };
+    let results = place.searcher().search(&request).unwrap();
+    assert_eq!(results.total, 4);
+    let site = results
+        .facets
+        .iter()
+        .find(|facet| facet.name == "site")
+        .unwrap();
+    assert_eq!(
+        site.counts,
+        [("a.pt".to_owned(), 2), ("b.org".to_owned(), 2)]
+    );
+    assert!(
+        results
+            .facets
+            .iter()
+            .any(|facet| facet.name == "year" && facet.counts[0].0 == "2026")
+    );
+
+    let request = SearchRequest {
+        offset: usize::MAX - 3,
+        ..SearchRequest::new("casa")
+    };
+    let results = place.searcher().search(&request).unwrap();
+    assert!(results.hits.is_empty());
+    assert!(
+        results.repairs[0]
+            .to_string()
+            .contains("only the first 1000 results")
+    );
+}
+
+#[test]
+fn rank_freshness_and_date_order_equal_pages() {
+    let mut place = Place::new();
+    for (number, (rank, day)) in [
+        (0.0, "2020-01-01"),
+        (1.0, "2019-01-01"),
+        (0.0, "2026-01-01"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let mut page = document(
+            &format!("http://a.pt/{number}"),
+            "Ponte",
+            &format!(
+                "uma ponte sobre o rio {}",
+                ["Tejo", "Douro", "Minho"][number]
+            ),
+        );
+        page.fetched = Timestamp::parse(day).unwrap();
+        page.media_type = MediaType::parse("application/pdf");
+        place
+            .writer
+            .add(
+                &page,
+                &Extras {
+                    rank: *rank,
+                    ..Extras::default()
+                },
+            )
+            .unwrap();
+    }
+    place.writer.commit(1).unwrap();
+    let searcher = place.searcher();
+    let first = |request: SearchRequest| searcher.search(&request).unwrap().hits[0].url.clone();
+    assert_eq!(first(SearchRequest::new("ponte rio")), "http://a.pt/1");
+    let fresh = SearchRequest {
+        fresh_at: Timestamp::parse("2026-01-02"),
+        ..SearchRequest::new("ponte rio")
+    };
+    assert_eq!(first(fresh), "http://a.pt/2");
+    let latest = SearchRequest {
+        sort: Sort::Date,
+        ..SearchRequest::new("ponte rio type:pdf")
+    };
+    assert_eq!(first(latest), "http://a.pt/2");
+}
+
+#[test]
+fn several_indexes_are_one() {
+    let (one, two) = (
+        Place::with(&[
+            ("http://a.pt/1", "Gato", "o gato preto"),
+            ("http://a.pt/3", "Pato", "um pato"),
+        ]),
+        Place::with(&[("http://b.pt/2", "Gatos", "gato gato e mais gato no telhado")]),
+    );
+    let mut searcher = Searcher::new(SearchConfig::default(), Weights::default());
+    searcher.open("um", one.folder.path()).unwrap();
+    searcher.open("dois", two.folder.path()).unwrap();
+    let results = searcher.search(&SearchRequest::new("gato")).unwrap();
+    assert_eq!(results.total, 2);
+    let narrowed = SearchRequest {
+        collections: vec!["dois".into()],
+        ..SearchRequest::new("gato")
+    };
+    assert_eq!(
+        searcher.search(&narrowed).unwrap().hits[0].collection,
+        "dois"
+    );
+    assert_eq!(searcher.documents().unwrap(), 3);
+}
+
+#[test]
+fn a_commit_is_seen_within_seconds() {
+    let mut place = Place::with(&[("http://a.pt/1", "Gato", "o gato preto")]);
+    let searcher = place.searcher();
+    place
+        .writer
+        .add(
+            &document("http://a.pt/2", "Pato", "o pato"),
+            &Extras::default(),
+        )
+        .unwrap();
+    place.writer.commit(2).unwrap();
+    let began = Instant::now();
+    while searcher.search(&SearchRequest::new("pato")).unwrap().total == 0 {
+        assert!(began.elapsed() < Duration::from_secs(10));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn expansion_says_what_it_added_and_finds_more() {
+    let mut place = Place::new();
+    for number in 0..12 {
+        let text = format!(
+            "aquecimento solar painel fotovoltaico energia renovável {}",
+            prose(number, 30)
+        );
+        place
+            .writer
+            .add(
+                &document(&format!("http://a.pt/{number}"), "Solar", &text),
+                &Extras::default(),
+            )
+            .unwrap();
+    }
+    let text = format!("energia renovável painel fotovoltaico {}", prose(50, 30));
+    place
+        .writer
+        .add(
+            &document("http://a.pt/sem", "Outra", &text),
+            &Extras::default(),
+        )
+        .unwrap();
+    place.writer.commit(1).unwrap();
+    let request = SearchRequest {
+        limit: 50,
+        ..SearchRequest::new("aquecimento")
+    };
+    let searcher = place.searcher();
+    assert_eq!(searcher.search(&request).unwrap().total, 12);
+    let results = searcher
+        .search(&SearchRequest {
+            expand: true,
+            ..request
+        })
+        .unwrap();
+    assert_eq!(results.total, 13);
+    assert!(
+        results.added_words.contains(&"fotovoltaico".to_owned()),
+        "{:?}",
+        results.added_words
+    );
+}
+
+#[test]
+fn hostile_queries_end_soon() {
+    let place = animals();
+    let searcher = place.searcher();
+    let began = Instant::now();
+    for query in [
+        "\"".repeat(100_000),
+        "(".repeat(100_000),
+        "casa OR ".repeat(20_000),
+        "c* ".repeat(1_000),
+        "\u{0}\u{1}\u{202e}".repeat(10_000),
+        "-".repeat(5_000),
+        format!("\"{}\"", "casa ".repeat(10_000)),
+        "site:".to_owned() + &"a.".repeat(10_000),
+        "after:99999999999999999999 before:-1".to_owned(),
+        "😀 ¯\\_(ツ)_/¯ ':;DROP TABLE".to_owned(),
+        String::new(),
+    ] {
+        let results = searcher.search(&SearchRequest::new(&query)).unwrap();
+        assert!(results.hits.len() <= 10);
+    }
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
+    let results = searcher.search(&SearchRequest::new("")).unwrap();
+    assert_eq!(results.repairs, [Repair::Empty]);
+}
+
+#[test]
+fn a_rare_phrase_of_common_words_is_not_slow() {
+    let mut place = Place::new();
+    for number in 0..3_000 {
+        let text = format!(
+            "quero um café e não quero chá nem {} café que não quero",
+            prose(number, 40)
+        );
+        place
+            .writer
+            .add(
+                &document(&format!("http://a.pt/{number}"), "t", &text),
+                &Extras::default(),
+            )
+            .unwrap();
+    }
+    place
+        .writer
+        .add(
+            &document("http://a.pt/certo", "t", "já disse que quero café agora"),
+            &Extras::default(),
+        )
+        .unwrap();
+    place.writer.commit(1).unwrap();
+    let searcher = place.searcher();
+    let request = SearchRequest::new("\"quero café\"");
+    let results = searcher.search(&request).unwrap();
+    assert_eq!(results.total, 1);
+    let began = Instant::now();
+    for _ in 0..10 {
+        searcher.search(&request).unwrap();
+    }
+    assert!(
+        began.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        began.elapsed()
+    );
+}
