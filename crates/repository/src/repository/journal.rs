@@ -1,0 +1,278 @@
+//! What the journal tells the Repository: outcomes as they are committed, and everything at a start.
+
+use std::cmp::Reverse;
+
+use teia_base::journal::{
+    Attempt, Commit, Entry, LinkRecord, LinkVerdict, Next, Record, SeedRecord,
+};
+use teia_base::{CanonicalUrl, Outcome, Retry, Timestamp};
+
+use super::{Admission, Offer, Repository};
+use crate::row::{Fetched, State, UrlRef};
+
+impl Repository {
+    /// Takes the outcomes of a commit that was just synced. Its links are here since they were
+    /// offered.
+    pub fn apply(&mut self, entry: &Entry) {
+        self.position = entry.sequence;
+        if let Record::Commit(commit) = &entry.record {
+            for attempt in &commit.attempts {
+                self.settle(attempt);
+            }
+            self.apply_hosts(commit);
+        }
+    }
+
+    /// Takes an entry of an earlier process: links, outcomes and all.
+    pub fn replay(&mut self, entry: &Entry) {
+        match &entry.record {
+            Record::RunStarted(run) => {
+                for seed in &run.seeds {
+                    self.replay_seed(seed, entry.wall);
+                }
+            }
+            Record::Commit(commit) => {
+                for attempt in &commit.attempts {
+                    self.replay_attempt(attempt, entry.wall);
+                }
+                for change in &commit.changes {
+                    self.replay_change(&change.url, change.depth, &change.verdict);
+                }
+                self.apply_hosts(commit);
+            }
+            _ => {}
+        }
+        self.position = entry.sequence;
+    }
+
+    fn replay_seed(&mut self, seed: &SeedRecord, wall: Timestamp) {
+        let known = self.table.find(seed.url.normal().as_str());
+        if let (LinkVerdict::Known, Some(at)) = (&seed.verdict, known) {
+            self.meet_again(at, 0, false, Some(seed.fallback_http));
+            return;
+        }
+        let admission = match &seed.verdict {
+            LinkVerdict::Excluded(exclusion) => Admission::Exclude(exclusion.clone()),
+            _ => Admission::Admit,
+        };
+        let offer = Offer {
+            url: &seed.url,
+            depth: 0,
+            referrer: None,
+            requisite: false,
+            chain: None,
+            last_modified: None,
+            seed: Some(seed.fallback_http),
+            admission,
+        };
+        self.offer(&offer, wall);
+    }
+
+    fn replay_attempt(&mut self, attempt: &Attempt, wall: Timestamp) {
+        let referrer = self.table.find(attempt.url.normal().as_str()).map(UrlRef);
+        let mut targets = Vec::new();
+        for link in &attempt.links {
+            if let Some(target) = self.replay_link(link, referrer, wall) {
+                targets.push(target);
+            }
+        }
+        if let Some(referrer) = referrer.filter(|_| !attempt.is_robots()) {
+            match targets.as_slice() {
+                [target] if attempt.outcome.is_redirect() => self.set_redirect(referrer, *target),
+                _ => self.set_links(referrer, &targets),
+            }
+        }
+        self.settle(attempt);
+    }
+
+    fn replay_link(
+        &mut self,
+        link: &LinkRecord,
+        referrer: Option<UrlRef>,
+        wall: Timestamp,
+    ) -> Option<UrlRef> {
+        let seed = (link.kind == teia_base::LinkKind::Seed).then_some(false);
+        let admission = match &link.verdict {
+            LinkVerdict::NotFollowed => {
+                self.meet_barred(&link.url, referrer, wall);
+                return None;
+            }
+            LinkVerdict::Excluded(exclusion) => Admission::Exclude(exclusion.clone()),
+            LinkVerdict::New | LinkVerdict::Readmitted | LinkVerdict::Pending => Admission::Admit,
+            LinkVerdict::Known => {
+                // Known then means known now, and excluded if it was.
+                let at = self.table.find(link.url.normal().as_str())?;
+                self.meet_again(at, link.depth, link.requisite, seed);
+                return Some(UrlRef(at));
+            }
+        };
+        let offer = Offer {
+            url: &link.url,
+            depth: link.depth,
+            referrer,
+            requisite: link.requisite,
+            chain: link.chain,
+            last_modified: link.last_modified,
+            seed,
+            admission,
+        };
+        Some(self.offer(&offer, wall).reference)
+    }
+
+    fn replay_change(&mut self, url: &CanonicalUrl, depth: u16, verdict: &LinkVerdict) {
+        let Some(at) = self.table.find(url.as_str()) else {
+            return;
+        };
+        self.lower(at, depth);
+        if *verdict == LinkVerdict::Readmitted && self.table.row(at).state == State::Excluded {
+            self.table.row_mut(at).rule = 0;
+            self.set_state(at, State::Waiting);
+            self.enqueue(at);
+        }
+    }
+
+    fn apply_hosts(&mut self, commit: &Commit) {
+        for update in &commit.hosts {
+            let host = self.intern_host(&update.host);
+            let record = self.hosts[host as usize].record_mut();
+            if let Some((origin, stored)) = &update.robots {
+                record.robots.insert(origin.clone(), stored.clone());
+            }
+            if let Some(until) = update.back_off_until {
+                record.back_off_until = Some(until);
+            }
+            match update.alias_of.as_deref() {
+                None => {}
+                Some("") => {
+                    record.alias_of = None;
+                    self.forgive(host, Outcome::ALIAS_HOST);
+                }
+                Some(alias) => record.alias_of = Some(alias.to_owned()),
+            }
+        }
+    }
+
+    /// URLs of a host that ended so wait again.
+    fn forgive(&mut self, host: u32, outcome: Outcome) {
+        for at in 0..u32::try_from(self.table.len()).expect("fewer than 2^32 rows") {
+            let row = self.table.row_mut(at);
+            let ended_so = row.host == host
+                && row.state != State::Waiting
+                && row.fetched.as_ref().is_some_and(|it| it.outcome == outcome);
+            if ended_so {
+                row.tries = 0;
+                self.set_state(at, State::Waiting);
+                self.enqueue(at);
+            }
+        }
+    }
+
+    fn settle(&mut self, attempt: &Attempt) {
+        let host = match self.table.find(attempt.url.normal().as_str()) {
+            Some(at) if !attempt.is_robots() => {
+                self.settle_url(at, attempt);
+                self.table.row(at).host
+            }
+            _ if attempt.remote.is_none() && !attempt.is_robots() => return,
+            _ => self.intern_host(attempt.url.normal().host_str()),
+        };
+        let row = &mut self.hosts[host as usize];
+        if attempt.outcome.is_answered()
+            && !attempt.is_robots()
+            && !matches!(attempt.next, Next::RetryAt(_))
+        {
+            row.fetched += 1;
+        }
+        if attempt.outcome == Outcome::ROBOTS_DISALLOWED {
+            return;
+        }
+        let record = row.record_mut();
+        record.attempts += 1;
+        record.last_attempt = Some(attempt.started);
+        record.failures = match attempt.outcome.retry() {
+            Retry::Host => record.failures.saturating_add(1),
+            _ => 0,
+        };
+        if let Some(remote) = attempt.remote {
+            let latency = u32::try_from(attempt.times.first_byte.as_micros()).unwrap_or(u32::MAX);
+            record.latency_micros = if record.latency_micros == 0 {
+                latency
+            } else {
+                record.latency_micros / 8 * 7 + latency / 8
+            };
+            if record.addresses.first() != Some(&remote.ip()) {
+                record.addresses.retain(|address| *address != remote.ip());
+                record.addresses.insert(0, remote.ip());
+                record.addresses.truncate(4);
+            }
+        }
+    }
+
+    fn settle_url(&mut self, at: u32, attempt: &Attempt) {
+        let row = self.table.row_mut(at);
+        row.leased = false;
+        if attempt.next == Next::Waiting {
+            self.enqueue(at);
+            return;
+        }
+        // It was asked, so it was admitted; the entry may tell of that only after this.
+        row.rule = 0;
+        row.tries = attempt.try_number;
+        let digest_changed = row.fetched.as_ref().is_some_and(|fetched| {
+            fetched.text_digest.is_some()
+                && attempt.text_digest.is_some()
+                && fetched.text_digest != attempt.text_digest
+        });
+        let done = attempt.next == Next::Done;
+        match &mut row.fetched {
+            Some(fetched) => {
+                fetched.last_attempt = attempt.started;
+                fetched.outcome = attempt.outcome;
+                if done {
+                    fetched.visits += 1;
+                    fetched.changes += u32::from(digest_changed);
+                }
+                fetched.text_digest = attempt.text_digest.or(fetched.text_digest);
+                fetched.capture = attempt.capture.or(fetched.capture);
+                if attempt.outcome.is_ok() {
+                    fetched.etag = attempt.etag.as_deref().map(Into::into);
+                    fetched.last_modified = attempt.last_modified.as_deref().map(Into::into);
+                }
+            }
+            empty => {
+                *empty = Some(Box::new(Fetched {
+                    last_attempt: attempt.started,
+                    outcome: attempt.outcome,
+                    visits: u32::from(done),
+                    changes: 0,
+                    text_digest: attempt.text_digest,
+                    capture: attempt.capture,
+                    etag: attempt.etag.as_deref().map(Into::into),
+                    last_modified: attempt.last_modified.as_deref().map(Into::into),
+                }));
+            }
+        }
+        match attempt.next {
+            Next::RetryAt(due) => {
+                row.rare.get_or_insert_default().due = Some(due);
+                let host = row.host;
+                self.set_state(at, State::Waiting);
+                self.hosts[host as usize].later.push(Reverse((due, at)));
+            }
+            Next::Done => {
+                row.tries = 0;
+                if let Some(rare) = &mut row.rare {
+                    rare.due = None;
+                }
+                let state = match attempt.outcome.number() {
+                    404 | 410 => State::Gone,
+                    number if number > 0 => State::Fetched,
+                    _ => State::Failed,
+                };
+                self.set_state(at, state);
+            }
+            Next::Failed => self.set_state(at, State::Failed),
+            Next::Robots | Next::Waiting => {}
+        }
+    }
+}
