@@ -30,8 +30,8 @@ pub fn text_digest(text: &str) -> u128 {
     signatures(text).0
 }
 
-/// A 64-bit simhash over shingles of three words, folded as for [`text_digest`]: texts that share
-/// most shingles differ in few bits. Zero, for no signature, below [`MIN_WORDS`] words.
+/// A 64-bit simhash over shingles of three words, folded as for [`text_digest`], and a word ends at
+/// punctuation too: texts that share most shingles differ in few bits. Zero, for no signature, below [`MIN_WORDS`] words.
 pub fn similarity(text: &str) -> u64 {
     signatures(text).1
 }
@@ -49,28 +49,31 @@ pub fn distance(a: u64, b: u64) -> u32 {
 /// Buffers for longer texts are not kept for the next one.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Spaces are looked for in so many bytes at once.
+/// The ends of words are looked for in so many bytes at once.
 const STRIDE: usize = 64;
 
-/// Letters are read by eights, two of them: few words are longer.
-const EIGHT: usize = 8;
+/// Letters are read and copied by so many at once: few words are longer.
+const SIXTEEN: usize = 16;
+
+/// So many shingles are counted together.
+const TOGETHER: usize = 16 * STRIDE;
 
 /// What is written while a text is read; kept by each thread, because to get it and to clear it
 /// for each page would cost as much as to read the page.
 #[derive(Default)]
 struct Buffers {
-    /// Folded words with spaces between them.
+    /// Folded words with spaces and gaps between them.
     words: Vec<u8>,
-    /// The same without the spaces.
+    /// The same without the spaces and gaps.
     letters: Vec<u8>,
 }
 
 impl Buffers {
     fn read(&mut self, text: &str) -> (u128, u64) {
         let end = letters::fold(text, &mut self.words);
-        // So the last word ends, strides are whole, and two eights can be read wherever a word is.
-        let strides = end / STRIDE + 1;
-        let padded = strides * STRIDE + 2 * EIGHT;
+        // So the last word ends, strides are whole, and sixteen letters can be read wherever a
+        // word is.
+        let padded = (end / STRIDE + 1) * STRIDE + SIXTEEN;
         if self.words.len() < padded {
             self.words.resize(padded, 0);
         }
@@ -78,82 +81,78 @@ impl Buffers {
         if self.letters.len() < padded {
             self.letters.resize(padded, 0);
         }
-        let mut reading = Reading {
-            words: &self.words[..padded],
-            letters: &mut self.letters,
-            length: 0,
-            shingle: [0; 3],
-            count: 0,
-            votes: Votes::default(),
-        };
-        let mut start = 0;
-        for stride in 0..strides {
-            let first = stride * STRIDE;
-            let mut spaces = spaces(&reading.words[first..first + STRIDE]);
-            while spaces != 0 {
-                let at = first + spaces.trailing_zeros() as usize;
-                spaces &= spaces - 1;
-                if at > start {
-                    reading.word(start, at - start);
-                }
-                start = at + 1;
-            }
-        }
-        let similarity = if reading.count < MIN_WORDS {
+        let (length, votes) = read_words(&self.words[..padded], &mut self.letters[..padded]);
+        let similarity = if (votes.count() as usize) < MIN_WORDS {
             0
         } else {
-            reading.votes.majority().max(1)
+            votes.majority().max(1)
         };
-        (xxh3_128(&reading.letters[..reading.length]), similarity)
+        (xxh3_128(&self.letters[..length]), similarity)
     }
 }
 
-/// A text while its words go by.
-struct Reading<'a> {
-    words: &'a [u8],
-    letters: &'a mut [u8],
-    length: usize,
-    /// The hashes of the last three words.
-    shingle: [u64; 3],
-    count: usize,
-    votes: Votes,
-}
-
-impl Reading<'_> {
-    #[inline]
-    fn word(&mut self, start: usize, length: usize) {
-        let mut hash = length as u64;
-        let mut taken = 0;
-        // Sixteen letters each time, without asking whether there are so many: a branch that goes
-        // now this way and now that costs more than the letters.
-        while taken < length {
-            let left = length - taken;
-            let two = &self.words[start + taken..start + taken + 2 * EIGHT];
-            let one = eight(&two[..EIGHT]) & FIRST[left.min(EIGHT)];
-            let other = eight(&two[EIGHT..]) & FIRST[left.clamp(EIGHT, 2 * EIGHT) - EIGHT];
-            self.letters[self.length..self.length + 2 * EIGHT].copy_from_slice(two);
-            self.length += left.min(2 * EIGHT);
-            hash = mix(hash ^ one, 0xc2b2_ae3d_27d4_eb4f ^ other);
-            taken += 2 * EIGHT;
+/// Copies the letters of all words and counts the shingles that the words make; returns how many
+/// letters there are, and the count. One loop over local variables: this is the hottest place of
+/// a crawl after compression.
+fn read_words(words: &[u8], letters: &mut [u8]) -> (usize, Votes) {
+    let mut votes = Votes::default();
+    let mut shingles = [0; TOGETHER];
+    let (mut waiting, mut length, mut start) = (0, 0, 0);
+    // The hashes of the two words before.
+    let (mut second, mut first) = (0_u64, 0_u64);
+    let (strides, _) = words.as_chunks::<STRIDE>();
+    for (at, stride) in strides.iter().enumerate() {
+        if waiting > TOGETHER - STRIDE {
+            votes.add_all(&shingles[..waiting]);
+            waiting = 0;
         }
-        self.shingle = [self.shingle[1], self.shingle[2], hash];
-        self.count += 1;
-        if self.count >= 3 {
+        let mut ends = word_ends(stride);
+        while ends != 0 {
+            let end = at * STRIDE + ends.trailing_zeros() as usize;
+            ends &= ends - 1;
+            let (mut from, mut left) = (start, end - start);
+            start = end + 1;
+            if left == 0 {
+                continue;
+            }
+            let mut hash = 0;
+            // Sixteen letters each time, without asking whether there are so many: a branch that
+            // goes now this way and now that costs more than the letters.
+            while let (Some(read), Some(written)) = (
+                words[from..].first_chunk::<SIXTEEN>(),
+                letters[length..].first_chunk_mut::<SIXTEEN>(),
+            ) {
+                *written = *read;
+                let taken = left.min(SIXTEEN);
+                let (low, high) = halves(u128::from_le_bytes(*read) & FIRST[taken]);
+                hash = mix(hash ^ low, 0xc2b2_ae3d_27d4_eb4f ^ high);
+                length += taken;
+                left -= taken;
+                if left == 0 {
+                    break;
+                }
+                from += SIXTEEN;
+            }
             // Order matters: "a b c" is another shingle than "c b a".
-            let [a, b, c] = self.shingle;
-            let joined = a.rotate_left(31) ^ b.rotate_left(17) ^ c;
-            self.votes.add(mix(joined, 0x9e37_79b9_7f4a_7c15));
+            shingles[waiting] = second.rotate_left(31) ^ first.rotate_left(17) ^ hash;
+            waiting += 1;
+            (second, first) = (first, hash);
         }
     }
+    votes.add_all(&shingles[..waiting]);
+    (length, votes)
 }
 
-/// A one for each of 64 bytes that is a space, the first byte lowest.
-fn spaces(stride: &[u8]) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
+/// A one for each of 64 bytes that ends a word, a space or [`letters::NOTHING`], the first byte
+/// lowest.
+fn word_ends(stride: &[u8; STRIDE]) -> u64 {
+    const EIGHT: usize = 8;
     const LOWS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    const NOT_A_SPACE: u64 = 0xdfdf_dfdf_dfdf_dfdf;
+    let (eights, _) = stride.as_chunks::<EIGHT>();
     let mut mask = 0;
-    for (at, bytes) in stride.chunks_exact(EIGHT).enumerate() {
-        let other = eight(bytes) ^ (ONES * b' ' as u64);
+    for (at, &bytes) in eights.iter().enumerate() {
+        let other = u64::from_le_bytes(bytes) & NOT_A_SPACE;
         // The high bit of each byte that is zero now; nothing is carried from byte to byte.
         let found = !(((other & LOWS) + LOWS) | other | LOWS);
         // Gathers the eight bits in the highest byte.
@@ -163,15 +162,11 @@ fn spaces(stride: &[u8]) -> u64 {
     mask
 }
 
-fn eight(bytes: &[u8]) -> u64 {
-    u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
-}
-
-/// What leaves so many bytes of a word of eight.
-const FIRST: [u64; EIGHT + 1] = {
-    let mut masks = [u64::MAX; EIGHT + 1];
+/// What leaves so many bytes of a word of sixteen.
+const FIRST: [u128; SIXTEEN + 1] = {
+    let mut masks = [u128::MAX; SIXTEEN + 1];
     let mut bytes = 0;
-    while bytes < EIGHT {
+    while bytes < SIXTEEN {
         masks[bytes] = (1 << (bytes * 8)) - 1;
         bytes += 1;
     }
@@ -180,13 +175,13 @@ const FIRST: [u64; EIGHT + 1] = {
 
 /// Multiplies to 128 bits and folds the halves together.
 fn mix(value: u64, by: u64) -> u64 {
-    let product = u128::from(value ^ 0x2d35_8dcc_aa6c_78a5) * u128::from(by);
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the two halves of a product"
-    )]
-    let (low, high) = (product as u64, (product >> 64) as u64);
+    let (low, high) = halves(u128::from(value ^ 0x2d35_8dcc_aa6c_78a5) * u128::from(by));
     low ^ high
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the two halves")]
+fn halves(whole: u128) -> (u64, u64) {
+    (whole as u64, (whole >> 64) as u64)
 }
 
 #[cfg(test)]
@@ -200,16 +195,19 @@ mod tests {
     }
 
     #[test]
-    fn spaces_are_found_where_they_are() {
+    fn words_end_at_spaces_and_gaps_alone() {
         let mut stride = [b'a'; STRIDE];
         for at in [0, 1, 7, 8, 31, 62, 63] {
-            stride[at] = b' ';
+            stride[at] = if at % 2 == 0 { b' ' } else { letters::NOTHING };
         }
-        stride[2] = b'!';
+        stride[2] = b'0';
         stride[3] = 0xa0;
-        stride[9] = 0x1f;
+        stride[9] = 0x80;
         let expected = [0, 1, 7, 8, 31, 62, 63].map(|at| 1_u64 << at);
-        assert_eq!(spaces(&stride), expected.into_iter().fold(0, |a, b| a | b));
+        assert_eq!(
+            word_ends(&stride),
+            expected.into_iter().fold(0, |a, b| a | b)
+        );
     }
 
     #[test]

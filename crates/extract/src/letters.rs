@@ -1,10 +1,9 @@
 //! The letters and digits of a text: small, without accents, in UTF-8.
 //!
 //! ```text
-//! sixteen plain characters at once ──┐
-//! punctuation among them: one by one ├──> letters, digits, a space for each white space
-//! Latin, Greek, Cyrillic: a table ───┤
-//! all others: the normalizer ────────┘
+//! ASCII, sixteen at once ──────────┐
+//! Latin, Greek, Cyrillic: a table ─┼──> letters, digits, a space for each white space
+//! all others: the normalizer ──────┘
 //! ```
 
 use std::sync::LazyLock;
@@ -14,26 +13,18 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 /// Characters of ASCII are looked at by so many: one step of a vector unit.
 const STEP: usize = 16;
 
-/// Writes the letters and digits of a text, with a space for each white space of ASCII, to the
-/// front of a buffer, and returns how many bytes they are. What stands behind them in the buffer
-/// means nothing: to clear it for each text would cost as much as to fill it.
+/// Writes the letters and digits of a text, with a space for each white space of ASCII and
+/// [`NOTHING`] for each other character of ASCII, to the front of a buffer, and returns how many
+/// bytes they are. What stands behind them in the buffer means nothing: to clear it for each text
+/// would cost as much as to fill it.
 pub(crate) fn fold(text: &str, out: &mut Vec<u8>) -> usize {
     let mut folding = Folding { out, end: 0 };
     folding.make_room(text.len());
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(step) = bytes[at..].first_chunk::<STEP>() {
-        let (folded, kept) = fold_step(step);
-        if kept == [1; STEP] {
-            folding.out[folding.end..folding.end + STEP].copy_from_slice(&folded);
-            folding.end += STEP;
-            at += STEP;
-        } else if step.is_ascii() {
-            // Writes every byte and moves on past those that stay: a branch for each costs more.
-            for (byte, kept) in folded.into_iter().zip(kept) {
-                folding.out[folding.end] = byte;
-                folding.end += usize::from(kept);
-            }
+        if step.is_ascii() {
+            folding.put(&fold_step(step));
             at += STEP;
         } else {
             at = folding.characters(text, at, at + STEP);
@@ -43,11 +34,13 @@ pub(crate) fn fold(text: &str, out: &mut Vec<u8>) -> usize {
     folding.end
 }
 
-/// Sixteen bytes in small letters and with plain spaces, and a one for each that stays. Without
-/// branches, so that the compiler does all sixteen at once.
+/// Stands for a character that does not count: to leave a gap costs less than to close it here.
+pub(crate) const NOTHING: u8 = 0;
+
+/// Sixteen bytes folded. Without branches, so that the compiler does all sixteen at once.
 #[inline]
-fn fold_step(step: &[u8; STEP]) -> ([u8; STEP], [u8; STEP]) {
-    let (mut folded, mut kept) = ([0; STEP], [0; STEP]);
+fn fold_step(step: &[u8; STEP]) -> [u8; STEP] {
+    let mut folded = [NOTHING; STEP];
     for at in 0..STEP {
         let byte = step[at];
         let small = byte | (u8::from(byte.wrapping_sub(b'A') < 26) << 5);
@@ -56,10 +49,9 @@ fn fold_step(step: &[u8; STEP]) -> ([u8; STEP], [u8; STEP]) {
         let space = u8::from(byte == b' ')
             | u8::from(byte.wrapping_sub(b'\t') < 2)
             | u8::from(byte.wrapping_sub(0x0c) < 2);
-        folded[at] = if space == 1 { b' ' } else { small };
-        kept[at] = letter | digit | space;
+        folded[at] = (small & (letter | digit).wrapping_neg()) | (b' ' & space.wrapping_neg());
     }
-    (folded, kept)
+    folded
 }
 
 struct Folding<'a> {
@@ -87,9 +79,8 @@ impl Folding<'_> {
         while at < stop {
             let byte = text.as_bytes()[at];
             if byte.is_ascii() {
-                let small = SMALL[usize::from(byte)];
-                self.out[self.end] = small;
-                self.end += usize::from(small != 0);
+                self.out[self.end] = SMALL[usize::from(byte)];
+                self.end += 1;
                 at += 1;
                 continue;
             }
@@ -182,9 +173,9 @@ static TABLE: LazyLock<Vec<Tabled>> = LazyLock::new(|| {
     (0..TABLED).map(fold_one).collect()
 });
 
-/// Letters and digits of ASCII in small letters, a space for white space, zero for the rest.
+/// Letters and digits of ASCII in small letters, a space for white space, [`NOTHING`] for the rest.
 const SMALL: [u8; 256] = {
-    let mut small = [0; 256];
+    let mut small = [NOTHING; 256];
     let mut byte = 0_u8;
     while byte < 128 {
         if byte.is_ascii_alphanumeric() {
@@ -204,7 +195,8 @@ mod tests {
     fn folded(text: &str) -> String {
         let mut out = Vec::new();
         let end = fold(text, &mut out);
-        String::from_utf8(out[..end].to_vec()).unwrap()
+        let kept = out[..end].iter().filter(|&&byte| byte != NOTHING);
+        String::from_utf8(kept.copied().collect()).unwrap()
     }
 
     /// One character after the other, as the definition says.
@@ -252,6 +244,6 @@ mod tests {
         let mut out = Vec::new();
         fold(&"Lorem, ipsum ".repeat(50), &mut out);
         let end = fold("Olá, ação!", &mut out);
-        assert_eq!(&out[..end], b"ola acao");
+        assert_eq!(&out[..end], b"ola\0 acao\0");
     }
 }

@@ -5,39 +5,37 @@
 #[derive(Debug, Default)]
 pub(crate) struct Votes {
     planes: [u64; 32],
-    /// Hashes that wait until they are eight: eight cost little more than one.
-    waiting: [u64; 8],
-    waiters: usize,
     added: u32,
 }
 
 impl Votes {
-    /// Counts one hash; at most `u32::MAX` of them.
-    #[inline]
-    pub(crate) fn add(&mut self, hash: u64) {
-        self.waiting[self.waiters] = hash;
-        self.waiters += 1;
-        if self.waiters == self.waiting.len() {
-            self.count_eight();
+    /// Counts hashes, eight at once: eight cost little more than one. At most `u32::MAX` of them.
+    pub(crate) fn add_all(&mut self, hashes: &[u64]) {
+        let (eights, rest) = hashes.as_chunks::<8>();
+        for &[a, b, c, d, e, f, g, h] in eights {
+            let ones = self.planes[0];
+            let (ones, two_1) = add_three(ones, a, b);
+            let (ones, two_2) = add_three(ones, c, d);
+            let (ones, two_3) = add_three(ones, e, f);
+            let (ones, two_4) = add_three(ones, g, h);
+            let (twos, four_1) = add_three(self.planes[1], two_1, two_2);
+            let (twos, four_2) = add_three(twos, two_3, two_4);
+            let (fours, eight) = add_three(self.planes[2], four_1, four_2);
+            self.planes[0] = ones;
+            self.planes[1] = twos;
+            self.planes[2] = fours;
+            self.carry(3, eight);
         }
+        for &hash in rest {
+            self.carry(0, hash);
+        }
+        let added = u32::try_from(hashes.len()).unwrap_or(u32::MAX);
+        self.added = self.added.saturating_add(added);
     }
 
-    fn count_eight(&mut self) {
-        let [a, b, c, d, e, f, g, h] = self.waiting;
-        let ones = self.planes[0];
-        let (ones, two_1) = add_three(ones, a, b);
-        let (ones, two_2) = add_three(ones, c, d);
-        let (ones, two_3) = add_three(ones, e, f);
-        let (ones, two_4) = add_three(ones, g, h);
-        let (twos, four_1) = add_three(self.planes[1], two_1, two_2);
-        let (twos, four_2) = add_three(twos, two_3, two_4);
-        let (fours, eight) = add_three(self.planes[2], four_1, four_2);
-        self.planes[0] = ones;
-        self.planes[1] = twos;
-        self.planes[2] = fours;
-        self.carry(3, eight);
-        self.waiters = 0;
-        self.added = self.added.saturating_add(8);
+    /// How many hashes were counted.
+    pub(crate) fn count(&self) -> u32 {
+        self.added
     }
 
     /// Adds one bit for each of the 64 counts at a plane.
@@ -51,11 +49,7 @@ impl Votes {
     }
 
     /// The bits that more than half of the hashes had.
-    pub(crate) fn majority(mut self) -> u64 {
-        for at in 0..self.waiters {
-            self.carry(0, self.waiting[at]);
-            self.added = self.added.saturating_add(1);
-        }
+    pub(crate) fn majority(&self) -> u64 {
         let half = self.added / 2;
         let (mut greater, mut equal) = (0, u64::MAX);
         for (at, &plane) in self.planes.iter().enumerate().rev() {
@@ -88,7 +82,9 @@ mod tests {
                 .map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (at << 7))
                 .collect();
             let mut votes = Votes::default();
-            hashes.iter().for_each(|&hash| votes.add(hash));
+            let (some, others) = hashes.split_at(hashes.len() / 3);
+            votes.add_all(some);
+            votes.add_all(others);
             let slow = (0..64).fold(0, |bits, at| {
                 let set = hashes.iter().filter(|&&hash| hash >> at & 1 == 1).count() as u64;
                 bits | u64::from(set > count / 2) << at
