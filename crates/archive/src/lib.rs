@@ -43,6 +43,7 @@ mod redact;
 mod scrub;
 mod stored;
 mod surt;
+mod tiny;
 mod upkeep;
 mod writer;
 

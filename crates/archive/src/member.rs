@@ -1,4 +1,5 @@
-//! One record, one gzip member: compressed in one call when small, streamed when large.
+//! One record, one gzip member: compressed in one call when small, streamed when large; the tiny
+//! ones by a quicker way.
 //!
 //! Each thread keeps its buffers and its compressor, so that a page costs no allocation but the
 //! exactly sized result.
@@ -12,6 +13,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use libdeflater::{CompressionLvl, Compressor};
 use teia_base::Body;
+
+use crate::tiny;
 
 /// Records up to this size are compressed in one call.
 pub(crate) const ONE_CALL_BYTES: u64 = 1 << 20;
@@ -60,23 +63,13 @@ impl Packer<'_> {
         let scratch = &mut *self.scratch;
         scratch.plain.clear();
         fill(&mut scratch.plain)?;
-        let compressor = match &mut scratch.compressor {
-            Some((level, compressor)) if *level == self.level => compressor,
-            slot => {
-                let level = CompressionLvl::new(i32::from(self.level))
-                    .map_err(|_| io::Error::other("no such compression level"))?;
-                &mut slot.insert((self.level, Compressor::new(level))).1
-            }
-        };
         let start = scratch.packed.len();
-        scratch.packed.resize(
-            start + compressor.gzip_compress_bound(scratch.plain.len()),
-            0,
-        );
-        let packed = compressor
-            .gzip_compress(&scratch.plain, &mut scratch.packed[start..])
-            .map_err(io::Error::other)?;
-        scratch.packed.truncate(start + packed);
+        if scratch.plain.len() <= tiny::TINY_BYTES {
+            tiny::gzip(&scratch.plain, &mut scratch.packed);
+        } else {
+            scratch.compress(self.level)?;
+        }
+        let packed = scratch.packed.len() - start;
         self.len += packed as u64;
         if self.spool.is_some() {
             self.spill()?;
@@ -141,6 +134,28 @@ struct Scratch {
     plain: Vec<u8>,
     packed: Vec<u8>,
     compressor: Option<(u8, Compressor)>,
+}
+
+impl Scratch {
+    /// Appends what `plain` holds to `packed`.
+    fn compress(&mut self, level: u8) -> io::Result<()> {
+        let compressor = match &mut self.compressor {
+            Some((made_for, compressor)) if *made_for == level => compressor,
+            slot => {
+                let made_for = CompressionLvl::new(i32::from(level))
+                    .map_err(|_| io::Error::other("no such compression level"))?;
+                &mut slot.insert((level, Compressor::new(made_for))).1
+            }
+        };
+        let start = self.packed.len();
+        let bound = compressor.gzip_compress_bound(self.plain.len());
+        self.packed.resize(start + bound, 0);
+        let packed = compressor
+            .gzip_compress(&self.plain, &mut self.packed[start..])
+            .map_err(io::Error::other)?;
+        self.packed.truncate(start + packed);
+        Ok(())
+    }
 }
 
 impl std::fmt::Debug for Scratch {
