@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use teia_base::{CanonicalUrl, CaptureId, Files, Timestamp};
 
-use crate::index::{ArchiveName, IndexName, Merge, OpenLines, SortedIndex, sorted_lines};
+use crate::index::{ArchiveName, IndexName, Merge, OpenLines, SortedIndex};
 use crate::reader::{Found, Record, WarcReader, chunk_ranges, parse_head};
 use crate::stored::StoredCapture;
 use crate::surt::surt;
@@ -296,11 +296,13 @@ impl Captures {
                 let path = self.dir.join(name.file());
                 let len = self.files.open(&path).and_then(|file| file.len());
                 let len = len.map_err(ArchiveError::file("open", &path))?;
-                open.extend(OpenLines::load(&*self.files, &self.dir, &name, len)?.entries);
+                let lines = OpenLines::load(&*self.files, &self.dir, &name, len)?;
+                open.extend(lines.lines().map(<[u8]>::to_vec));
             }
         }
         self.sorted = sorted.into_iter().map(|(_, index)| index).collect();
-        self.open = sorted_lines(&open);
+        open.sort_unstable();
+        self.open = open;
         Ok(())
     }
 

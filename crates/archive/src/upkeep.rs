@@ -7,8 +7,7 @@ use teia_base::Files;
 
 use crate::ArchiveError;
 use crate::index::{
-    ArchiveName, IndexName, MERGE_WIDTH, OpenLines, merge_indexes, open_lines_path, sorted_lines,
-    write_sorted,
+    ArchiveName, IndexName, MERGE_WIDTH, OpenLines, merge_indexes, open_lines_path, write_sorted,
 };
 
 /// Sealing and merging that is due. What it does follows from the directory alone, so that it may
@@ -66,13 +65,13 @@ impl Upkeep {
             .open(&path)
             .and_then(|file| file.len())
             .map_err(ArchiveError::file("open", &path))?;
-        let lines = OpenLines::load(&*self.files, &self.dir, name, len)?;
-        let mut sorted = sorted_lines(&lines.entries).into_iter();
-        drop(lines);
+        let mut lines = OpenLines::load(&*self.files, &self.dir, name, len)?;
+        lines.sort();
+        let mut sorted = lines.lines();
         write_sorted(
             &*self.files,
             &self.dir.join(name.index().file()),
-            &mut || Ok(sorted.next()),
+            &mut || Ok(sorted.next().map(<[u8]>::to_vec)),
         )
     }
 

@@ -17,7 +17,7 @@ use teia_base::{AppendFile, Body, Files, Timestamp};
 
 use crate::digest::{labelled, sha1};
 use crate::header::HeaderBlock;
-use crate::index::{ArchiveName, IndexName, OpenLines, framed_line, open_lines_path};
+use crate::index::{ArchiveName, IndexName, OpenLines, open_lines_path, push_framed};
 use crate::member::Packer;
 use crate::upkeep::Upkeep;
 use crate::{ArchiveConfig, ArchiveError, RecordNames, Records};
@@ -60,7 +60,7 @@ struct OpenFile {
     /// An append failed, so the file may be longer than `len`.
     needs_cut: bool,
     /// Index lines since the last sync.
-    lines: String,
+    lines: Vec<u8>,
     side: Box<dyn AppendFile>,
 }
 
@@ -125,7 +125,7 @@ impl Writer {
         let mut entry = records.entry.clone();
         entry.offset += offset;
         entry.file = open.name.file();
-        open.lines.push_str(&framed_line(&entry.to_line()));
+        push_framed(&mut open.lines, entry.to_line().as_bytes());
         Ok(())
     }
 
@@ -209,7 +209,7 @@ impl Writer {
             file,
             len: info.len(),
             needs_cut: false,
-            lines: String::new(),
+            lines: Vec::new(),
             side,
         };
         self.closed.extend(self.current.replace(open));
@@ -273,7 +273,7 @@ impl Writer {
         }
         for open in self.closed.iter_mut().chain(&mut self.current) {
             // Readers find these sooner than by scanning; nothing depends on them.
-            if open.side.append(open.lines.as_bytes()).is_err() {
+            if open.side.append(&open.lines).is_err() {
                 tracing::warn!(
                     file = open.name.file(),
                     "open index not written; readers scan instead"
@@ -400,12 +400,7 @@ impl Writer {
         let side_path = open_lines_path(&self.dir, &name);
         let lines = OpenLines::load(&*self.files, &self.dir, &name, len)?;
         if !lines.is_exact || !self.files.exists(&side_path) {
-            let framed: String = lines
-                .entries
-                .iter()
-                .map(|entry| framed_line(&entry.to_line()))
-                .collect();
-            let replaced = self.files.replace(&side_path, framed.as_bytes());
+            let replaced = self.files.replace(&side_path, &lines.framed());
             replaced.map_err(ArchiveError::file("replace", &side_path))?;
         }
         let file = self
@@ -421,7 +416,7 @@ impl Writer {
             file,
             len,
             needs_cut: false,
-            lines: String::new(),
+            lines: Vec::new(),
             side,
         });
         Ok(())

@@ -304,7 +304,7 @@ fn two_urls_with_one_key_stay_apart() {
 fn files_rotate_are_sealed_and_their_indexes_merged() {
     let disk = Arc::new(SimulatedDisk::new());
     let config = ArchiveConfig {
-        max_file_bytes: 4000,
+        max_file_bytes: 4400,
         ..ArchiveConfig::default()
     };
     let mut committed = None;

@@ -21,7 +21,7 @@ mod sorted;
 
 pub(crate) use file_names::{ArchiveName, IndexName, ids_path, open_lines_path};
 pub(crate) use merge::{MERGE_WIDTH, Merge, merge_indexes};
-pub(crate) use open_lines::{OpenLines, framed_line};
+pub(crate) use open_lines::{OpenLines, push_framed};
 pub(crate) use scan::entry_of_record;
 pub use scan::index_warc;
-pub(crate) use sorted::{SortedIndex, sorted_lines, write_sorted};
+pub(crate) use sorted::{SortedIndex, write_sorted};

@@ -4,6 +4,7 @@
 //! Lines stand in the order of the records. The file is never synced; the first line that does not
 //! read ends it, and what is missing is found by scanning the archive file from there on.
 
+use std::ops::Range;
 use std::path::Path;
 
 use teia_base::Files;
@@ -13,19 +14,23 @@ use super::scan::scan_entries;
 use super::{ArchiveName, open_lines_path};
 use crate::{ArchiveError, CdxEntry};
 
-/// A CDXJ line as it stands in an open index.
-pub(crate) fn framed_line(line: &str) -> String {
-    format!(
-        "{:016x} {line}",
-        xxh3_64(line.trim_end_matches('\n').as_bytes())
-    )
+/// The sum and the space before each line.
+const FRAME_BYTES: usize = 17;
+
+/// Adds a CDXJ line, with its line end, as it stands in an open index.
+pub(crate) fn push_framed(out: &mut Vec<u8>, line: &[u8]) {
+    let sum = xxh3_64(line.strip_suffix(b"\n").unwrap_or(line));
+    out.extend_from_slice(format!("{sum:016x} ").as_bytes());
+    out.extend_from_slice(line);
 }
 
-/// The captures of an archive file that has no sorted index.
+/// The index lines of an archive file that has no sorted index: as text, because a file may hold
+/// very many, and entries take three times as much memory.
 #[derive(Debug)]
 pub(crate) struct OpenLines {
-    /// In the order of the records.
-    pub(crate) entries: Vec<CdxEntry>,
+    text: Vec<u8>,
+    /// Where each line stands in the text, in the order of the records.
+    places: Vec<Range<usize>>,
     /// Whether the side file held exactly these.
     pub(crate) is_exact: bool,
 }
@@ -39,38 +44,67 @@ impl OpenLines {
         len: u64,
     ) -> Result<Self, ArchiveError> {
         let side = open_lines_path(dir, name);
-        let content = match files.read(&side) {
-            Ok(content) => content,
+        let mut text = match files.read(&side) {
+            Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(ArchiveError::read(&side, 0)(error)),
         };
-        let mut entries: Vec<CdxEntry> = Vec::new();
-        let mut used = 0;
-        for line in content.split_inclusive(|&byte| byte == b'\n') {
-            let after = entries.last().map_or(0, CdxEntry::end);
+        let mut places: Vec<Range<usize>> = Vec::new();
+        let (mut used, mut scanned) = (0, 0);
+        for line in text.split_inclusive(|&byte| byte == b'\n') {
             match parse_framed(line) {
                 Some(entry)
-                    if entry.offset >= after && entry.end() <= len && entry.file == name.file() =>
+                    if entry.offset >= scanned
+                        && entry.end() <= len
+                        && entry.file == name.file() =>
                 {
-                    entries.push(entry);
+                    scanned = entry.end();
+                    places.push(used + FRAME_BYTES..used + line.len());
                     used += line.len();
                 }
                 _ => break,
             }
         }
-        let known = entries.len();
-        let scanned = entries.last().map_or(0, CdxEntry::end);
+        let mut is_exact = used == text.len();
+        text.truncate(used);
         scan_entries(
             files,
             &dir.join(name.file()),
             &name.file(),
             scanned..len,
             &mut |entry| {
-                entries.push(entry);
+                is_exact = false;
+                let start = text.len();
+                text.extend_from_slice(entry.to_line().as_bytes());
+                places.push(start..text.len());
             },
         )?;
-        let is_exact = used == content.len() && known == entries.len();
-        Ok(Self { entries, is_exact })
+        Ok(Self {
+            text,
+            places,
+            is_exact,
+        })
+    }
+
+    /// The lines with their line ends, in the order of the records.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        self.places.iter().map(|place| &self.text[place.clone()])
+    }
+
+    /// Brings the lines into the order of a sorted index.
+    pub(crate) fn sort(&mut self) {
+        let text = &self.text;
+        let line = |place: &Range<usize>| &text[place.clone()];
+        self.places.sort_unstable_by(|a, b| line(a).cmp(line(b)));
+    }
+
+    /// The lines as a file that is still written to has them.
+    pub(crate) fn framed(&self) -> Vec<u8> {
+        let mut framed = Vec::with_capacity(self.text.len());
+        for line in self.lines() {
+            push_framed(&mut framed, line);
+        }
+        framed
     }
 }
 

@@ -242,13 +242,3 @@ impl Lines {
         }
     }
 }
-
-/// Sorts lines as a sorted index has them.
-pub(crate) fn sorted_lines(entries: &[CdxEntry]) -> Vec<Vec<u8>> {
-    let mut lines: Vec<Vec<u8>> = entries
-        .iter()
-        .map(|entry| entry.to_line().into_bytes())
-        .collect();
-    lines.sort_unstable();
-    lines
-}
