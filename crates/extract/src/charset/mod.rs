@@ -54,7 +54,7 @@ impl<'a> Decoded<'a> {
             flags.add(Flags::CHARSET_FALLBACK);
         }
         let text = if encoding == UTF_8 || is_ascii {
-            match std::str::from_utf8(body) {
+            match simdutf8::basic::from_utf8(body) {
                 Ok(text) => Cow::Borrowed(text),
                 Err(_) => {
                     flags.add(Flags::CHARSET_FALLBACK);
