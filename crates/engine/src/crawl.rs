@@ -23,7 +23,8 @@ use tokio::task::JoinSet;
 use crate::EngineError;
 use crate::addresses::AddressBook;
 use crate::alias::AliasWatch;
-use crate::analysis::{self, Analysis};
+use crate::analysis::Analysis;
+use crate::analyzed::Analyzed;
 use crate::analyzer::Analyzer;
 use crate::collection::CollectionConfig;
 use crate::control::Control;
@@ -274,12 +275,6 @@ impl Crawl {
             known_seeds: HashSet::new(),
             last_options: None,
         };
-        // Without Analyzers nothing is missed.
-        let analyzed = if parts.analyzers.is_empty() {
-            u64::MAX
-        } else {
-            analysis::position(&*files, &layout)
-        };
         let journal = JournalWriter::open(
             Arc::clone(&files),
             layout.journal(),
@@ -351,17 +346,23 @@ impl Crawl {
         let (messages, inbox) = mpsc::channel(1024);
         let (jobs, job_queue) = mpsc::channel(workers * 16);
         spawn_workers(workers, job_queue, &workshop, &messages);
-        let documents = (!parts.analyzers.is_empty()).then(|| {
-            Analysis {
+        let documents = if parts.analyzers.is_empty() {
+            None
+        } else {
+            let analysis = Analysis {
                 analyzers: parts.analyzers,
+                analyzed: Analyzed::read(&*files, &layout).into(),
                 files: Arc::clone(&files),
                 layout: layout.clone(),
                 workshop: Arc::clone(&workshop),
                 messages: messages.clone(),
-                missed: (analyzed, journal.next_sequence() - 1),
-            }
-            .spawn()
-        });
+                feedback: Arc::clone(&parts.feedback),
+                committed: journal.next_sequence() - 1,
+                panics: 0.into(),
+                unread: 0.into(),
+            };
+            Some(analysis.spawn()?)
+        };
         let (orders, order_queue) = std_mpsc::sync_channel(4);
         let next_sequence = journal.next_sequence();
         let committer = Committer {

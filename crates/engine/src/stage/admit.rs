@@ -73,8 +73,11 @@ impl Ring {
         self.notice_alias(&attempt);
         remember(&self.workshop.digests, &attempt);
         if let Some(document) = &mut document {
+            // As the journal has it, and as whoever reads it again will see it.
             document.capture = attempt.capture;
             document.depth = depth;
+            document.flags = attempt.flags;
+            document.outcome = attempt.outcome;
         }
         if let Some(records) = records {
             self.window.bytes += records.len();

@@ -202,20 +202,7 @@ impl Workshop {
         let Ok(url) = Url::parse(state.url.request()) else {
             return true;
         };
-        let declared = response.media_type();
-        let (refresh, content_language) = (head.text("refresh"), head.text("content-language"));
-        let source = Source {
-            url: &url,
-            media_type: declared.as_ref(),
-            body,
-            link_headers: &head.texts("link"),
-            robots_headers: &head.texts("x-robots-tag"),
-            refresh_header: refresh.as_deref(),
-            content_language: content_language.as_deref(),
-            robot_token: &self.robot_token,
-            status: response.status,
-        };
-        let mut extracted = self.extractors.extract(&source);
+        let mut extracted = self.extract(&url, response, body);
         let attempt = &mut page.attempt;
         attempt.flags.add(extracted.flags);
         attempt.flags.add(extracted.robots.flags(exchange.started));
@@ -271,10 +258,45 @@ impl Workshop {
         if verdict.follow && (in_scope || !state.requisite) {
             page.links = self.judge_links(page, state, &extracted, &judge);
         }
-        if self.documents {
-            page.document = Some(document(page, state, extracted));
+        if self.documents && keep {
+            let title = page.attempt.title.clone();
+            page.document = Some(document(&page.attempt, title, extracted));
         }
         keep
+    }
+
+    /// What the extractors make of an answer: of one that has just come, and of one that is read from
+    /// the archive, so that both give the same document.
+    fn extract(&self, url: &Url, response: &Response, body: &[u8]) -> Extracted {
+        let head = &response.head;
+        let declared = response.media_type();
+        let (refresh, content_language) = (head.text("refresh"), head.text("content-language"));
+        self.extractors.extract(&Source {
+            url,
+            media_type: declared.as_ref(),
+            body,
+            link_headers: &head.texts("link"),
+            robots_headers: &head.texts("x-robots-tag"),
+            refresh_header: refresh.as_deref(),
+            content_language: content_language.as_deref(),
+            robot_token: &self.robot_token,
+            status: response.status,
+        })
+    }
+
+    /// The document of a committed attempt, from its answer as the archive has it.
+    pub(crate) fn document_again(
+        &self,
+        attempt: &Attempt,
+        response: &Response,
+    ) -> Option<Document> {
+        let url = Url::parse(attempt.url.request()).ok()?;
+        let decoded = teia_fetch::decode(response, &self.decode);
+        let mut extracted = self.extract(&url, response, &decoded.bytes);
+        let title = std::mem::take(&mut extracted.title);
+        let mut document = document(attempt, title, extracted);
+        document.capture = attempt.capture;
+        Some(document)
     }
 
     fn judge_links(
@@ -440,18 +462,18 @@ fn describe(attempt: &mut Attempt, exchange: &Exchange) {
     attempt.wire_bytes = exchange.wire_bytes();
 }
 
-fn document(page: &Page, state: &UrlState, extracted: Extracted) -> Document {
-    let attempt = &page.attempt;
+/// Depth, capture and flags are settled when the page is admitted.
+fn document(attempt: &Attempt, title: String, extracted: Extracted) -> Document {
     Document {
-        url: state.url.normal().clone(),
-        requested: state.url.spelling().map(str::to_owned),
+        url: attempt.url.normal().clone(),
+        requested: attempt.url.spelling().map(str::to_owned),
         outcome: attempt.outcome,
         flags: attempt.flags,
         fetched: attempt.started,
         capture: None,
         media_type: extracted.media_type,
-        depth: state.depth,
-        title: attempt.title.clone(),
+        depth: attempt.depth,
+        title,
         description: extracted.description,
         headings: extracted.headings,
         text: extracted.text,
