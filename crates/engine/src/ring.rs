@@ -221,7 +221,7 @@ impl Ring {
         }
     }
 
-    fn warn(&self, text: String) {
+    pub(crate) fn warn(&self, text: String) {
         let level = Level::Warning;
         self.feedback.hear(&Event::Notice { level, text });
     }

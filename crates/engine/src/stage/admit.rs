@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use teia_base::filter::Candidate;
-use teia_base::journal::{Attempt, Chain, HostUpdate, LinkRecord, LinkVerdict, Next, UrlChange};
-use teia_base::{Flags, FoundUrl, LinkKind, Outcome, Rel, Retry, Timestamp};
+use teia_base::journal::{Attempt, Chain, HostUpdate, LinkRecord, LinkVerdict, Next};
+use teia_base::{Flags, FoundUrl, LinkKind, LoginStep, Outcome, Rel, Retry, Timestamp};
 use teia_fetch::robots::Answer;
 use teia_frontier::retry_wait;
 use teia_repository::{Admission, Offer, Offered, UrlRef, UrlState};
@@ -37,6 +37,7 @@ impl Ring {
             in_scope_and_kept,
             records,
             mut document,
+            login,
             ..
         } = page;
         let Errand::Page(state) = errand else { return };
@@ -51,6 +52,11 @@ impl Ring {
             self.admit_redirect(&state, depth, location, &mut attempt);
         }
         attempt.next = self.next_step(&state, &attempt, retry_after);
+        if login == LoginStep::Asked && may_log_in(&attempt, self.config.run.retries) {
+            // Asked again with the login, as a request like any other: after the host's gap.
+            attempt.next = Next::RetryAt(self.clock.wall());
+        }
+        self.tell_refused_login(&attempt, login);
         if attempt.outcome.retry() == Retry::Host {
             self.keep_back_off(&state, attempt.remote.is_some(), retry_after);
         }
@@ -90,6 +96,17 @@ impl Ring {
             *count -= 1;
             // The host may have been passed over because its budget seemed used up.
             self.wake(state.host);
+        }
+    }
+
+    /// Said once for each realm: later pages of it only get the outcome.
+    fn tell_refused_login(&self, attempt: &Attempt, login: LoginStep) {
+        if login == LoginStep::Refused {
+            self.warn(format!(
+                "{} did not accept the login ({}): it is not sent there again in this run; mend the user name or the password",
+                attempt.url.normal().authority(),
+                attempt.detail.as_deref().unwrap_or("no realm"),
+            ));
         }
     }
 
@@ -416,6 +433,7 @@ impl Ring {
             retry_after,
             records,
             robots_body,
+            login,
             ..
         } = page;
         let Errand::Robots {
@@ -434,6 +452,20 @@ impl Ring {
         }
         let wall = self.clock.wall();
         let outcome = attempt.outcome;
+        self.tell_refused_login(&attempt, login);
+        if login == LoginStep::Asked && hops < ROBOTS_HOPS {
+            let host = self.repository.ensure_host(attempt.url.normal().host_str());
+            let again = Errand::Robots {
+                origin,
+                url,
+                hops: hops + 1,
+                waiting,
+            };
+            self.errands.entry(host).or_default().push_back(again);
+            self.record(attempt);
+            self.wake_now(host);
+            return;
+        }
         if let Some(Location::To(found, target)) = &redirect
             && hops < ROBOTS_HOPS
             && *target != url
@@ -580,6 +612,11 @@ impl Ring {
             recorded.links.append(&mut attempt.links);
         }
     }
+}
+
+/// A login may take a few rounds (an old nonce, another realm), and a hostile server not more.
+fn may_log_in(attempt: &Attempt, retries: u8) -> bool {
+    attempt.try_number <= retries.saturating_add(4).min(250)
 }
 
 fn is_unreachable(outcome: Outcome) -> bool {

@@ -14,7 +14,7 @@ use teia_base::filter::{Candidate, Fetched, Verdict};
 use teia_base::journal::{Attempt, LinkRecord, LinkVerdict, Next, Revisit};
 use teia_base::{
     CanonicalUrl, CaptureId, Certificate, Document, Exchange, Flags, FoundUrl, Link, LinkKind,
-    NormalForm, Outcome, Response,
+    LoginStep, NormalForm, Outcome, Response,
 };
 use teia_extract::{Extracted, Extractors, Source, digest};
 use teia_fetch::DecodeLimits;
@@ -58,6 +58,7 @@ pub(crate) struct Page {
     pub(crate) records: Option<Records>,
     pub(crate) robots_body: Bytes,
     pub(crate) document: Option<Document>,
+    pub(crate) login: LoginStep,
 }
 
 /// A link and what the rules say of it.
@@ -129,6 +130,7 @@ impl Workshop {
             records: None,
             robots_body: Bytes::new(),
             document: None,
+            login: exchange.login,
         };
         if let Some(response) = &exchange.response {
             // One page that breaks us must not break the run, now and at every start after.
@@ -180,8 +182,8 @@ impl Workshop {
                 page.attempt.media_type = response
                     .media_type()
                     .map(|media_type| media_type.essence().to_owned());
-                // A refusal before the body leaves nothing worth keeping.
-                keep = exchange.outcome.is_answered();
+                // A refusal before the body leaves nothing worth keeping; a refused login is an answer.
+                keep = exchange.outcome.is_answered() || exchange.outcome == Outcome::LOGIN_FAILED;
             }
         }
         if keep {
