@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc as std_mpsc};
@@ -301,6 +301,8 @@ impl Crawl {
         if past.seeds.is_empty() && past.repository.is_empty() {
             return Err(EngineError::NoSeeds);
         }
+        let spool = clear_spool(&*files, &layout)?;
+        config.archive.warc.spool_dir.clone_from(&spool);
         let rules = Rules::compile(&config.filter, &past.seeds)?;
         for (seed, _) in &new_seeds {
             rules.check_seed(seed.normal())?;
@@ -308,7 +310,7 @@ impl Crawl {
         let (fetcher, http) = match parts.fetcher.clone() {
             Some(own) => (own, None),
             None => {
-                let http = http_fetcher(&config, &parts, &past.given)?;
+                let http = http_fetcher(&config, spool.as_deref(), &parts, &past.given)?;
                 (Arc::clone(&http) as Arc<dyn Fetcher>, Some(http))
             }
         };
@@ -527,12 +529,33 @@ fn normal_seeds(
     Ok(normal)
 }
 
+/// Large bodies wait on the disk of the data directory, which the reserve watches. What a killed
+/// process left there is removed. `None` where the data directory lies on no disk of this machine.
+fn clear_spool(files: &dyn Files, layout: &Layout) -> Result<Option<PathBuf>, EngineError> {
+    let Some(spool) = files.on_disk(&layout.spool()) else {
+        return Ok(None);
+    };
+    match std::fs::remove_dir_all(&spool) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(EngineError::disk("empty", spool)(error));
+        }
+        _ => {}
+    }
+    std::fs::create_dir_all(&spool).map_err(EngineError::disk("create", &spool))?;
+    Ok(Some(spool))
+}
+
 fn http_fetcher(
     config: &CollectionConfig,
+    spool: Option<&Path>,
     parts: &Parts,
     given: &[(FoundUrl, bool)],
 ) -> Result<Arc<HttpFetcher>, EngineError> {
-    let mut fetcher = HttpFetcher::new(config.fetch.clone(), Arc::clone(&parts.clock))?;
+    let mut fetch = config.fetch.clone();
+    if let (None, Some(spool)) = (&fetch.spool_dir, spool) {
+        fetch.spool_dir = Some(spool.to_owned());
+    }
+    let mut fetcher = HttpFetcher::new(fetch, Arc::clone(&parts.clock))?;
     if let Some(authenticator) = &parts.authenticator {
         fetcher = fetcher.with_authenticator(Arc::clone(authenticator));
     }

@@ -203,6 +203,11 @@ impl Layout {
         Path::new(&self.name).join("part-0/journal")
     }
 
+    /// `NAME/spool`: large bodies on their way into the archive; emptied at each start.
+    pub(crate) fn spool(&self) -> PathBuf {
+        Path::new(&self.name).join("spool")
+    }
+
     /// `NAME/archive`.
     pub fn archive(&self) -> PathBuf {
         Path::new(&self.name).join("archive")
