@@ -42,6 +42,7 @@ use crate::robots_book::RobotsBook;
 use crate::stage::commit::{Committer, Window};
 use crate::stage::extract::{Workshop, remember};
 use crate::stage::fetch::Job;
+use crate::stage::spread::Backlog;
 use crate::stats::{Stats, is_answer};
 
 /// A URL whose tries were used up gets new ones in a run that begins this much later.
@@ -423,6 +424,7 @@ impl Crawl {
             pause_noted: past.paused,
             reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
+            backlog: Backlog::default(),
             committing: 0,
             run,
             next_sequence,

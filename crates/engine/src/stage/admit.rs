@@ -303,102 +303,10 @@ impl Ring {
             self.wake(offered.host);
         }
         if offered.lowered {
-            self.spread_depth(offered.reference);
+            self.backlog.bring_nearer(offered.reference);
         }
         attempt.links.push(record);
         offered
-    }
-
-    /// A shorter way to a page that was met before: its own links are now nearer as well.
-    fn spread_depth(&mut self, page: UrlRef) {
-        let mut queue = vec![page];
-        while let Some(page) = queue.pop() {
-            let own = self.repository.depth_of(page);
-            let links = self.repository.links_of(page).into_iter();
-            let targets = links.map(|target| (target, own.saturating_add(1))).chain(
-                self.repository
-                    .redirect_of(page)
-                    .map(|target| (target, own)),
-            );
-            for (target, depth) in targets {
-                if self.repository.depth_of(target) <= depth {
-                    continue;
-                }
-                let state = self.repository.view_of(target);
-                let verdict = self.workshop.judge().before(&Candidate {
-                    url: state.url.normal(),
-                    depth,
-                    kind: LinkKind::Anchor,
-                    from_kept_in_scope: false,
-                    from: None,
-                });
-                let admission = match (&state.exclusion, verdict.is_admitted()) {
-                    (Some(exclusion), false) => Admission::Exclude(exclusion.clone()),
-                    _ => Admission::Admit,
-                };
-                let offered = self.repository.offer(
-                    &Offer {
-                        url: &state.url,
-                        depth,
-                        referrer: Some(page),
-                        requisite: state.requisite,
-                        chain: state.chain,
-                        last_modified: None,
-                        seed: None,
-                        admission,
-                    },
-                    self.clock.wall(),
-                );
-                if offered.verdict == LinkVerdict::Readmitted {
-                    self.wake(offered.host);
-                }
-                self.window.changes.push(UrlChange {
-                    url: state.url.into_normal(),
-                    depth,
-                    verdict: offered.verdict,
-                });
-                queue.push(target);
-            }
-        }
-    }
-
-    /// A run begins, perhaps with wider rules: what was left out and is now inside enters.
-    pub(crate) fn judge_again(&mut self) {
-        for url in self.repository.excluded() {
-            let state = self.repository.view_of(url);
-            // Met only through links that are not to be followed: no way leads there.
-            if state.depth == u16::MAX {
-                continue;
-            }
-            let verdict = self.workshop.judge().before(&Candidate {
-                url: state.url.normal(),
-                depth: state.depth,
-                kind: LinkKind::Anchor,
-                from_kept_in_scope: false,
-                from: None,
-            });
-            if !verdict.is_admitted() {
-                continue;
-            }
-            let offer = Offer {
-                url: &state.url,
-                depth: state.depth,
-                referrer: None,
-                requisite: false,
-                chain: state.chain,
-                last_modified: None,
-                seed: None,
-                admission: Admission::Admit,
-            };
-            let offered = self.repository.offer(&offer, self.clock.wall());
-            self.wake(offered.host);
-            self.window.opened.get_or_insert_with(|| self.clock.now());
-            self.window.changes.push(UrlChange {
-                url: state.url.into_normal(),
-                depth: state.depth,
-                verdict: offered.verdict,
-            });
-        }
     }
 
     /// A seed without scheme could not be reached as https: it is tried as http.
