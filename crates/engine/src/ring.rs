@@ -28,7 +28,7 @@ use url::Url;
 
 use crate::EngineError;
 use crate::addresses::AddressBook;
-use crate::alias::AliasWatch;
+use crate::alias::{AliasWatch, Wait};
 use crate::analyzer::Insight;
 use crate::collection::CollectionConfig;
 use crate::control::Control;
@@ -617,6 +617,7 @@ impl Ring {
         #[expect(clippy::cast_precision_loss, reason = "a share between 0 and 1")]
         let fill = queued as f64 / self.jobs.max_capacity() as f64;
         self.limit.observe(late, fill);
+        self.look_at_samples();
         self.rates.turn(self.clock.now());
         self.feedback.hear(&Event::Progress(self.progress()));
     }
