@@ -35,7 +35,7 @@ use crate::journal_writer::JournalWriter;
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
 use crate::rates::Rates;
-use crate::report::Report;
+use crate::report::{EndReason, Report};
 use crate::reserve::Reserve;
 use crate::ring::{Allow, Message, Ring};
 use crate::robots_book::RobotsBook;
@@ -156,9 +156,12 @@ impl Executor for DryRun {
         crawl: Crawl,
     ) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
         Box::pin(async move {
-            crawl.control.stop();
+            // As a signal ends a run, not as a person does: a pause that was left stays.
+            crawl.control.interrupt();
             let (ring, inbox) = crawl.start()?;
-            ring.run(inbox).await
+            let mut report = ring.run(inbox).await?;
+            report.reason = EndReason::Stopped;
+            Ok(report)
         })
     }
 }
