@@ -16,7 +16,7 @@ use teia_base::{
     CanonicalUrl, CaptureId, Certificate, Document, Exchange, Flags, FoundUrl, Link, LinkKind,
     LoginStep, NormalForm, Outcome, Response,
 };
-use teia_extract::{Extracted, Extractors, Source, digest};
+use teia_extract::{Extracted, Extractors, Source, spaceless};
 use teia_fetch::DecodeLimits;
 use teia_repository::UrlState;
 use url::Url;
@@ -217,7 +217,7 @@ impl Workshop {
         attempt.title = std::mem::take(&mut extracted.title);
         attempt.language.clone_from(&extracted.language);
         if !extracted.text.is_empty() {
-            let (text_digest, similarity) = digest::signatures(&extracted.text);
+            let (text_digest, similarity) = spaceless::signatures(&extracted.text);
             attempt.text_digest = Some(text_digest);
             attempt.similarity = similarity;
         }
