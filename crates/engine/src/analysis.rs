@@ -17,6 +17,7 @@ use teia_base::{Document, Files, Outcome};
 use crate::EngineError;
 use crate::analyzed::Analyzed;
 use crate::analyzer::{Analyzer, Insight};
+use crate::control::Control;
 use crate::directory::Layout;
 use crate::feedback::{Event, Feedback, Level};
 use crate::ring::Message;
@@ -36,6 +37,7 @@ pub(crate) struct Analysis {
     pub(crate) workshop: Arc<Workshop>,
     pub(crate) messages: tokio::sync::mpsc::Sender<Message>,
     pub(crate) feedback: Arc<dyn Feedback>,
+    pub(crate) control: Control,
     pub(crate) analyzed: RefCell<Analyzed>,
     /// The last entry that was committed before this process.
     pub(crate) committed: u64,
@@ -95,6 +97,11 @@ impl Analysis {
             match read_segment(&*self.files, &journal, first, next.is_none()) {
                 Ok(segment) => {
                     for entry in &segment.entries {
+                        // However much was missed, a run that is told to end ends: what is left is
+                        // still owed.
+                        if self.control.end().is_some() {
+                            return self.note();
+                        }
                         // The committer may be adding to this segment meanwhile; that comes another
                         // way, and is not owed.
                         if self.analyzed.borrow().owes(entry.sequence)

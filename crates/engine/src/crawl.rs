@@ -351,7 +351,8 @@ impl Crawl {
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         let (messages, inbox) = mpsc::channel(1024);
         let (jobs, job_queue) = mpsc::channel(workers * 16);
-        spawn_workers(workers, job_queue, &workshop, &messages);
+        spawn_workers(workers, job_queue, &workshop, &messages)
+            .map_err(EngineError::disk("start a thread for", layout.name()))?;
         let documents = if parts.analyzers.is_empty() {
             None
         } else {
@@ -363,6 +364,7 @@ impl Crawl {
                 workshop: Arc::clone(&workshop),
                 messages: messages.clone(),
                 feedback: Arc::clone(&parts.feedback),
+                control: control.clone(),
                 committed: journal.next_sequence() - 1,
                 panics: 0.into(),
                 unread: 0.into(),
@@ -618,7 +620,7 @@ fn spawn_workers(
     jobs: mpsc::Receiver<Job>,
     workshop: &Arc<Workshop>,
     messages: &mpsc::Sender<Message>,
-) {
+) -> std::io::Result<()> {
     let jobs = Arc::new(Mutex::new(jobs));
     for number in 0..count {
         let (jobs, workshop, messages) =
@@ -641,9 +643,9 @@ fn spawn_workers(
                 }
             }
         };
-        // Without a thread the queue fills and the ring reports it; nothing is lost.
-        let _ = std::thread::Builder::new()
+        std::thread::Builder::new()
             .name(format!("teia-worker-{number}"))
-            .spawn(work);
+            .spawn(work)?;
     }
+    Ok(())
 }

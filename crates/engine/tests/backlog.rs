@@ -12,7 +12,7 @@ mod scripted;
 use std::sync::Arc;
 
 use script::Script;
-use scripted::{SEED, config, links};
+use scripted::{SEED, links};
 use support::crawl_on;
 use teia_base::journal::{Commit, LinkVerdict, Record, read_segment, segments};
 use teia_base::scope::Scope;
@@ -24,6 +24,12 @@ const MANY: usize = 25_000;
 /// Changes that one commit may hold.
 const MOST: usize = 5000;
 const SECOND: &str = "http://b.test/";
+
+fn config() -> CollectionConfig {
+    let mut config = scripted::config();
+    config.extract.links_per_page = MANY;
+    config
+}
 
 /// Links to pages that robots.txt keeps us out of: decided without a request.
 fn many_links() -> String {

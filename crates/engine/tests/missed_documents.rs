@@ -123,8 +123,7 @@ fn go(
     config.run.journal_segment_bytes = 1;
     config.run.alias_pages = 0;
     crawl_on(files, &config, &seeds, parts, &Control::default()).unwrap();
-    let said = errors.0.lock().unwrap().clone();
-    said
+    errors.0.lock().unwrap().clone()
 }
 
 fn three_pages() -> Script {
@@ -267,4 +266,43 @@ fn an_analyzer_that_panics_is_named_and_the_next_document_follows() {
     seen.lock().unwrap().clear();
     let said = go(Arc::new(disk.clone()), &script, &[SEED], analyzers());
     assert_eq!((said.len(), urls(&seen).len()), (0, 0), "{said:?}");
+}
+
+#[test]
+fn a_run_that_is_told_to_end_does_not_wait_for_all_that_was_missed() {
+    let names: Vec<String> = (0..60).map(|n| format!("/{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut script = Script::default().html(SEED, &links(&names));
+    for name in &names {
+        script = script.html(&format!("http://a.test{name}"), &format!("page {name}"));
+    }
+    let disk = SimulatedDisk::new();
+    let files = || Arc::new(disk.clone()) as Arc<dyn Files>;
+    let mut config = config();
+    config.run.commit_every = std::time::Duration::from_millis(1);
+    let seeds = [SEED.to_owned()];
+    let go = |analyzers: Vec<Arc<dyn Analyzer>>, control: &Control| {
+        let parts = Parts {
+            fetcher: Some(Arc::new(script.clone())),
+            analyzers,
+            ..Parts::default()
+        };
+        crawl_on(files(), &config, &seeds, parts, control).unwrap();
+    };
+    go(Vec::new(), &Control::default());
+    // Told to end by the first document that comes.
+    let control = Control::default();
+    let (ending, first) = (control.clone(), Seen::default());
+    let end: Arc<dyn Analyzer> = Arc::new(move |_: &Document| ending.interrupt());
+    go(vec![end, listener(&first)], &control);
+    let some = urls(&first).len();
+    assert!((1..61).contains(&some), "{some}");
+    let rest = Seen::default();
+    go(vec![listener(&rest)], &Control::default());
+    let all: BTreeSet<String> = urls(&first).union(&urls(&rest)).cloned().collect();
+    assert_eq!(all.len(), 61);
+    assert!(
+        urls(&rest).len() < 61,
+        "what was handed over does not come again"
+    );
 }

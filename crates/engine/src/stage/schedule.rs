@@ -173,6 +173,7 @@ impl Ring {
         self.outstanding += 1;
         let fetcher = std::sync::Arc::clone(&self.fetcher);
         self.tasks.spawn(fetch(
+            std::sync::Arc::clone(&self.clock),
             fetcher,
             host,
             errand,
