@@ -9,15 +9,19 @@ mod script;
 #[path = "support/scripted.rs"]
 mod scripted;
 
+use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use script::Script;
 use scripted::{SEED, links};
 use support::crawl_on;
 use teia_base::journal::{Commit, LinkVerdict, Record, read_segment, segments};
 use teia_base::scope::Scope;
-use teia_base::{Files, Outcome, SimulatedDisk};
+use teia_base::{CanonicalUrl, Files, HostFacts, HostId, Outcome, SimulatedDisk};
 use teia_engine::{CollectionConfig, Control, Event, Feedback, Layout, Parts};
+use teia_frontier::{Answer, Breadth, Frontier, PoliteFrontier};
 
 /// URLs that the step concerns.
 const MANY: usize = 25_000;
@@ -154,4 +158,81 @@ fn a_shorter_way_to_a_large_page_is_followed_in_steps_also_over_an_end_in_betwee
     let commits = commits(&disk);
     check_steps(&commits);
     assert_eq!((admitted(&commits), kept_out(&commits)), (MANY, MANY));
+}
+
+/// The usual Frontier, which counts how often a host was handed out.
+#[derive(Debug)]
+struct Counting {
+    inner: PoliteFrontier,
+    leases: Arc<AtomicUsize>,
+}
+
+impl Frontier for Counting {
+    fn wake(&mut self, host: HostId, facts: HostFacts, due: Instant) {
+        self.inner.wake(host, facts, due);
+    }
+    fn lease(&mut self, now: Instant) -> Option<HostId> {
+        let host = self.inner.lease(now)?;
+        self.leases.fetch_add(1, Ordering::SeqCst);
+        Some(host)
+    }
+    fn next_moment(&mut self) -> Option<Instant> {
+        self.inner.next_moment()
+    }
+    fn settle(&mut self, host: HostId, answer: &Answer) {
+        self.inner.settle(host, answer);
+    }
+    fn release(&mut self, host: HostId) {
+        self.inner.release(host);
+    }
+    fn hold(&mut self, host: HostId, until: Instant) {
+        self.inner.hold(host, until);
+    }
+    fn set_crawl_delay(&mut self, host: HostId, delay: Option<Duration>) {
+        self.inner.set_crawl_delay(host, delay);
+    }
+    fn leased(&self) -> usize {
+        self.inner.leased()
+    }
+    fn queued(&self) -> usize {
+        self.inner.queued()
+    }
+    fn inform(&mut self, url: &CanonicalUrl, extra: &dyn Any) {
+        self.inner.inform(url, extra);
+    }
+}
+
+#[test]
+fn urls_that_wait_for_robots_txt_are_passed_over_in_steps() {
+    let many: String = (0..MANY)
+        .map(|n| format!("<a href=http://a.test/n/{n}>.</a>"))
+        .collect();
+    // The robots.txt of the many lies on another host, and takes its time.
+    let script = Script::default()
+        .html(SECOND, &many)
+        .redirect("http://a.test/robots.txt", "http://r.test/robots.txt")
+        .text("http://r.test/robots.txt", "User-agent: *\nDisallow: /n/\n")
+        .slowly(Duration::from_millis(300));
+    let mut config = config();
+    config.filter.scope = Scope::Any;
+    // So that no commit divides the work, but for its size.
+    config.run.commit_every = Duration::from_secs(3);
+    let leases = Arc::new(AtomicUsize::new(0));
+    let frontier = Counting {
+        inner: PoliteFrontier::new(config.politeness.clone(), Arc::new(Breadth)),
+        leases: Arc::clone(&leases),
+    };
+    let disk = SimulatedDisk::new();
+    let parts = Parts {
+        fetcher: Some(Arc::new(script)),
+        frontier: Some(Box::new(frontier)),
+        ..Parts::default()
+    };
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let seeds = [SECOND.to_owned()];
+    crawl_on(files, &config, &seeds, parts, &Control::default()).unwrap();
+    assert_eq!(kept_out(&commits(&disk)), MANY);
+    // A thousand at most each time: they were passed over at least once, and then decided.
+    let leases = leases.load(Ordering::SeqCst);
+    assert!(leases >= 2 * MANY / 1000, "{leases}");
 }

@@ -230,3 +230,29 @@ fn the_text_of_documents_counts_for_the_size_of_a_commit() {
     let entries = support::last_entry(&disk);
     assert!(entries >= 8, "{entries} entries");
 }
+
+#[test]
+fn a_filter_that_panics_at_a_redirect_refuses_it_and_the_run_goes_on() {
+    struct Panics;
+    impl teia_base::filter::Filter for Panics {
+        fn before(&self, link: &teia_base::filter::Candidate<'_>) -> teia_base::filter::Verdict {
+            assert!(!link.url.as_str().ends_with("/bad"), "planted");
+            teia_base::filter::Verdict::KEEP_AND_FOLLOW
+        }
+    }
+    let script = Script::default()
+        .html("http://a.test/", "<a href=/moved>1</a><a href=/2>2</a>")
+        .redirect("http://a.test/moved", "http://a.test/bad")
+        .html("http://a.test/2", "fine");
+    let disk = SimulatedDisk::new();
+    let parts = Parts {
+        fetcher: Some(Arc::new(script.clone())),
+        filter: Some(Arc::new(Panics)),
+        ..Parts::default()
+    };
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let seeds = ["http://a.test/".to_owned()];
+    let report = crawl_on(files, &config(), &seeds, parts, &Control::default()).unwrap();
+    assert_eq!((report.fetched, report.waiting), (3, 0));
+    assert!(!script.asked().contains(&"http://a.test/bad".to_owned()));
+}

@@ -209,7 +209,7 @@ impl Ring {
         if kind == LinkKind::Seed {
             self.add_seed_to_rules(target.normal());
         }
-        let verdict = self.workshop.judge().before(&Candidate {
+        let verdict = self.workshop.judge().before_or_refuse(&Candidate {
             url: target.normal(),
             depth,
             kind,
@@ -265,7 +265,7 @@ impl Ring {
         let depth = page_depth.saturating_add(1);
         if depth != record.depth {
             record.depth = depth;
-            verdict = self.workshop.judge().before(&Candidate {
+            verdict = self.workshop.judge().before_or_refuse(&Candidate {
                 url: record.url.normal(),
                 depth,
                 kind: record.kind,
@@ -495,7 +495,7 @@ impl Ring {
             Outcome::http(200),
         );
         for url in named {
-            let verdict = self.workshop.judge().before(&Candidate {
+            let verdict = self.workshop.judge().before_or_refuse(&Candidate {
                 url: url.normal(),
                 depth: 0,
                 kind: LinkKind::Sitemap,

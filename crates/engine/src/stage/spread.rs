@@ -110,7 +110,10 @@ impl Ring {
 
     fn bring_nearer(&mut self, page: UrlRef, target: UrlRef, depth: u16) {
         let state = self.repository.view_of(target);
-        let verdict = self.workshop.judge().before(&candidate(&state, depth));
+        let verdict = self
+            .workshop
+            .judge()
+            .before_or_refuse(&candidate(&state, depth));
         let admission = match (&state.exclusion, verdict.is_admitted()) {
             (Some(exclusion), false) => Admission::Exclude(exclusion.clone()),
             _ => Admission::Admit,
@@ -141,7 +144,10 @@ impl Ring {
             return;
         }
         let depth = state.depth;
-        let verdict = self.workshop.judge().before(&candidate(&state, depth));
+        let verdict = self
+            .workshop
+            .judge()
+            .before_or_refuse(&candidate(&state, depth));
         if !verdict.is_admitted() {
             return;
         }
