@@ -26,6 +26,9 @@ use crate::stage::extract::Workshop;
 /// Failures that are told one by one; of the others only the number.
 const TOLD: u64 = 20;
 
+/// Documents that cannot be read for which the index is looked at anew.
+const MOST_LOOKS: u64 = 100;
+
 /// Documents of one journal entry.
 pub(crate) type Batch = (u64, Vec<Document>);
 
@@ -164,16 +167,16 @@ impl Analysis {
                 None => Ok(None),
             }
         };
-        // The index may have been merged by the crawl that goes on meanwhile: one look more.
-        let response = match find(captures) {
-            Ok(Some(response)) => response,
-            _ => {
-                captures.refresh().map_err(|error| told(&error))?;
-                find(captures)
-                    .map_err(|error| told(&error))?
-                    .ok_or("it is not in the index")?
-            }
-        };
+        let mut found = find(captures);
+        // The index may have been merged by the crawl that goes on meanwhile: one look more. Where very
+        // many cannot be read, that is not why.
+        if !matches!(found, Ok(Some(_))) && self.unread.get() < MOST_LOOKS {
+            captures.refresh().map_err(|error| told(&error))?;
+            found = find(captures);
+        }
+        let response = found
+            .map_err(|error| told(&error))?
+            .ok_or("it is not in the index")?;
         if !Outcome::http(response.status).is_ok() {
             return Ok(None);
         }

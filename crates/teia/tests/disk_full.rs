@@ -155,7 +155,7 @@ fn a_run_rests_before_the_disk_is_full_and_goes_on_by_itself() {
 #[test]
 fn a_small_disk_has_a_reserve_without_being_asked_for() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(disk) = SmallDisk::mount(folder.path(), "1m") else {
+    let Some(disk) = SmallDisk::mount(folder.path(), "600k") else {
         println!(
             "SKIPPED a_small_disk_has_a_reserve_without_being_asked_for: cannot mount a small disk here (needs root)"
         );
