@@ -199,7 +199,7 @@ pub fn capture_records(
     };
     let kind = main_kind(capture);
     let date = capture.exchange.started.to_rfc3339_micros();
-    let (bytes, (members, entry)) = Packer::with(config.level(), |packer| {
+    let (bytes, (members, entry)) = Packer::with(config, |packer| {
         let mut members = Vec::with_capacity(3);
         push_main(packer, capture, response, kind, &date, config)?;
         members.push(Member {

@@ -1,5 +1,7 @@
 //! How the archive is written.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 /// How captures are written to archive files.
@@ -23,6 +25,10 @@ pub struct ArchiveConfig {
     pub operator: String,
     /// What the crawl is for, for the first record of each file.
     pub description: String,
+    /// Where large records lie while they are packed; the system's temporary directory unless given.
+    /// Set by the program, not by people.
+    #[serde(skip)]
+    pub spool_dir: Option<PathBuf>,
 }
 
 impl Default for ArchiveConfig {
@@ -36,6 +42,7 @@ impl Default for ArchiveConfig {
             block_digests: false,
             operator: String::new(),
             description: String::new(),
+            spool_dir: None,
         }
     }
 }

@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use flate2::Compression;
@@ -14,7 +15,7 @@ use flate2::write::GzEncoder;
 use libdeflater::{CompressionLvl, Compressor};
 use teia_base::Body;
 
-use crate::tiny;
+use crate::{ArchiveConfig, tiny};
 
 /// Records up to this size are compressed in one call.
 pub(crate) const ONE_CALL_BYTES: u64 = 1 << 20;
@@ -27,6 +28,7 @@ pub(crate) const ONE_CALL_BYTES: u64 = 1 << 20;
 pub(crate) struct Packer<'a> {
     scratch: &'a mut Scratch,
     level: u8,
+    spool_dir: Option<&'a Path>,
     spool: Option<File>,
     len: u64,
 }
@@ -34,14 +36,15 @@ pub(crate) struct Packer<'a> {
 impl Packer<'_> {
     /// Runs `work` with this thread's packer and gives what it packed.
     pub(crate) fn with<T>(
-        level: u8,
+        config: &ArchiveConfig,
         work: impl FnOnce(&mut Packer<'_>) -> io::Result<T>,
     ) -> io::Result<(Body, T)> {
         SCRATCH.with_borrow_mut(|scratch| {
             scratch.packed.clear();
             let mut packer = Packer {
                 scratch,
-                level,
+                level: config.level(),
+                spool_dir: config.spool_dir.as_deref(),
                 spool: None,
                 len: 0,
             };
@@ -80,7 +83,10 @@ impl Packer<'_> {
     /// Packs one record of any size; `header` ends with the blank line.
     pub(crate) fn large(&mut self, header: &[u8], head: &[u8], body: &Body) -> io::Result<()> {
         if self.spool.is_none() {
-            self.spool = Some(tempfile::tempfile()?);
+            self.spool = Some(match self.spool_dir {
+                Some(dir) => tempfile::tempfile_in(dir)?,
+                None => tempfile::tempfile()?,
+            });
         }
         self.spill()?;
         let Some(spool) = &self.spool else {

@@ -235,7 +235,7 @@ impl Writer {
         );
         line("operator", &self.config.operator);
         line("description", &self.config.description);
-        let packed = Packer::with(self.config.level(), |packer| {
+        let packed = Packer::with(&self.config, |packer| {
             packer.small(|buffer| {
                 let mut header = HeaderBlock::begin(buffer);
                 header.field("WARC-Type", "warcinfo");

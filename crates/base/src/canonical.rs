@@ -16,7 +16,7 @@ use crate::plain_url::is_normal;
 use crate::{Host, site_of};
 
 /// Version of the rules in this file, stored in every data directory.
-pub const NORMAL_FORM_VERSION: u32 = 1;
+pub const NORMAL_FORM_VERSION: u32 = 2;
 
 /// A URL in the one spelling that Teia compares, stores and hashes.
 ///

@@ -90,6 +90,21 @@ pub struct Exchange {
     pub junk: Bytes,
     /// Notes beside the outcome.
     pub flags: Flags,
+    /// What a login has to do with it.
+    pub login: LoginStep,
+}
+
+/// What an answer says of a login.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoginStep {
+    /// Nothing, or nothing new.
+    #[default]
+    None,
+    /// The server asks for one that can be given: sent again, after the host's gap, the request will
+    /// have it.
+    Asked,
+    /// The server has just refused it, and it is not sent there again.
+    Refused,
 }
 
 impl Exchange {
@@ -113,6 +128,7 @@ impl Exchange {
             response: None,
             junk: Bytes::new(),
             flags: Flags::default(),
+            login: LoginStep::None,
         }
     }
 

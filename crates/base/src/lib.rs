@@ -37,7 +37,7 @@ pub use canonical::{CanonicalUrl, FoundUrl, NORMAL_FORM_VERSION, NormalForm, Url
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use document::{CaptureId, Document};
 pub use exchange::{
-    Certificate, Exchange, Flags, Head, Protocol, Request, Response, Times, TypeGate,
+    Certificate, Exchange, Flags, Head, LoginStep, Protocol, Request, Response, Times, TypeGate,
 };
 pub use files::{AppendFile, DiskFiles, Files, PowerCut, ReadFile, SimulatedDisk};
 pub use host::{Host, HostId, site_of};

@@ -7,10 +7,11 @@
 //! its first pages. Bodies are known by their digests, so without an archive there are no signs.
 
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use teia_base::journal::{Attempt, HostUpdate};
 use teia_base::{CanonicalUrl, HostId};
-use teia_repository::UrlState;
+use teia_repository::{Fetched, UrlState};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::feedback::{Event, Level};
@@ -37,12 +38,28 @@ pub(crate) struct AliasWatch {
     pages: HashMap<HostId, u32>,
     /// Samples of each alias.
     samples: HashMap<HostId, Signs>,
-    /// Samples whose page the original may still bring.
-    unsure: HashMap<HostId, Vec<CanonicalUrl>>,
+    /// Samples whose page the original may still bring, and when they came.
+    unsure: HashMap<HostId, Vec<(CanonicalUrl, Instant)>>,
+    /// When they were last looked at.
+    looked: Option<Instant>,
 }
+
+/// How long a sample waits for the original to bring the same page.
+const SAMPLE_PATIENCE: Duration = Duration::from_secs(120);
+/// How often the samples that wait are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Samples of one alias that wait for the original.
 const MOST_UNSURE: usize = 64;
+
+/// Whether a sample may still wait for the original's page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// It has not come yet, and may.
+    ForTheOriginal,
+    /// Nothing more will come.
+    No,
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Signs {
@@ -122,7 +139,7 @@ impl Ring {
             } else {
                 let unsure = self.aliases.unsure.entry(host).or_default();
                 if unsure.len() < MOST_UNSURE {
-                    unsure.push(url.clone());
+                    unsure.push((url.clone(), self.clock.now()));
                 }
             }
             return;
@@ -171,23 +188,50 @@ impl Ring {
         self.alias_hosts.insert(alias, original);
     }
 
-    /// Looks at the samples that did not repeat anything when they came, once nothing else is due: by
-    /// now the original has brought its page, or has none. True if a mark was lifted.
-    pub(crate) fn settle_samples(&mut self) -> bool {
+    /// Looks at the samples that wait, once a second: whatever else there is to do, a host that is no
+    /// alias is found out within a bounded time.
+    pub(crate) fn look_at_samples(&mut self) {
+        let now = self.clock.now();
+        let looked = self.aliases.looked.get_or_insert(now);
+        if now.saturating_duration_since(*looked) >= LOOK_EVERY {
+            *looked = now;
+            self.settle_samples(Wait::ForTheOriginal);
+        }
+    }
+
+    /// Looks at the samples that did not repeat anything when they came: by now the original has brought
+    /// its page, or has none. True if a mark was lifted.
+    pub(crate) fn settle_samples(&mut self, wait: Wait) -> bool {
         let mut lifted = false;
-        for (host, urls) in std::mem::take(&mut self.aliases.unsure) {
+        let now = self.clock.now();
+        for (host, samples) in std::mem::take(&mut self.aliases.unsure) {
             let Some(original) = self.alias_of(host) else {
                 continue;
             };
-            for url in urls {
-                let digest = |url: &CanonicalUrl| self.repository.state(url)?.fetched?.text_digest;
+            let mut kept = Vec::new();
+            for (url, came) in samples {
+                let fetched = |url: &CanonicalUrl| self.repository.state(url)?.fetched;
                 let twin = url.as_str().replacen(url.host_str(), &original, 1);
-                let repeats = digest(&url) == digest(&CanonicalUrl::from_stored(&twin));
+                let twin = fetched(&CanonicalUrl::from_stored(&twin));
+                let own = fetched(&url);
+                // Either may be on its way into the journal.
+                let is_whole = own.is_some() && twin.is_some();
+                let is_early = now.saturating_duration_since(came) < SAMPLE_PATIENCE;
+                if wait == Wait::ForTheOriginal && !is_whole && is_early {
+                    kept.push((url, came));
+                    continue;
+                }
+                let digest = |fetched: Option<Fetched>| fetched.and_then(|it| it.text_digest);
+                let repeats = digest(own) == digest(twin);
                 if self.aliases.note_sample(host, repeats) {
                     self.lift_alias(host, &original);
                     lifted = true;
+                    kept.clear();
                     break;
                 }
+            }
+            if !kept.is_empty() {
+                self.aliases.unsure.insert(host, kept);
             }
         }
         lifted

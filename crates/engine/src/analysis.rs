@@ -1,23 +1,33 @@
 //! Analyzers as a follower of the journal: each committed document, at least once.
 //!
-//! `NAME/part-0/analyzed` holds the number of the last entry whose documents were all handed over.
-//! What was committed after it and lost with a kill is read again from the archive at the next
-//! start; without an archive there is nothing to read, and those documents are passed over.
+//! `crate::analyzed` holds which entries were handed over. What was committed and lost with a kill
+//! is read again from the archive at the next start; what cannot be read then is reported, and tried
+//! again at the start after. Only a document without a capture (there was no archive) is passed over.
 
-use std::path::PathBuf;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use teia_archive::Captures;
-use teia_base::journal::{Attempt, Entry, Record, read_segment, segments};
-use teia_base::{Document, Files, MediaType};
-use teia_extract::Source;
-use url::Url;
+use teia_archive::{ArchiveError, Captures};
+use teia_base::journal::{Attempt, Commit, Record, read_segment, segments};
+use teia_base::{Document, Files, Outcome};
 
+use crate::EngineError;
+use crate::analyzed::Analyzed;
 use crate::analyzer::{Analyzer, Insight};
+use crate::control::Control;
 use crate::directory::Layout;
+use crate::feedback::{Event, Feedback, Level};
 use crate::ring::Message;
 use crate::stage::extract::Workshop;
+
+/// Failures that are told one by one; of the others only the number.
+const TOLD: u64 = 20;
+
+/// Documents that cannot be read for which the index is looked at anew.
+const MOST_LOOKS: u64 = 100;
 
 /// Documents of one journal entry.
 pub(crate) type Batch = (u64, Vec<Document>);
@@ -29,29 +39,25 @@ pub(crate) struct Analysis {
     pub(crate) layout: Layout,
     pub(crate) workshop: Arc<Workshop>,
     pub(crate) messages: tokio::sync::mpsc::Sender<Message>,
-    /// The entries after the first and up to the second number were committed before this process,
-    /// and not handed over by the last one.
-    pub(crate) missed: (u64, u64),
-}
-
-/// The last entry whose documents were all handed over; 0 before the first.
-pub(crate) fn position(files: &dyn Files, layout: &Layout) -> u64 {
-    let bytes = files.read(&path(layout)).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).trim().parse().unwrap_or(0)
-}
-
-fn path(layout: &Layout) -> PathBuf {
-    layout.part().join("analyzed")
+    pub(crate) feedback: Arc<dyn Feedback>,
+    pub(crate) control: Control,
+    pub(crate) analyzed: RefCell<Analyzed>,
+    /// The last entry that was committed before this process.
+    pub(crate) committed: u64,
+    pub(crate) panics: Cell<u64>,
+    pub(crate) unread: Cell<u64>,
 }
 
 impl Analysis {
     /// Starts the thread; returns where documents are handed in. Full, it makes the committer wait.
-    pub(crate) fn spawn(self) -> SyncSender<Batch> {
+    pub(crate) fn spawn(self) -> Result<SyncSender<Batch>, EngineError> {
         let (sender, receiver) = sync_channel(2);
-        let _ = std::thread::Builder::new()
+        let name = self.layout.name().to_owned();
+        std::thread::Builder::new()
             .name("teia-analyze".to_owned())
-            .spawn(move || self.run(&receiver));
-        sender
+            .spawn(move || self.run(&receiver))
+            .map_err(EngineError::disk("start a thread for", name))?;
+        Ok(sender)
     }
 
     fn run(self, batches: &Receiver<Batch>) {
@@ -60,118 +66,188 @@ impl Analysis {
             for document in &documents {
                 self.hand_over(document);
             }
-            self.note(sequence);
+            self.analyzed.borrow_mut().advance(sequence);
+            self.note();
+        }
+        let more = self.panics.get().saturating_sub(TOLD);
+        if more > 0 {
+            self.complain(format!("Analyzers panicked {more} more times"));
         }
     }
 
     /// Hands over what was missed: segment by segment, so that however much it is, no more than one
     /// lies in memory, and what was handed over is noted after each.
     fn catch_up(&self) {
-        let (after, until) = self.missed;
-        if after >= until {
+        self.analyzed.borrow_mut().owe_until(self.committed);
+        if self.analyzed.borrow().is_settled() {
             return;
         }
         let journal = self.layout.journal();
-        let captures = Captures::open(Arc::clone(&self.files), &self.layout.archive());
-        let (Ok(captures), Ok(found)) = (captures, segments(&*self.files, &journal)) else {
-            return self.note(until);
+        let mut captures = match Captures::open(Arc::clone(&self.files), &self.layout.archive()) {
+            Ok(captures) => captures,
+            Err(error) => return self.put_off("the archive cannot be opened", &error),
+        };
+        let found = match segments(&*self.files, &journal) {
+            Ok(found) => found,
+            Err(error) => return self.put_off("the journal cannot be listed", &error),
         };
         for (at, &first) in found.iter().enumerate() {
             let next = found.get(at + 1).copied();
-            if next.is_some_and(|next| next <= after + 1) {
+            let last = next.map_or(u64::MAX, |next| next - 1);
+            if !self.analyzed.borrow().owes_between(first, last) {
                 continue;
             }
-            let segment = match read_segment(&*self.files, &journal, first, next.is_none()) {
-                Ok(segment) => segment,
-                Err(error) => {
-                    tracing::warn!(%error, "what Analyzers missed cannot be read; they will see it at the next start");
-                    return;
+            match read_segment(&*self.files, &journal, first, next.is_none()) {
+                Ok(segment) => {
+                    for entry in &segment.entries {
+                        // However much was missed, a run that is told to end ends: what is left is
+                        // still owed.
+                        if self.control.end().is_some() {
+                            return self.note();
+                        }
+                        // The committer may be adding to this segment meanwhile; that comes another
+                        // way, and is not owed.
+                        if self.analyzed.borrow().owes(entry.sequence)
+                            && self.hand_over_again(&entry.record, &mut captures)
+                        {
+                            self.analyzed.borrow_mut().settle(entry.sequence);
+                        }
+                    }
                 }
-            };
-            let mut last = after;
-            for entry in &segment.entries {
-                // The committer may be adding to this segment meanwhile; that comes another way.
-                if (after + 1..=until).contains(&entry.sequence) {
-                    self.hand_over_again(entry, &captures);
-                    last = entry.sequence;
-                }
+                Err(error) => self.put_off("a segment of the journal cannot be read", &error),
             }
-            self.note(last);
+            self.note();
+        }
+        let more = self.unread.get().saturating_sub(TOLD);
+        if more > 0 {
+            self.complain(format!(
+                "{more} more documents that Analyzers missed cannot be read; they are tried again at the next start"
+            ));
         }
     }
 
-    fn hand_over_again(&self, entry: &Entry, captures: &Captures) {
-        let Record::Commit(commit) = &entry.record else {
-            return;
+    /// Hands over the documents of a committed entry; true if none is left.
+    fn hand_over_again(&self, record: &Record, captures: &mut Captures) -> bool {
+        let Record::Commit(Commit { attempts, .. }) = record else {
+            return true;
         };
-        let documents = commit
-            .attempts
-            .iter()
-            .filter(|attempt| attempt.outcome.is_ok() && !attempt.is_robots());
-        for attempt in documents {
-            if let Some(document) = self.read_again(captures, attempt) {
-                self.hand_over(&document);
+        let mut whole = true;
+        for attempt in attempts.iter().filter(|attempt| has_document(attempt)) {
+            match self.read_again(captures, attempt) {
+                Ok(Some(document)) => self.hand_over(&document),
+                Ok(None) => {}
+                Err(problem) => {
+                    whole = false;
+                    self.unread.set(self.unread.get() + 1);
+                    if self.unread.get() <= TOLD {
+                        self.complain(format!(
+                            "{} was missed by Analyzers and cannot be read from the archive ({problem}); it is tried again at the next start",
+                            attempt.url.normal()
+                        ));
+                    }
+                }
             }
         }
+        whole
     }
 
-    fn read_again(&self, captures: &Captures, attempt: &Attempt) -> Option<Document> {
-        let url = Url::parse(attempt.url.request()).ok()?;
-        let entry = captures
-            .find(attempt.url.request(), Some(attempt.started))
-            .ok()??;
-        let response = captures.read(&entry).ok()?.response;
-        let decoded = teia_fetch::decode(&response, &self.workshop.decode);
-        let declared = response.media_type();
-        let head = &response.head;
-        let source = Source {
-            url: &url,
-            media_type: declared.as_ref(),
-            body: &decoded.bytes,
-            link_headers: &head.texts("link"),
-            robots_headers: &head.texts("x-robots-tag"),
-            refresh_header: None,
-            content_language: None,
-            robot_token: &self.workshop.robot_token,
-            status: response.status,
+    /// The document of an attempt, as its worker made it; none where its answer was no document.
+    fn read_again(
+        &self,
+        captures: &mut Captures,
+        attempt: &Attempt,
+    ) -> Result<Option<Document>, String> {
+        let find = |captures: &Captures| -> Result<_, ArchiveError> {
+            let versions = captures.versions(attempt.url.request())?;
+            match versions
+                .into_iter()
+                .find(|entry| entry.id == attempt.capture)
+            {
+                Some(entry) => Ok(Some(captures.read(&entry)?.response)),
+                None => Ok(None),
+            }
         };
-        let extracted = self.workshop.extractors.extract(&source);
-        Some(Document {
-            url: attempt.url.normal().clone(),
-            requested: attempt.url.spelling().map(str::to_owned),
-            outcome: attempt.outcome,
-            flags: attempt.flags,
-            fetched: attempt.started,
-            capture: attempt.capture,
-            media_type: attempt.media_type.as_deref().and_then(MediaType::parse),
-            depth: attempt.depth,
-            title: extracted.title,
-            description: extracted.description,
-            headings: extracted.headings,
-            text: extracted.text,
-            language: extracted.language,
-            links: extracted.links,
-            robots: extracted.robots,
-        })
+        let mut found = find(captures);
+        // The index may have been merged by the crawl that goes on meanwhile: one look more. Where very
+        // many cannot be read, that is not why.
+        if !matches!(found, Ok(Some(_))) && self.unread.get() < MOST_LOOKS {
+            captures.refresh().map_err(|error| told(&error))?;
+            found = find(captures);
+        }
+        let response = found
+            .map_err(|error| told(&error))?
+            .ok_or("it is not in the index")?;
+        if !Outcome::http(response.status).is_ok() {
+            return Ok(None);
+        }
+        let read = || self.workshop.document_again(attempt, &response);
+        catch_unwind(AssertUnwindSafe(read)).map_err(|_| "reading it panicked".to_owned())
     }
 
+    /// Gives a document to every Analyzer. One that panics has had it; the others get it all the same.
     fn hand_over(&self, document: &Document) {
-        let insights: Vec<Insight> = self
-            .analyzers
-            .iter()
-            .flat_map(|analyzer| analyzer.analyze(document))
-            .collect();
+        let mut insights: Vec<Insight> = Vec::new();
+        for analyzer in &self.analyzers {
+            match catch_unwind(AssertUnwindSafe(|| analyzer.analyze(document))) {
+                Ok(more) => insights.extend(more),
+                Err(panic) => {
+                    self.panics.set(self.panics.get() + 1);
+                    if self.panics.get() <= TOLD {
+                        self.complain(format!(
+                            "the Analyzer {} panicked at {}: {}; the crawl goes on with the next document",
+                            analyzer.name(),
+                            document.url,
+                            panic_text(&*panic)
+                        ));
+                    }
+                }
+            }
+        }
         if !insights.is_empty() {
             let _ = self.messages.blocking_send(Message::Insights(insights));
         }
     }
 
-    fn note(&self, sequence: u64) {
-        let written = self
-            .files
-            .replace(&path(&self.layout), sequence.to_string().as_bytes());
+    fn note(&self) {
+        let written = self.analyzed.borrow().write(&*self.files, &self.layout);
         if let Err(error) = written {
             tracing::warn!(%error, "the place of the Analyzers could not be noted; they will see some documents again");
         }
     }
+
+    fn put_off(&self, what: &str, error: &dyn std::error::Error) {
+        self.complain(format!(
+            "{what} ({}): what Analyzers missed is handed over at the next start that can read it",
+            told(error)
+        ));
+    }
+
+    fn complain(&self, text: String) {
+        let level = Level::Error;
+        self.feedback.hear(&Event::Notice { level, text });
+    }
+}
+
+/// Whether a worker may have made a document of this attempt that can be read again: a document that
+/// could not be unpacked is one too, as far as it goes.
+fn has_document(attempt: &Attempt) -> bool {
+    let outcome = attempt.outcome;
+    attempt.capture.is_some() && !attempt.is_robots() && (outcome.is_ok() || !outcome.is_answered())
+}
+
+/// An error with its causes, on one line.
+fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("without a message")
 }

@@ -10,7 +10,15 @@ use teia_base::{CanonicalUrl, Document};
 /// than for memory. A closure over `&Document` is one; [`Ignore`] is the null one.
 pub trait Analyzer: Send + Sync + 'static {
     /// Looks at a document, and may tell the Frontier something about URLs.
+    ///
+    /// A panic is reported and counts as seen: the next document follows, and this one is not handed
+    /// over again.
     fn analyze(&self, document: &Document) -> Vec<Insight>;
+
+    /// What people are told of it when it fails.
+    fn name(&self) -> &str {
+        std::any::type_name::<Self>()
+    }
 }
 
 /// Extra information about a URL, for the Frontier.

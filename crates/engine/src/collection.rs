@@ -67,7 +67,7 @@ pub struct RunConfig {
     pub ignore_robots: bool,
     /// The run rests while less than this is free on the disk, and goes on by itself when there is
     /// more; `0` fills it to the end. Without it: 5 GiB or a twentieth of the disk, whichever is
-    /// more, but at most half of what is free at the start, and nothing where that is below 2 GiB.
+    /// more, but at most half of what is free at the start; 64 MiB (an eighth of a smaller disk) at least.
     #[serde(
         with = "measure::optional_size",
         skip_serializing_if = "Option::is_none"

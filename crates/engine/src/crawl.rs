@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc as std_mpsc};
@@ -23,7 +23,8 @@ use tokio::task::JoinSet;
 use crate::EngineError;
 use crate::addresses::AddressBook;
 use crate::alias::AliasWatch;
-use crate::analysis::{self, Analysis};
+use crate::analysis::Analysis;
+use crate::analyzed::Analyzed;
 use crate::analyzer::Analyzer;
 use crate::collection::CollectionConfig;
 use crate::control::Control;
@@ -34,13 +35,14 @@ use crate::journal_writer::JournalWriter;
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
 use crate::rates::Rates;
-use crate::report::Report;
+use crate::report::{EndReason, Report};
 use crate::reserve::Reserve;
 use crate::ring::{Allow, Message, Ring};
 use crate::robots_book::RobotsBook;
 use crate::stage::commit::{Committer, Window};
 use crate::stage::extract::{Workshop, remember};
 use crate::stage::fetch::Job;
+use crate::stage::spread::Backlog;
 use crate::stats::{Stats, is_answer};
 
 /// A URL whose tries were used up gets new ones in a run that begins this much later.
@@ -154,9 +156,12 @@ impl Executor for DryRun {
         crawl: Crawl,
     ) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
         Box::pin(async move {
-            crawl.control.stop();
+            // As a signal ends a run, not as a person does: a pause that was left stays.
+            crawl.control.interrupt();
             let (ring, inbox) = crawl.start()?;
-            ring.run(inbox).await
+            let mut report = ring.run(inbox).await?;
+            report.reason = EndReason::Stopped;
+            Ok(report)
         })
     }
 }
@@ -274,12 +279,6 @@ impl Crawl {
             known_seeds: HashSet::new(),
             last_options: None,
         };
-        // Without Analyzers nothing is missed.
-        let analyzed = if parts.analyzers.is_empty() {
-            u64::MAX
-        } else {
-            analysis::position(&*files, &layout)
-        };
         let journal = JournalWriter::open(
             Arc::clone(&files),
             layout.journal(),
@@ -306,6 +305,8 @@ impl Crawl {
         if past.seeds.is_empty() && past.repository.is_empty() {
             return Err(EngineError::NoSeeds);
         }
+        let spool = clear_spool(&*files, &layout)?;
+        config.archive.warc.spool_dir.clone_from(&spool);
         let rules = Rules::compile(&config.filter, &past.seeds)?;
         for (seed, _) in &new_seeds {
             rules.check_seed(seed.normal())?;
@@ -313,7 +314,7 @@ impl Crawl {
         let (fetcher, http) = match parts.fetcher.clone() {
             Some(own) => (own, None),
             None => {
-                let http = http_fetcher(&config, &parts, &past.given)?;
+                let http = http_fetcher(&config, spool.as_deref(), &parts, &past.given)?;
                 (Arc::clone(&http) as Arc<dyn Fetcher>, Some(http))
             }
         };
@@ -350,18 +351,26 @@ impl Crawl {
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         let (messages, inbox) = mpsc::channel(1024);
         let (jobs, job_queue) = mpsc::channel(workers * 16);
-        spawn_workers(workers, job_queue, &workshop, &messages);
-        let documents = (!parts.analyzers.is_empty()).then(|| {
-            Analysis {
+        spawn_workers(workers, job_queue, &workshop, &messages)
+            .map_err(EngineError::disk("start a thread for", layout.name()))?;
+        let documents = if parts.analyzers.is_empty() {
+            None
+        } else {
+            let analysis = Analysis {
                 analyzers: parts.analyzers,
+                analyzed: Analyzed::read(&*files, &layout).into(),
                 files: Arc::clone(&files),
                 layout: layout.clone(),
                 workshop: Arc::clone(&workshop),
                 messages: messages.clone(),
-                missed: (analyzed, journal.next_sequence() - 1),
-            }
-            .spawn()
-        });
+                feedback: Arc::clone(&parts.feedback),
+                control: control.clone(),
+                committed: journal.next_sequence() - 1,
+                panics: 0.into(),
+                unread: 0.into(),
+            };
+            Some(analysis.spawn()?)
+        };
         let (orders, order_queue) = std_mpsc::sync_channel(4);
         let next_sequence = journal.next_sequence();
         let committer = Committer {
@@ -420,6 +429,7 @@ impl Crawl {
             pause_noted: past.paused,
             reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
+            backlog: Backlog::default(),
             committing: 0,
             run,
             next_sequence,
@@ -526,12 +536,33 @@ fn normal_seeds(
     Ok(normal)
 }
 
+/// Large bodies wait on the disk of the data directory, which the reserve watches. What a killed
+/// process left there is removed. `None` where the data directory lies on no disk of this machine.
+fn clear_spool(files: &dyn Files, layout: &Layout) -> Result<Option<PathBuf>, EngineError> {
+    let Some(spool) = files.on_disk(&layout.spool()) else {
+        return Ok(None);
+    };
+    match std::fs::remove_dir_all(&spool) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(EngineError::disk("empty", spool)(error));
+        }
+        _ => {}
+    }
+    std::fs::create_dir_all(&spool).map_err(EngineError::disk("create", &spool))?;
+    Ok(Some(spool))
+}
+
 fn http_fetcher(
     config: &CollectionConfig,
+    spool: Option<&Path>,
     parts: &Parts,
     given: &[(FoundUrl, bool)],
 ) -> Result<Arc<HttpFetcher>, EngineError> {
-    let mut fetcher = HttpFetcher::new(config.fetch.clone(), Arc::clone(&parts.clock))?;
+    let mut fetch = config.fetch.clone();
+    if let (None, Some(spool)) = (&fetch.spool_dir, spool) {
+        fetch.spool_dir = Some(spool.to_owned());
+    }
+    let mut fetcher = HttpFetcher::new(fetch, Arc::clone(&parts.clock))?;
     if let Some(authenticator) = &parts.authenticator {
         fetcher = fetcher.with_authenticator(Arc::clone(authenticator));
     }
@@ -589,7 +620,7 @@ fn spawn_workers(
     jobs: mpsc::Receiver<Job>,
     workshop: &Arc<Workshop>,
     messages: &mpsc::Sender<Message>,
-) {
+) -> std::io::Result<()> {
     let jobs = Arc::new(Mutex::new(jobs));
     for number in 0..count {
         let (jobs, workshop, messages) =
@@ -612,9 +643,9 @@ fn spawn_workers(
                 }
             }
         };
-        // Without a thread the queue fills and the ring reports it; nothing is lost.
-        let _ = std::thread::Builder::new()
+        std::thread::Builder::new()
             .name(format!("teia-worker-{number}"))
-            .spawn(work);
+            .spawn(work)?;
     }
+    Ok(())
 }

@@ -1,10 +1,12 @@
 //! The data directory: who may use it, and where things lie in it.
 //!
-//! `DIR/format` is three lines: `teia-data 1`, `normal-form 1`, `key HEX`. It is written first and
-//! read before anything else, so that a foreign or newer directory is refused untouched.
+//! `DIR/format` is three lines: `teia-data 1`, `normal-form 2`, `key HEX`. It is written first, by one
+//! process only, and read before anything else, so that a foreign, an older or a newer directory is
+//! refused untouched.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,40 +22,48 @@ const LAYOUT_VERSION: u32 = 1;
 pub struct Directory {
     root: PathBuf,
     key: u64,
+    /// Whether this process wrote `format`.
+    is_new: bool,
+    /// Directories that this process made on the way, innermost first.
+    made: Vec<PathBuf>,
 }
 
-/// Held while a process collects in a directory; the lock goes with it.
-#[derive(Debug)]
+/// Held while a process collects in a directory; the lock goes with its last copy.
+#[derive(Clone, Debug)]
 pub struct DirectoryLock {
-    _file: File,
+    _file: Arc<File>,
 }
 
 impl Directory {
     /// Opens a data directory, and makes it if there is none or an empty one.
     pub fn create(root: &Path) -> Result<Self, EngineError> {
-        fs::create_dir_all(root).map_err(EngineError::disk("create the data directory", root))?;
+        let made =
+            make_directories(root).map_err(EngineError::disk("create the data directory", root))?;
         let format = root.join("format");
+        let mut is_new = false;
         if !format.exists() {
             let mut entries = fs::read_dir(root).map_err(EngineError::disk("read", root))?;
             // A crash between the first two files of a new directory leaves the one aside.
-            let is_ours = |name: &str| matches!(name, "lock" | "format.new" | "lost+found");
-            if entries.any(|entry| {
+            let is_ours = |name: &str| {
+                name.starts_with("format.new") || matches!(name, "lock" | "lost+found")
+            };
+            let is_foreign = entries.any(|entry| {
                 entry.map_or(true, |entry| !is_ours(&entry.file_name().to_string_lossy()))
-            }) {
+            });
+            // Unless another process has begun here meanwhile.
+            if is_foreign && !format.exists() {
                 return Err(EngineError::Foreign {
                     path: root.to_owned(),
                 });
             }
-            let key = random_key().map_err(EngineError::disk("draw a key for", root))?;
-            let text = format!(
-                "teia-data {LAYOUT_VERSION}\nnormal-form {NORMAL_FORM_VERSION}\nkey {key:016x}\n"
-            );
-            let files = DiskFiles::new(root).map_err(EngineError::disk("open", root))?;
-            files
-                .replace(Path::new("format"), text.as_bytes())
-                .map_err(EngineError::disk("write", format))?;
+            is_new = write_format(root).map_err(EngineError::disk("write", format))?;
         }
-        Self::open(root)
+        let opened = Self::open(root)?;
+        Ok(Self {
+            is_new,
+            made,
+            ..opened
+        })
     }
 
     /// Opens a data directory that must exist.
@@ -85,11 +95,17 @@ impl Directory {
                 path: root.to_owned(),
             });
         };
-        if layout.parse() != Ok(LAYOUT_VERSION) || normal.parse() != Ok(NORMAL_FORM_VERSION) {
-            return Err(EngineError::Newer {
-                path: root.to_owned(),
-                found: format!("layout {layout}, normal form {normal}"),
-                known: format!("layout {LAYOUT_VERSION}, normal form {NORMAL_FORM_VERSION}"),
+        let versions: (Option<u32>, Option<u32>) = (layout.parse().ok(), normal.parse().ok());
+        if versions != (Some(LAYOUT_VERSION), Some(NORMAL_FORM_VERSION)) {
+            let is_older = matches!(versions, (Some(layout), Some(normal))
+                if layout <= LAYOUT_VERSION && normal <= NORMAL_FORM_VERSION);
+            let path = root.to_owned();
+            let found = format!("layout {layout}, normal form {normal}");
+            let known = format!("layout {LAYOUT_VERSION}, normal form {NORMAL_FORM_VERSION}");
+            return Err(if is_older {
+                EngineError::Older { path, found, known }
+            } else {
+                EngineError::Newer { path, found, known }
             });
         }
         let Ok(key) = u64::from_str_radix(key, 16) else {
@@ -100,30 +116,70 @@ impl Directory {
         Ok(Self {
             root: root.to_owned(),
             key,
+            is_new: false,
+            made: Vec::new(),
         })
     }
 
     /// Takes the directory for this process, or says who has it.
     pub fn lock(&self) -> Result<DirectoryLock, EngineError> {
         let path = self.root.join("lock");
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(EngineError::disk("open", &path))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            return Err(EngineError::InUse {
-                path: self.root.clone(),
-                holder: holder.trim().to_owned(),
+        loop {
+            let mut file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(&path)
+                .map_err(EngineError::disk("open", &path))?;
+            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+                let mut holder = String::new();
+                let _ = file.read_to_string(&mut holder);
+                return Err(EngineError::InUse {
+                    path: self.root.clone(),
+                    holder: holder.trim().to_owned(),
+                });
+            }
+            // Whoever had it may have taken the directory back: then this is a file without a name.
+            if !is_at(&file, &path) {
+                continue;
+            }
+            let is_same = Self::open(&self.root).is_ok_and(|now| now.key == self.key);
+            if !is_same {
+                let gone = io::Error::other("another process removed it meanwhile; try again");
+                return Err(EngineError::disk("use", &self.root)(gone));
+            }
+            file.set_len(0).map_err(EngineError::disk("write", &path))?;
+            writeln!(file, "{}", std::process::id()).map_err(EngineError::disk("write", &path))?;
+            return Ok(DirectoryLock {
+                _file: Arc::new(file),
             });
         }
-        file.set_len(0).map_err(EngineError::disk("write", &path))?;
-        writeln!(file, "{}", std::process::id()).map_err(EngineError::disk("write", &path))?;
-        Ok(DirectoryLock { _file: file })
+    }
+
+    /// Takes back what [`create`](Self::create) made, after a command that was refused: only what this
+    /// process made, only while it holds the lock, and only if nothing has been collected.
+    pub fn take_back(self, lock: DirectoryLock) {
+        if !self.is_new {
+            return;
+        }
+        remove_empty_directories(&self.root);
+        let is_left = |entry: io::Result<fs::DirEntry>| {
+            entry.map_or(true, |entry| {
+                let name = entry.file_name();
+                name != "format" && name != "lock"
+            })
+        };
+        if fs::read_dir(&self.root).map_or(true, |mut entries| entries.any(is_left)) {
+            return;
+        }
+        let _ = fs::remove_file(self.root.join("format"));
+        let _ = fs::remove_file(self.root.join("lock"));
+        // As far as they are empty again.
+        for directory in &self.made {
+            let _ = fs::remove_dir(directory);
+        }
+        drop(lock);
     }
 
     /// The directory.
@@ -203,9 +259,70 @@ impl Layout {
         Path::new(&self.name).join("part-0/journal")
     }
 
+    /// `NAME/spool`: large bodies on their way into the archive; emptied at each start.
+    pub(crate) fn spool(&self) -> PathBuf {
+        Path::new(&self.name).join("spool")
+    }
+
     /// `NAME/archive`.
     pub fn archive(&self) -> PathBuf {
         Path::new(&self.name).join("archive")
+    }
+}
+
+/// Makes a directory and those above it; returns the ones that this call made, innermost first.
+fn make_directories(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    let missing: Vec<&Path> = root.ancestors().take_while(is_missing).collect();
+    let mut made = Vec::new();
+    for path in missing.into_iter().rev() {
+        match fs::create_dir(path) {
+            Ok(()) => made.insert(0, path.to_owned()),
+            // Somebody else was faster: it is theirs.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    // Says so where something that is no directory has the name.
+    fs::create_dir_all(root)?;
+    Ok(made)
+}
+
+/// Writes `format` whole, or leaves the one that another process has just written; true if it is ours.
+fn write_format(root: &Path) -> io::Result<bool> {
+    let key = random_key()?;
+    let text =
+        format!("teia-data {LAYOUT_VERSION}\nnormal-form {NORMAL_FORM_VERSION}\nkey {key:016x}\n");
+    let files = DiskFiles::new(root)?;
+    let aside = format!("format.new.{key:016x}");
+    let mut file = files.create(Path::new(&aside))?;
+    file.append(text.as_bytes())?;
+    file.sync()?;
+    let (aside, format) = (root.join(aside), root.join("format"));
+    let is_new = match fs::hard_link(&aside, &format) {
+        Ok(()) => true,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+        // A file system without links.
+        Err(_) => fs::rename(&aside, &format).map(|()| true)?,
+    };
+    let _ = fs::remove_file(&aside);
+    files.sync_dir(Path::new(""))?;
+    Ok(is_new)
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(own), Ok(there)) = (file.metadata(), fs::metadata(path)) else {
+        return false;
+    };
+    (own.dev(), own.ino()) == (there.dev(), there.ino())
+}
+
+fn remove_empty_directories(root: &Path) {
+    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_empty_directories(&entry.path());
+            let _ = fs::remove_dir(entry.path());
+        }
     }
 }
 
@@ -213,4 +330,100 @@ fn random_key() -> io::Result<u64> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(u64::from_le_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_process_made_is_taken_back() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("a/b/data");
+        let directory = Directory::create(&root).unwrap();
+        let lock = directory.lock().unwrap();
+        // What a refused command leaves.
+        fs::create_dir_all(root.join("default/part-0/journal")).unwrap();
+        directory.take_back(lock);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_another_process_made_is_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("data");
+        // Both saw that nothing was there; the other one was faster.
+        let other = Directory::create(&root).unwrap();
+        let directory = Directory::create(&root).unwrap();
+        assert_eq!(directory.key(), other.key());
+        directory.clone().take_back(directory.lock().unwrap());
+        assert!(root.join("format").exists());
+        // And what has been collected meanwhile is left, whoever made the directory.
+        fs::create_dir_all(root.join("default/archive")).unwrap();
+        fs::write(root.join("default/archive/a.warc.gz"), b"page").unwrap();
+        let lock = other.lock().unwrap();
+        other.take_back(lock);
+        assert!(root.join("format").exists());
+        assert!(root.join("default/archive/a.warc.gz").exists());
+    }
+
+    #[test]
+    fn two_who_begin_at_once_have_one_key() {
+        for _ in 0..20 {
+            let place = tempfile::tempdir().unwrap();
+            let root = place.path().join("data");
+            let keys: Vec<(u64, bool)> = std::thread::scope(|scope| {
+                let create = || {
+                    let directory = Directory::create(&root).unwrap();
+                    (directory.key(), directory.is_new)
+                };
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(create)).collect();
+                let joined = threads.into_iter().map(|thread| thread.join().unwrap());
+                joined.collect()
+            });
+            assert!(keys.iter().all(|(key, _)| *key == keys[0].0), "{keys:?}");
+            assert_eq!(keys.iter().filter(|(_, is_new)| *is_new).count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_lock_on_a_directory_that_was_taken_back_is_no_lock() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("data");
+        let first = Directory::create(&root).unwrap();
+        let second = Directory::create(&root).unwrap();
+        let lock = first.lock().unwrap();
+        assert!(matches!(second.lock(), Err(EngineError::InUse { .. })));
+        first.take_back(lock);
+        assert!(second.lock().is_err(), "there is nothing to lock any more");
+        // Made anew by somebody, it has another key.
+        Directory::create(&root).unwrap();
+        let error = second.lock().unwrap_err();
+        assert!(
+            std::error::Error::source(&error)
+                .is_some_and(|cause| cause.to_string().contains("try again"))
+        );
+    }
+
+    #[test]
+    fn an_older_directory_is_refused_with_what_to_do() {
+        let place = tempfile::tempdir().unwrap();
+        let old = "teia-data 1\nnormal-form 1\nkey 00000000000000ff\n";
+        fs::write(place.path().join("format"), old).unwrap();
+        for result in [
+            Directory::open(place.path()),
+            Directory::create(place.path()),
+        ] {
+            let error = result.unwrap_err();
+            assert!(matches!(error, EngineError::Older { .. }) && error.is_usage());
+            let text = error.to_string();
+            for word in ["normal form 1", "no command", "--data"] {
+                assert!(text.contains(word), "{text}");
+            }
+        }
+        let new = "teia-data 1\nnormal-form 9\nkey 00000000000000ff\n";
+        fs::write(place.path().join("format"), new).unwrap();
+        let error = Directory::open(place.path()).unwrap_err();
+        assert!(matches!(error, EngineError::Newer { .. }));
+    }
 }

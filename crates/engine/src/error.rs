@@ -55,6 +55,18 @@ pub enum EngineError {
         /// What is known here.
         known: String,
     },
+    /// The directory was written by an older program.
+    #[error(
+        "{path} was written by an older Teia ({found}); this one knows {known}, in which some URLs are spelled differently, and there is no command yet that converts the one to the other: go on with the older program, or collect anew into another directory with --data"
+    )]
+    Older {
+        /// The directory.
+        path: PathBuf,
+        /// What is there.
+        found: String,
+        /// What is known here.
+        known: String,
+    },
     /// A name that cannot be a collection's.
     #[error("`{0}` cannot be the name of a collection; use letters, digits, `-` and `_`")]
     CollectionName(String),
@@ -129,6 +141,7 @@ impl EngineError {
             Self::Foreign { .. }
                 | Self::NoDirectory { .. }
                 | Self::Newer { .. }
+                | Self::Older { .. }
                 | Self::CollectionName(_)
                 | Self::NoCollection { .. }
                 | Self::Config { .. }

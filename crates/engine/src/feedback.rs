@@ -82,7 +82,8 @@ pub struct Progress {
     pub rest: Option<&'static str>,
 }
 
-/// Listens to a run. Called from the ring's own loop: must be quick and must not block.
+/// Listens to a run. Called from the ring's own loop, and by the thread of the Analyzers: must be quick
+/// and must not block.
 ///
 /// [`Silence`] is the null implementation; the command line's progress bar is another.
 pub trait Feedback: Send + Sync + fmt::Debug + 'static {

@@ -1,8 +1,9 @@
 //! Who decides what is kept and followed: the collection's rules, or a program's own filter.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use teia_base::filter::{Candidate, Fetched, Filter, Rules, Verdict};
+use teia_base::filter::{Candidate, Fetched, Filter, RuleKind, Rules, Verdict};
 use teia_base::journal::Exclusion;
 use teia_base::{CanonicalUrl, Outcome};
 use teia_repository::Admission;
@@ -20,6 +21,15 @@ impl Judge {
             Some(filter) => filter.before(link),
             None => self.rules.before(link),
         }
+    }
+
+    /// The same on the ring's own thread: there a panic would end the run, so a filter that panics has
+    /// refused. (On a worker's it costs the page.)
+    pub(crate) fn before_or_refuse(&self, link: &Candidate<'_>) -> Verdict {
+        catch_unwind(AssertUnwindSafe(|| self.before(link))).unwrap_or_else(|_| {
+            let (why, outcome) = ("the filter panicked", Outcome::SYSTEM_ERROR);
+            Verdict::refuse(RuleKind::Custom, why, outcome)
+        })
     }
 
     pub(crate) fn after(&self, resource: &Fetched<'_>) -> Verdict {

@@ -13,6 +13,7 @@
 mod addresses;
 mod alias;
 mod analysis;
+mod analyzed;
 mod analyzer;
 mod collection;
 mod control;

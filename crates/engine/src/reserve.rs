@@ -9,6 +9,8 @@ use teia_base::measure::format_size;
 /// How often the disk is looked at.
 const EVERY: Duration = Duration::from_secs(1);
 const GIB: u64 = 1 << 30;
+/// What is left free on any disk.
+const LEAST: u64 = 64 << 20;
 
 /// Watches the free space of the data directory's disk.
 #[derive(Debug)]
@@ -23,9 +25,10 @@ impl Reserve {
     /// A reserve of so much, or of what suits the disk.
     pub(crate) fn new(files: Arc<dyn Files>, chosen: Option<u64>) -> Self {
         let bytes = chosen.unwrap_or_else(|| {
-            let free = files.free_bytes().ok().flatten().unwrap_or(0);
             let total = files.total_bytes().ok().flatten().unwrap_or(0);
-            suitable(free, total)
+            // A disk that does not say how much is free cannot be watched.
+            let free = files.free_bytes().ok().flatten();
+            free.map_or(0, |free| suitable(free, total))
         });
         Self {
             files,
@@ -73,12 +76,15 @@ impl Reserve {
 }
 
 /// 5 GiB or a twentieth of the disk, but never more than half of what is free now: a run on a disk
-/// that is nearly full must be able to begin.
+/// that is nearly full must be able to begin. Never less than what two commits and their spool may
+/// take, either: where not even that is free, it is better to wait than to break off. (On a very small
+/// disk an eighth of it stands for that.)
 fn suitable(free: u64, total: u64) -> u64 {
-    if free < 2 * GIB {
-        return 0;
-    }
-    (5 * GIB).max(total / 20).min(free / 2)
+    let least = match total {
+        0 => LEAST,
+        total => LEAST.min(total / 8),
+    };
+    (5 * GIB).max(total / 20).min(free / 2).max(least)
 }
 
 #[cfg(test)]
@@ -91,7 +97,25 @@ mod tests {
         assert_eq!(suitable(60 * GIB, 80 * GIB), 5 * GIB);
         assert_eq!(suitable(900 * GIB, 2000 * GIB), 100 * GIB);
         assert_eq!(suitable(4 * GIB, 80 * GIB), 2 * GIB);
-        assert_eq!(suitable(GIB, 80 * GIB), 0);
+        // Small disks, and full ones.
+        assert_eq!(suitable(GIB, 80 * GIB), GIB / 2);
+        assert_eq!(suitable(2 * GIB - 1, 8 * GIB), GIB - 1);
+        assert_eq!(suitable(500 << 20, GIB), 250 << 20);
+        assert_eq!(suitable(40 << 20, 64 << 20), 20 << 20);
+        assert_eq!(suitable(0, 80 * GIB), LEAST);
+        assert_eq!(suitable(0, 32 << 20), 4 << 20);
+        assert_eq!(suitable(100 << 20, 0), LEAST);
+    }
+
+    #[test]
+    fn a_small_disk_has_a_reserve_too() {
+        let disk = SimulatedDisk::new();
+        disk.set_free_bytes(Some(500 << 20));
+        let mut reserve = Reserve::new(Arc::new(disk.clone()), None);
+        let start = Instant::now();
+        assert!(reserve.look(start).is_none() && !reserve.is_low());
+        disk.set_free_bytes(Some(200 << 20));
+        assert!(reserve.look(start + EVERY).is_some() && reserve.is_low());
     }
 
     #[test]

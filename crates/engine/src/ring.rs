@@ -28,7 +28,7 @@ use url::Url;
 
 use crate::EngineError;
 use crate::addresses::AddressBook;
-use crate::alias::AliasWatch;
+use crate::alias::{AliasWatch, Wait};
 use crate::analyzer::Insight;
 use crate::collection::CollectionConfig;
 use crate::control::Control;
@@ -40,6 +40,7 @@ use crate::robots_book::RobotsBook;
 use crate::stage::commit::{Order, Window};
 use crate::stage::extract::{Page, Workshop};
 use crate::stage::fetch::{Errand, Job};
+use crate::stage::spread::{Backlog, MOST_CHANGES};
 use crate::stats::{Stats, is_answer};
 
 /// A run is over when nothing is due within this time.
@@ -112,6 +113,7 @@ pub(crate) struct Ring {
     pub(crate) pause_noted: bool,
     pub(crate) reserve: Reserve,
     pub(crate) window: Window,
+    pub(crate) backlog: Backlog,
     pub(crate) committing: usize,
     pub(crate) run: u32,
     pub(crate) next_sequence: u64,
@@ -143,7 +145,7 @@ impl Ring {
             );
             self.warn(text);
         }
-        self.judge_again();
+        self.look_again();
         self.lift_aliases_if_off();
     }
 
@@ -165,6 +167,7 @@ impl Ring {
                 stop_by = Some(self.clock.now() + GRACE);
             }
             self.rest_if_told();
+            self.work_off();
             self.schedule();
             if self.outstanding == 0 && reason.is_none() && self.nothing_is_due() {
                 self.stopping = true;
@@ -221,7 +224,7 @@ impl Ring {
         }
     }
 
-    fn warn(&self, text: String) {
+    pub(crate) fn warn(&self, text: String) {
         let level = Level::Warning;
         self.feedback.hear(&Event::Notice { level, text });
     }
@@ -455,6 +458,7 @@ impl Ring {
 
     pub(crate) fn window_is_due(&self) -> bool {
         self.window.bytes >= self.config.run.commit_bytes
+            || self.window.changes.len() >= MOST_CHANGES
             || self.window.opened.is_some_and(|opened| {
                 self.clock.now().saturating_duration_since(opened) >= self.config.run.commit_every
             })
@@ -562,10 +566,11 @@ impl Ring {
     }
 
     fn nothing_is_due(&mut self) -> bool {
-        if self.control.is_paused() || !self.window.is_empty() || self.committing > 0 {
+        let is_busy = !self.window.is_empty() || self.committing > 0 || !self.backlog.is_empty();
+        if self.control.is_paused() || is_busy {
             return false;
         }
-        self.is_idle() && !self.settle_samples()
+        self.is_idle() && !self.settle_samples(Wait::No)
     }
 
     fn is_idle(&mut self) -> bool {
@@ -583,6 +588,9 @@ impl Ring {
     }
 
     fn next_wake(&mut self, tick: Instant, stop_by: Option<Instant>) -> Instant {
+        if self.has_step() {
+            return self.clock.now();
+        }
         let mut wake = tick;
         if let Some(stop_by) = stop_by {
             wake = wake.min(stop_by);
@@ -609,6 +617,7 @@ impl Ring {
         #[expect(clippy::cast_precision_loss, reason = "a share between 0 and 1")]
         let fill = queued as f64 / self.jobs.max_capacity() as f64;
         self.limit.observe(late, fill);
+        self.look_at_samples();
         self.rates.turn(self.clock.now());
         self.feedback.hear(&Event::Progress(self.progress()));
     }

@@ -85,3 +85,57 @@ fn a_later_run_without_aliases_fetches_what_was_passed_over() {
     let fetched = |url: &&String| of(&attempts, url).iter().any(|it| it.outcome.is_ok());
     assert_eq!(urls.iter().filter(fetched).count(), urls.len());
 }
+
+#[test]
+fn a_host_that_is_no_alias_is_found_out_while_others_are_still_due() {
+    let words = "many words on a page that two hosts share ".repeat(10);
+    let mut front = String::new();
+    let mut script = Script::default();
+    for host in ["a.test", "b.test"] {
+        for at in 0..SHARED {
+            let url = format!("http://{host}/shared/{at}");
+            front += &format!("<a href={url}>{at}</a> ");
+            script = script.html(&url, &format!("{words} {at}"));
+        }
+    }
+    // Then the same addresses, and other pages behind them.
+    for host in ["a.test", "b.test"] {
+        for at in 0..OWN {
+            let url = format!("http://{host}/own/{at}");
+            front += &format!("<a href={url}>{at}</a> ");
+            script = script.html(&url, &format!("{words} {host} {host} {host} {at}"));
+        }
+    }
+    // A host that has work for far longer than the samples of an alias take.
+    for at in 0..800 {
+        let url = format!("http://c.test/{at}");
+        front += &format!("<a href={url}>{at}</a> ");
+        script = script.html(&url, &format!("page {at} of a large host"));
+    }
+    let script = script
+        .html(SEED, &front)
+        .slowly(std::time::Duration::from_millis(6));
+    let mut config = config();
+    config.filter.scope = Scope::Any;
+    config.run.alias_pages = 16;
+    let (report, attempts) = run(&script, &config);
+    let skipped = report.stats.codes.get(&Outcome::ALIAS_HOST.number());
+    assert!(skipped.is_some_and(|skipped| *skipped > 0), "{skipped:?}");
+    let place = |wanted: &dyn Fn(&teia_base::journal::Attempt) -> bool| {
+        attempts.iter().position(wanted).unwrap()
+    };
+    let is_of = |attempt: &teia_base::journal::Attempt, host: &str| {
+        attempt.url.normal().host_str() == host && !attempt.is_robots()
+    };
+    // The first page that was passed over and fetched after all; and the last one of the large host.
+    let lifted = place(&|attempt| {
+        let skipped = |it: &&teia_base::journal::Attempt| it.outcome == Outcome::ALIAS_HOST;
+        attempt.outcome.is_ok()
+            && of(&attempts, attempt.url.normal().as_str())
+                .iter()
+                .any(skipped)
+    });
+    let last = attempts.iter().rposition(|it| is_of(it, "c.test")).unwrap();
+    assert!(lifted < last, "{lifted} of {last}");
+    assert_eq!(report.waiting, 0);
+}

@@ -98,6 +98,62 @@ fn a_dry_run_asks_for_nothing_and_remembers_the_seeds() {
     assert_eq!(report.fetched, 1);
 }
 
+#[test]
+fn a_dry_run_does_not_lift_a_pause() {
+    let script = Script::default().html(SEED, "here");
+    let disk = SimulatedDisk::new();
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let crawl = |control: &Control| Crawl {
+        files: Arc::clone(&files),
+        root: "data".into(),
+        key: 7,
+        layout: Layout::new("default").unwrap(),
+        config: config(),
+        save: false,
+        seeds: vec![teia_base::Seed::parse(SEED).unwrap().unwrap()],
+        parts: Parts {
+            fetcher: Some(Arc::new(script.clone())),
+            ..Parts::default()
+        },
+        control: control.clone(),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    // Paused by a person, and left so by a signal.
+    let control = Control::default();
+    control.pause();
+    let noted = control.clone();
+    std::thread::spawn(move || {
+        while !noted.is_pause_noted() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        noted.interrupt();
+    });
+    runtime
+        .block_on(teia_engine::ThisMachine.run(crawl(&control)))
+        .unwrap();
+    let report = runtime
+        .block_on(DryRun.run(crawl(&Control::default())))
+        .unwrap();
+    assert_eq!(report.reason, teia_engine::EndReason::Stopped);
+    // Still paused: the next run rests until it is told to go on.
+    let control = Control::default();
+    let ended = control.clone();
+    std::thread::spawn(move || {
+        while !ended.is_paused() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        ended.interrupt();
+    });
+    let report = runtime
+        .block_on(teia_engine::ThisMachine.run(crawl(&control)))
+        .unwrap();
+    assert_eq!((report.fetched, script.asked().len()), (0, 0));
+}
+
 /// Leaves out what has `secret` in its address, and counts.
 struct NoSecrets(Mutex<u32>);
 

@@ -159,3 +159,100 @@ fn a_page_that_makes_a_part_panic_is_a_system_error_and_the_run_goes_on() {
     assert!(report.stats.codes[&broken] >= 1, "{:?}", report.stats.codes);
     assert_eq!(report.waiting, 0);
 }
+
+#[test]
+fn a_fetcher_that_panics_costs_its_page_and_not_the_run() {
+    #[derive(Debug)]
+    struct Fragile(Script);
+    impl teia_fetch::Fetcher for Fragile {
+        fn fetch(&self, request: teia_base::Request) -> teia_fetch::Fetching<'_> {
+            let path = request.url.path().to_owned();
+            assert_ne!(path, "/at-once", "planted");
+            let answer = self.0.fetch(request);
+            Box::pin(async move {
+                assert_ne!(path, "/later", "planted");
+                answer.await
+            })
+        }
+    }
+    let script = Script::default()
+        .html(
+            "http://a.test/",
+            "<a href=/at-once>1</a><a href=/later>2</a><a href=/fine>3</a>",
+        )
+        .html("http://a.test/fine", "fine");
+    let disk = SimulatedDisk::new();
+    let parts = Parts {
+        fetcher: Some(Arc::new(Fragile(script))),
+        ..Parts::default()
+    };
+    let mut config = config();
+    config.run.retries = 0;
+    let report = crawl_on(
+        Arc::new(disk.clone()),
+        &config,
+        &["http://a.test/".to_owned()],
+        parts,
+        &Control::default(),
+    )
+    .unwrap();
+    assert_eq!((report.fetched, report.waiting), (2, 0));
+    let broken = Outcome::SYSTEM_ERROR.number();
+    assert_eq!(report.stats.codes.get(&broken), Some(&2));
+}
+
+#[test]
+fn the_text_of_documents_counts_for_the_size_of_a_commit() {
+    // Pages of which the archive needs next to nothing, and an Analyzer a lot.
+    let text = "the same words again and again ".repeat(8000);
+    let mut script = Script::default();
+    let mut front = String::new();
+    for at in 0..40 {
+        front += &format!("<a href=/{at}>{at}</a> ");
+        script = script.html(&format!("http://a.test/{at}"), &format!("{at} {text}"));
+    }
+    let script = script.html("http://a.test/", &front);
+    let disk = SimulatedDisk::new();
+    let look = |_: &teia_base::Document| {};
+    let parts = Parts {
+        fetcher: Some(Arc::new(script)),
+        analyzers: vec![Arc::new(look)],
+        ..Parts::default()
+    };
+    let mut config = config();
+    config.run.alias_pages = 0;
+    config.run.commit_every = Duration::from_secs(3);
+    config.run.commit_bytes = 1 << 20;
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let seeds = ["http://a.test/".to_owned()];
+    crawl_on(files, &config, &seeds, parts, &Control::default()).unwrap();
+    // Ten megabytes of text, at most two in a commit.
+    let entries = support::last_entry(&disk);
+    assert!(entries >= 8, "{entries} entries");
+}
+
+#[test]
+fn a_filter_that_panics_at_a_redirect_refuses_it_and_the_run_goes_on() {
+    struct Panics;
+    impl teia_base::filter::Filter for Panics {
+        fn before(&self, link: &teia_base::filter::Candidate<'_>) -> teia_base::filter::Verdict {
+            assert!(!link.url.as_str().ends_with("/bad"), "planted");
+            teia_base::filter::Verdict::KEEP_AND_FOLLOW
+        }
+    }
+    let script = Script::default()
+        .html("http://a.test/", "<a href=/moved>1</a><a href=/2>2</a>")
+        .redirect("http://a.test/moved", "http://a.test/bad")
+        .html("http://a.test/2", "fine");
+    let disk = SimulatedDisk::new();
+    let parts = Parts {
+        fetcher: Some(Arc::new(script.clone())),
+        filter: Some(Arc::new(Panics)),
+        ..Parts::default()
+    };
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let seeds = ["http://a.test/".to_owned()];
+    let report = crawl_on(files, &config(), &seeds, parts, &Control::default()).unwrap();
+    assert_eq!((report.fetched, report.waiting), (3, 0));
+    assert!(!script.asked().contains(&"http://a.test/bad".to_owned()));
+}

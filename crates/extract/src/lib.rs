@@ -44,6 +44,7 @@ mod resolve;
 mod sitemap;
 mod sniff;
 mod source;
+pub mod spaceless;
 mod srcset;
 mod votes;
 mod xml;

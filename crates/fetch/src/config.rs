@@ -78,7 +78,7 @@ pub struct FetchConfig {
     /// Bodies longer than this lie in an unnamed temporary file.
     #[serde(with = "measure::size")]
     pub spool_bytes: u64,
-    /// Where such files lie; the system's temporary directory unless given.
+    /// Where such files lie; below the data directory unless given, where the disk's reserve is kept.
     pub spool_dir: Option<PathBuf>,
     /// Memory for bodies above 64 KiB, all together; where it is used up, they go to files.
     #[serde(with = "measure::size")]

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use teia_base::{Certificate, Clock, Exchange, Flags, Outcome, Protocol, Request, Times};
+use teia_base::{
+    Certificate, Clock, Exchange, Flags, LoginStep, Outcome, Protocol, Request, Times,
+};
 use tokio::time::Instant;
 
 use crate::answer::Answer;
@@ -21,7 +23,7 @@ use crate::fetcher::{Fetcher, Fetching};
 use crate::h1::Setting;
 use crate::h2::GOAWAY;
 use crate::intake::SpoolRules;
-use crate::login::{Authenticator, LoginField, NoLogin};
+use crate::login::{Authenticator, Doors, LoginField, NoLogin, Opening};
 use crate::patience::Patience;
 use crate::pool::{Pool, PoolBounds};
 use crate::request_head::{RequestFields, TargetForm, is_field_value};
@@ -48,6 +50,7 @@ pub struct HttpFetcher {
     config: FetchConfig,
     clock: Arc<dyn Clock>,
     authenticator: Arc<dyn Authenticator>,
+    doors: Doors,
     dialer: Dialer,
     pool: Pool<Connection>,
     spool: SpoolRules,
@@ -68,6 +71,7 @@ impl HttpFetcher {
         };
         Ok(Self {
             authenticator: Arc::new(NoLogin),
+            doors: Doors::default(),
             dialer: Dialer::new(Arc::clone(&clock), &config)?,
             clock,
             pool: Pool::new(bounds),
@@ -125,29 +129,41 @@ impl HttpFetcher {
         draft
     }
 
-    /// Fills the draft with one attempt, and a second one where the server asked for a login.
+    /// Fills the draft with one attempt. Where the server asked for a login, it is the caller who asks
+    /// again: the host's gap lies between the two, and each is an attempt of its own.
     async fn attempt(&self, request: &Request, target: &Target, draft: &mut Exchange) {
         let limit = request.timeout.unwrap_or(self.config.timeout);
         let mut patience = Patience::new(&self.config, Instant::now() + limit, limit);
-        let login = self.authenticator.fields(&request.url, &[]);
-        self.speak(request, target, &login, &mut patience, draft)
+        let said = self.doors.before(&*self.authenticator, &request.url);
+        self.speak(request, target, &said.fields, &mut patience, draft)
             .await;
         if draft.outcome != Outcome::http(401) {
+            // An error of the server says nothing of the login.
+            let is_let_in = (200..400).contains(&draft.outcome.number());
+            if is_let_in && !said.fields.is_empty() {
+                self.doors.opened(&request.url);
+            }
             return;
         }
         let challenges = draft
             .response
             .as_ref()
-            .map(|response| response.head.texts("www-authenticate"));
-        let second = self
-            .authenticator
-            .fields(&request.url, &challenges.unwrap_or_default());
-        if second != login {
-            self.speak(request, target, &second, &mut patience, draft)
-                .await;
-        }
-        if draft.outcome == Outcome::http(401) && !second.is_empty() {
-            draft.outcome = Outcome::LOGIN_FAILED;
+            .map(|response| response.head.texts("www-authenticate"))
+            .unwrap_or_default();
+        let opening = self
+            .doors
+            .after(&*self.authenticator, &request.url, &said, &challenges);
+        match opening {
+            Opening::NoLogin => {}
+            Opening::Asked => {
+                draft.login = LoginStep::Asked;
+                draft.detail = Some("asked for a login, and is asked again with it".into());
+            }
+            Opening::Refused(realm) => {
+                draft.login = LoginStep::Refused;
+                settle(draft, refusal(&realm));
+            }
+            Opening::Shut(realm) => settle(draft, refusal(&realm)),
         }
     }
 
@@ -303,6 +319,11 @@ impl Fetcher for HttpFetcher {
 fn settle(draft: &mut Exchange, fault: Fault) {
     draft.outcome = fault.outcome;
     draft.detail = fault.detail;
+}
+
+fn refusal(realm: &str) -> Fault {
+    let realm: String = realm.chars().take(100).collect();
+    Fault::new(Outcome::LOGIN_FAILED, format!("realm {realm:?}"))
 }
 
 /// An idle connection that still looks alive.

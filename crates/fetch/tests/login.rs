@@ -11,7 +11,7 @@ use data_encoding::HEXLOWER;
 use md5::Md5;
 use server::{config, fetcher, get, read_request};
 use sha2::{Digest, Sha256};
-use teia_base::Outcome;
+use teia_base::{Exchange, LoginStep, Outcome};
 use teia_fetch::{HttpFetcher, Logins};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
@@ -134,6 +134,16 @@ enum Verdict {
     Wrong,
 }
 
+/// Asks, and asks again for as long as that is worth it, as the engine does after the host's gap.
+async fn log_in(fetcher: &HttpFetcher, url: &str) -> Exchange {
+    let mut exchange = get(fetcher, url).await;
+    while exchange.login == LoginStep::Asked {
+        assert_eq!(exchange.outcome, Outcome::http(401));
+        exchange = get(fetcher, url).await;
+    }
+    exchange
+}
+
 fn with_password(url: &str, password: &str) -> HttpFetcher {
     let logins = Logins::default().password(&url.parse().unwrap(), "ali", password);
     fetcher(config()).with_authenticator(Arc::new(logins))
@@ -151,7 +161,7 @@ async fn digest_opens_the_door_once_and_stays_open() {
         let (gate, url) = Gate::open(algorithm, quality, usize::MAX).await;
         let fetcher = with_password(&url, PASSWORD);
         for _ in 0..3 {
-            let exchange = get(&fetcher, &url).await;
+            let exchange = log_in(&fetcher, &url).await;
             assert_eq!(exchange.outcome, Outcome::http(200), "{algorithm}");
             let kept = String::from_utf8_lossy(&exchange.request_head).into_owned();
             assert!(kept.contains("\r\nAuthorization: ***\r\n"), "{kept}");
@@ -166,20 +176,48 @@ async fn a_stale_nonce_costs_one_more_request_and_no_failure() {
     let (gate, url) = Gate::open("SHA-256", true, 2).await;
     let fetcher = with_password(&url, PASSWORD);
     for _ in 0..5 {
-        assert_eq!(get(&fetcher, &url).await.outcome, Outcome::http(200));
+        assert_eq!(log_in(&fetcher, &url).await.outcome, Outcome::http(200));
     }
     // Challenged first; then stale after two and after four.
     assert_eq!(gate.requests(), 8);
 }
 
 #[tokio::test]
-async fn a_wrong_password_fails_after_one_try_and_is_never_shown() {
+async fn each_request_is_an_exchange_of_its_own() {
+    let (gate, url) = Gate::open("SHA-256", true, usize::MAX).await;
+    let fetcher = with_password(&url, PASSWORD);
+    let first = get(&fetcher, &url).await;
+    assert_eq!(
+        (first.outcome, first.login, gate.requests()),
+        (Outcome::http(401), LoginStep::Asked, 1)
+    );
+    let second = get(&fetcher, &url).await;
+    assert_eq!(
+        (second.outcome, second.login, gate.requests()),
+        (Outcome::http(200), LoginStep::None, 2)
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_password_fails_after_one_try_and_is_never_shown_or_said_again() {
     let (gate, url) = Gate::open("MD5", true, usize::MAX).await;
     let fetcher = with_password(&url, "wrong");
-    let exchange = get(&fetcher, &url).await;
+    let exchange = log_in(&fetcher, &url).await;
     assert_eq!(exchange.outcome, Outcome::LOGIN_FAILED);
+    assert_eq!(exchange.login, LoginStep::Refused);
+    assert!(exchange.response.is_some(), "the answer is kept");
     assert_eq!(gate.requests(), 2);
     assert!(!format!("{exchange:?} {fetcher:?}").contains("wrong"));
+    // From then on one request each, without the login, and without the news.
+    for _ in 0..3 {
+        let exchange = get(&fetcher, &url).await;
+        assert_eq!(exchange.outcome, Outcome::LOGIN_FAILED);
+        assert_eq!(exchange.login, LoginStep::None);
+    }
+    assert_eq!(gate.requests(), 5);
+    let log = gate.log.lock().unwrap();
+    let said = log.iter().filter(|head| head.contains("Authorization"));
+    assert_eq!(said.count(), 1);
 }
 
 #[tokio::test]

@@ -68,7 +68,9 @@ fn a_full_disk_fails_the_run_and_loses_nothing() {
     };
     let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
     let home = Home::with_data(folder.path().join("data"));
-    let ended = home.run(&crawl(&home, &server, "5ms", &[]));
+    // Without a reserve, which would let it rest before.
+    let reserve = ["--disk-reserve", "none"];
+    let ended = home.run(&crawl(&home, &server, "5ms", &reserve));
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     assert!(
         ended.err.to_lowercase().contains("no space left"),
@@ -148,4 +150,36 @@ fn a_run_rests_before_the_disk_is_full_and_goes_on_by_itself() {
         &want.into_keys().collect(),
     );
     assert_polite(&server, Duration::from_millis(40));
+}
+
+#[test]
+fn a_small_disk_has_a_reserve_without_being_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(folder.path(), "600k") else {
+        println!(
+            "SKIPPED a_small_disk_has_a_reserve_without_being_asked_for: cannot mount a small disk here (needs root)"
+        );
+        return;
+    };
+    let config = WebConfig {
+        hosts: 4,
+        pages_per_host: 100,
+        page_bytes: 16 << 10,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::with_data(folder.path().join("data"));
+    let running = home.start(&crawl(&home, &server, "40ms", &[]));
+    until("the warning", || {
+        running.said().contains("less than the reserve")
+    });
+    disk.enlarge("64m");
+    let ended = running.wait(Duration::from_secs(60));
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let want = server.web().depth_map(&[server.web().front(0)], None);
+    assert_same(
+        "requested",
+        &requested(&server.log()).into_keys().collect(),
+        &want.into_keys().collect(),
+    );
 }

@@ -209,3 +209,59 @@ fn limits_of_nothing_and_empty_seeds_are_refused() {
         assert_eq!(refused.code, Some(2), "{wrong:?}: {}", refused.err);
     }
 }
+
+/// A page without a near-duplicate signature has none, rather than one of zeros; a page in a script
+/// without spaces has one.
+#[test]
+fn a_signature_that_does_not_exist_is_null() {
+    let site = Plain::start(|path| {
+        let page = match path {
+            "/ja" => {
+                "<meta charset=utf-8><p>".to_owned()
+                    + &"春になると南の国から燕が渡ってきて、人家の軒先に巣を作る。".repeat(5)
+            }
+            _ => "<a href=/ja>ja</a> few words".to_owned(),
+        };
+        (200, page)
+    });
+    let home = Home::new();
+    home.good(&["crawl", &site.url("/"), "--delay", "0s", "--ignore-robots"]);
+    let similarity = |path: &str| {
+        let told = home.good(&["page", &site.url(path), "--json"]);
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let attempts = told["attempts"].as_array().unwrap();
+        attempts[0]["similarity"].clone()
+    };
+    assert!(similarity("/").is_null(), "{}", similarity("/"));
+    assert!(similarity("/ja").is_string(), "{}", similarity("/ja"));
+}
+
+/// What two commands meet in one directory, a refused one of them does not remove.
+#[test]
+fn a_refused_crawl_removes_nothing_that_another_made() {
+    let site = Plain::start(|_| (200, "<p>words".to_owned()));
+    let home = Home::new();
+    home.good(&["crawl", &site.url("/"), "--delay", "0s", "--ignore-robots"]);
+    let refused = home.run(&[
+        "crawl",
+        "--scope",
+        "prefix",
+        "--include",
+        "(",
+        &site.url("/"),
+    ]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(home.good(&["get", &site.url("/")]).contains("words"));
+    // A directory that the refused command made itself is gone with it.
+    let fresh = home.beside("deep/fresh");
+    let refused = home.run(&[
+        "crawl",
+        &site.url("/"),
+        "--include",
+        "(",
+        "--data",
+        fresh.to_str().unwrap(),
+    ]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(!home.beside("deep").exists());
+}

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use teia_base::filter::Candidate;
-use teia_base::journal::{Attempt, Chain, HostUpdate, LinkRecord, LinkVerdict, Next, UrlChange};
-use teia_base::{Flags, FoundUrl, LinkKind, Outcome, Rel, Retry, Timestamp};
+use teia_base::journal::{Attempt, Chain, HostUpdate, LinkRecord, LinkVerdict, Next};
+use teia_base::{Document, Flags, FoundUrl, LinkKind, LoginStep, Outcome, Rel, Retry, Timestamp};
 use teia_fetch::robots::Answer;
 use teia_frontier::retry_wait;
 use teia_repository::{Admission, Offer, Offered, UrlRef, UrlState};
@@ -37,6 +37,7 @@ impl Ring {
             in_scope_and_kept,
             records,
             mut document,
+            login,
             ..
         } = page;
         let Errand::Page(state) = errand else { return };
@@ -51,6 +52,11 @@ impl Ring {
             self.admit_redirect(&state, depth, location, &mut attempt);
         }
         attempt.next = self.next_step(&state, &attempt, retry_after);
+        if login == LoginStep::Asked && may_log_in(&attempt, self.config.run.retries) {
+            // Asked again with the login, as a request like any other: after the host's gap.
+            attempt.next = Next::RetryAt(self.clock.wall());
+        }
+        self.tell_refused_login(&attempt, login);
         if attempt.outcome.retry() == Retry::Host {
             self.keep_back_off(&state, attempt.remote.is_some(), retry_after);
         }
@@ -73,8 +79,12 @@ impl Ring {
         self.notice_alias(&attempt);
         remember(&self.workshop.digests, &attempt);
         if let Some(document) = &mut document {
+            // As the journal has it, and as whoever reads it again will see it.
             document.capture = attempt.capture;
             document.depth = depth;
+            document.flags = attempt.flags;
+            document.outcome = attempt.outcome;
+            self.window.bytes += weight(document);
         }
         if let Some(records) = records {
             self.window.bytes += records.len();
@@ -87,6 +97,17 @@ impl Ring {
             *count -= 1;
             // The host may have been passed over because its budget seemed used up.
             self.wake(state.host);
+        }
+    }
+
+    /// Said once for each realm: later pages of it only get the outcome.
+    fn tell_refused_login(&self, attempt: &Attempt, login: LoginStep) {
+        if login == LoginStep::Refused {
+            self.warn(format!(
+                "{} did not accept the login ({}): it is not sent there again in this run; mend the user name or the password",
+                attempt.url.normal().authority(),
+                attempt.detail.as_deref().unwrap_or("no realm"),
+            ));
         }
     }
 
@@ -188,7 +209,7 @@ impl Ring {
         if kind == LinkKind::Seed {
             self.add_seed_to_rules(target.normal());
         }
-        let verdict = self.workshop.judge().before(&Candidate {
+        let verdict = self.workshop.judge().before_or_refuse(&Candidate {
             url: target.normal(),
             depth,
             kind,
@@ -244,7 +265,7 @@ impl Ring {
         let depth = page_depth.saturating_add(1);
         if depth != record.depth {
             record.depth = depth;
-            verdict = self.workshop.judge().before(&Candidate {
+            verdict = self.workshop.judge().before_or_refuse(&Candidate {
                 url: record.url.normal(),
                 depth,
                 kind: record.kind,
@@ -283,102 +304,10 @@ impl Ring {
             self.wake(offered.host);
         }
         if offered.lowered {
-            self.spread_depth(offered.reference);
+            self.backlog.bring_nearer(offered.reference);
         }
         attempt.links.push(record);
         offered
-    }
-
-    /// A shorter way to a page that was met before: its own links are now nearer as well.
-    fn spread_depth(&mut self, page: UrlRef) {
-        let mut queue = vec![page];
-        while let Some(page) = queue.pop() {
-            let own = self.repository.depth_of(page);
-            let links = self.repository.links_of(page).into_iter();
-            let targets = links.map(|target| (target, own.saturating_add(1))).chain(
-                self.repository
-                    .redirect_of(page)
-                    .map(|target| (target, own)),
-            );
-            for (target, depth) in targets {
-                if self.repository.depth_of(target) <= depth {
-                    continue;
-                }
-                let state = self.repository.view_of(target);
-                let verdict = self.workshop.judge().before(&Candidate {
-                    url: state.url.normal(),
-                    depth,
-                    kind: LinkKind::Anchor,
-                    from_kept_in_scope: false,
-                    from: None,
-                });
-                let admission = match (&state.exclusion, verdict.is_admitted()) {
-                    (Some(exclusion), false) => Admission::Exclude(exclusion.clone()),
-                    _ => Admission::Admit,
-                };
-                let offered = self.repository.offer(
-                    &Offer {
-                        url: &state.url,
-                        depth,
-                        referrer: Some(page),
-                        requisite: state.requisite,
-                        chain: state.chain,
-                        last_modified: None,
-                        seed: None,
-                        admission,
-                    },
-                    self.clock.wall(),
-                );
-                if offered.verdict == LinkVerdict::Readmitted {
-                    self.wake(offered.host);
-                }
-                self.window.changes.push(UrlChange {
-                    url: state.url.into_normal(),
-                    depth,
-                    verdict: offered.verdict,
-                });
-                queue.push(target);
-            }
-        }
-    }
-
-    /// A run begins, perhaps with wider rules: what was left out and is now inside enters.
-    pub(crate) fn judge_again(&mut self) {
-        for url in self.repository.excluded() {
-            let state = self.repository.view_of(url);
-            // Met only through links that are not to be followed: no way leads there.
-            if state.depth == u16::MAX {
-                continue;
-            }
-            let verdict = self.workshop.judge().before(&Candidate {
-                url: state.url.normal(),
-                depth: state.depth,
-                kind: LinkKind::Anchor,
-                from_kept_in_scope: false,
-                from: None,
-            });
-            if !verdict.is_admitted() {
-                continue;
-            }
-            let offer = Offer {
-                url: &state.url,
-                depth: state.depth,
-                referrer: None,
-                requisite: false,
-                chain: state.chain,
-                last_modified: None,
-                seed: None,
-                admission: Admission::Admit,
-            };
-            let offered = self.repository.offer(&offer, self.clock.wall());
-            self.wake(offered.host);
-            self.window.opened.get_or_insert_with(|| self.clock.now());
-            self.window.changes.push(UrlChange {
-                url: state.url.into_normal(),
-                depth: state.depth,
-                verdict: offered.verdict,
-            });
-        }
     }
 
     /// A seed without scheme could not be reached as https: it is tried as http.
@@ -413,6 +342,7 @@ impl Ring {
             retry_after,
             records,
             robots_body,
+            login,
             ..
         } = page;
         let Errand::Robots {
@@ -431,6 +361,20 @@ impl Ring {
         }
         let wall = self.clock.wall();
         let outcome = attempt.outcome;
+        self.tell_refused_login(&attempt, login);
+        if login == LoginStep::Asked && hops < ROBOTS_HOPS {
+            let host = self.repository.ensure_host(attempt.url.normal().host_str());
+            let again = Errand::Robots {
+                origin,
+                url,
+                hops: hops + 1,
+                waiting,
+            };
+            self.errands.entry(host).or_default().push_back(again);
+            self.record(attempt);
+            self.wake_now(host);
+            return;
+        }
         if let Some(Location::To(found, target)) = &redirect
             && hops < ROBOTS_HOPS
             && *target != url
@@ -551,7 +495,7 @@ impl Ring {
             Outcome::http(200),
         );
         for url in named {
-            let verdict = self.workshop.judge().before(&Candidate {
+            let verdict = self.workshop.judge().before_or_refuse(&Candidate {
                 url: url.normal(),
                 depth: 0,
                 kind: LinkKind::Sitemap,
@@ -577,6 +521,19 @@ impl Ring {
             recorded.links.append(&mut attempt.links);
         }
     }
+}
+
+/// What a document costs in memory while it waits for its commit, about.
+fn weight(document: &Document) -> u64 {
+    let links = document.links.iter();
+    let links: usize = links.map(|it| 96 + it.url.len() + it.anchor.len()).sum();
+    let headings: usize = document.headings.iter().map(String::len).sum();
+    (document.text.len() + headings + links) as u64
+}
+
+/// A login may take a few rounds (an old nonce, another realm), and a hostile server not more.
+fn may_log_in(attempt: &Attempt, retries: u8) -> bool {
+    attempt.try_number <= retries.saturating_add(4).min(250)
 }
 
 fn is_unreachable(outcome: Outcome) -> bool {

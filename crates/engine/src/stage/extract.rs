@@ -14,9 +14,9 @@ use teia_base::filter::{Candidate, Fetched, Verdict};
 use teia_base::journal::{Attempt, LinkRecord, LinkVerdict, Next, Revisit};
 use teia_base::{
     CanonicalUrl, CaptureId, Certificate, Document, Exchange, Flags, FoundUrl, Link, LinkKind,
-    NormalForm, Outcome, Response,
+    LoginStep, NormalForm, Outcome, Response,
 };
-use teia_extract::{Extracted, Extractors, Source, digest};
+use teia_extract::{Extracted, Extractors, Source, spaceless};
 use teia_fetch::DecodeLimits;
 use teia_repository::UrlState;
 use url::Url;
@@ -58,6 +58,7 @@ pub(crate) struct Page {
     pub(crate) records: Option<Records>,
     pub(crate) robots_body: Bytes,
     pub(crate) document: Option<Document>,
+    pub(crate) login: LoginStep,
 }
 
 /// A link and what the rules say of it.
@@ -129,6 +130,7 @@ impl Workshop {
             records: None,
             robots_body: Bytes::new(),
             document: None,
+            login: exchange.login,
         };
         if let Some(response) = &exchange.response {
             // One page that breaks us must not break the run, now and at every start after.
@@ -180,8 +182,8 @@ impl Workshop {
                 page.attempt.media_type = response
                     .media_type()
                     .map(|media_type| media_type.essence().to_owned());
-                // A refusal before the body leaves nothing worth keeping.
-                keep = exchange.outcome.is_answered();
+                // A refusal before the body leaves nothing worth keeping; a refused login is an answer.
+                keep = exchange.outcome.is_answered() || exchange.outcome == Outcome::LOGIN_FAILED;
             }
         }
         if keep {
@@ -202,20 +204,7 @@ impl Workshop {
         let Ok(url) = Url::parse(state.url.request()) else {
             return true;
         };
-        let declared = response.media_type();
-        let (refresh, content_language) = (head.text("refresh"), head.text("content-language"));
-        let source = Source {
-            url: &url,
-            media_type: declared.as_ref(),
-            body,
-            link_headers: &head.texts("link"),
-            robots_headers: &head.texts("x-robots-tag"),
-            refresh_header: refresh.as_deref(),
-            content_language: content_language.as_deref(),
-            robot_token: &self.robot_token,
-            status: response.status,
-        };
-        let mut extracted = self.extractors.extract(&source);
+        let mut extracted = self.extract(&url, response, body);
         let attempt = &mut page.attempt;
         attempt.flags.add(extracted.flags);
         attempt.flags.add(extracted.robots.flags(exchange.started));
@@ -228,7 +217,7 @@ impl Workshop {
         attempt.title = std::mem::take(&mut extracted.title);
         attempt.language.clone_from(&extracted.language);
         if !extracted.text.is_empty() {
-            let (text_digest, similarity) = digest::signatures(&extracted.text);
+            let (text_digest, similarity) = spaceless::signatures(&extracted.text);
             attempt.text_digest = Some(text_digest);
             attempt.similarity = similarity;
         }
@@ -271,10 +260,45 @@ impl Workshop {
         if verdict.follow && (in_scope || !state.requisite) {
             page.links = self.judge_links(page, state, &extracted, &judge);
         }
-        if self.documents {
-            page.document = Some(document(page, state, extracted));
+        if self.documents && keep {
+            let title = page.attempt.title.clone();
+            page.document = Some(document(&page.attempt, title, extracted));
         }
         keep
+    }
+
+    /// What the extractors make of an answer: of one that has just come, and of one that is read from
+    /// the archive, so that both give the same document.
+    fn extract(&self, url: &Url, response: &Response, body: &[u8]) -> Extracted {
+        let head = &response.head;
+        let declared = response.media_type();
+        let (refresh, content_language) = (head.text("refresh"), head.text("content-language"));
+        self.extractors.extract(&Source {
+            url,
+            media_type: declared.as_ref(),
+            body,
+            link_headers: &head.texts("link"),
+            robots_headers: &head.texts("x-robots-tag"),
+            refresh_header: refresh.as_deref(),
+            content_language: content_language.as_deref(),
+            robot_token: &self.robot_token,
+            status: response.status,
+        })
+    }
+
+    /// The document of a committed attempt, from its answer as the archive has it.
+    pub(crate) fn document_again(
+        &self,
+        attempt: &Attempt,
+        response: &Response,
+    ) -> Option<Document> {
+        let url = Url::parse(attempt.url.request()).ok()?;
+        let decoded = teia_fetch::decode(response, &self.decode);
+        let mut extracted = self.extract(&url, response, &decoded.bytes);
+        let title = std::mem::take(&mut extracted.title);
+        let mut document = document(attempt, title, extracted);
+        document.capture = attempt.capture;
+        Some(document)
     }
 
     fn judge_links(
@@ -440,18 +464,18 @@ fn describe(attempt: &mut Attempt, exchange: &Exchange) {
     attempt.wire_bytes = exchange.wire_bytes();
 }
 
-fn document(page: &Page, state: &UrlState, extracted: Extracted) -> Document {
-    let attempt = &page.attempt;
+/// Depth, capture and flags are settled when the page is admitted.
+fn document(attempt: &Attempt, title: String, extracted: Extracted) -> Document {
     Document {
-        url: state.url.normal().clone(),
-        requested: state.url.spelling().map(str::to_owned),
+        url: attempt.url.normal().clone(),
+        requested: attempt.url.spelling().map(str::to_owned),
         outcome: attempt.outcome,
         flags: attempt.flags,
         fetched: attempt.started,
         capture: None,
         media_type: extracted.media_type,
-        depth: state.depth,
-        title: attempt.title.clone(),
+        depth: attempt.depth,
+        title,
         description: extracted.description,
         headings: extracted.headings,
         text: extracted.text,

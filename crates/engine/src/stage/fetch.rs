@@ -1,9 +1,13 @@
 //! Fetch: one lease becomes one exchange. Runs as a task of its own.
 
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use teia_base::{Exchange, Request};
-use teia_fetch::Fetcher;
+use teia_base::{Clock, Exchange, Outcome, Request};
+use teia_fetch::{Fetcher, Fetching};
 use teia_frontier::Answer;
 use teia_repository::UrlState;
 use tokio::sync::mpsc;
@@ -40,8 +44,25 @@ pub(crate) struct Job {
     pub(crate) exchange: Exchange,
 }
 
+/// A fetch whose panic is an outcome: one answer that breaks a fetcher must not break the run, now and
+/// at every start after.
+struct Caught<'a>(Fetching<'a>);
+
+impl Future for Caught<'_> {
+    type Output = Option<Exchange>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let poll = || self.0.as_mut().poll(context);
+        match catch_unwind(AssertUnwindSafe(poll)) {
+            Ok(poll) => poll.map(Some),
+            Err(_) => Poll::Ready(None),
+        }
+    }
+}
+
 /// Makes the request, tells the ring that the host is free again, and hands the answer on.
 pub(crate) async fn fetch(
+    clock: Arc<dyn Clock>,
     fetcher: Arc<dyn Fetcher>,
     host: teia_base::HostId,
     errand: Errand,
@@ -49,7 +70,19 @@ pub(crate) async fn fetch(
     messages: mpsc::Sender<Message>,
     jobs: mpsc::Sender<Job>,
 ) {
-    let exchange = fetcher.fetch(request).await;
+    let started = clock.wall();
+    let url = request.url.clone();
+    // The call itself may panic as well as what it returns.
+    let fetching = catch_unwind(AssertUnwindSafe(|| fetcher.fetch(request)));
+    let fetched = match fetching {
+        Ok(fetching) => Caught(fetching).await,
+        Err(_) => None,
+    };
+    let exchange = fetched.unwrap_or_else(|| {
+        tracing::error!(%url, "the fetcher panicked");
+        let detail = Some("the fetcher panicked".into());
+        Exchange::failed(Outcome::SYSTEM_ERROR, detail, started, clock.now())
+    });
     let answer = Answer {
         ended: exchange.ended,
         latency: exchange.times.first_byte,

@@ -1,5 +1,5 @@
 //! The life of a URL, one file per step: `seed`, `schedule`, `fetch`, `extract`, `admit`; then
-//! `commit`, after which it has happened.
+//! `commit`, after which it has happened. `spread` is what follows for URLs that were met before.
 
 mod admit;
 pub(crate) mod commit;
@@ -7,3 +7,4 @@ pub(crate) mod extract;
 pub(crate) mod fetch;
 mod schedule;
 mod seed;
+pub(crate) mod spread;

@@ -6,6 +6,7 @@ use teia_repository::UrlState;
 use url::Url;
 
 use super::fetch::{Errand, fetch};
+use super::spread::STEP;
 use crate::ring::Ring;
 use crate::robots_book::Reading;
 
@@ -25,6 +26,7 @@ enum Sent {
 impl Ring {
     /// Sends out as many URLs as politeness, load and limits allow.
     pub(crate) fn schedule(&mut self) {
+        let mut unasked = 0;
         while self.may_lease() {
             let Some(host) = self.frontier.lease(self.clock.now()) else {
                 break;
@@ -33,8 +35,10 @@ impl Ring {
                 match self.send_next(host) {
                     Sent::Out => break,
                     Sent::Settled => {
-                        // However many such URLs there are, a commit holds a window of them.
-                        if self.window_is_due() {
+                        // However many such URLs there are, a commit holds a window of them, and a
+                        // turn of the loop a step.
+                        unasked += 1;
+                        if self.window_is_due() || unasked >= STEP {
                             self.frontier.release(host);
                             self.wake(host);
                             return;
@@ -169,6 +173,7 @@ impl Ring {
         self.outstanding += 1;
         let fetcher = std::sync::Arc::clone(&self.fetcher);
         self.tasks.spawn(fetch(
+            std::sync::Arc::clone(&self.clock),
             fetcher,
             host,
             errand,

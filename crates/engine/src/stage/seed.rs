@@ -16,7 +16,10 @@ impl Ring {
         let mut records = Vec::new();
         for (url, fallback_http) in seeds {
             self.allow_private_seed(url);
-            let verdict = self.workshop.judge().before(&Candidate::seed(url.normal()));
+            let verdict = self
+                .workshop
+                .judge()
+                .before_or_refuse(&Candidate::seed(url.normal()));
             let admission = admission(verdict);
             let offered = self.repository.offer(
                 &Offer {

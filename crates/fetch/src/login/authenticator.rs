@@ -10,7 +10,8 @@ use url::Url;
 ///
 /// Called by the fetcher before each request, with no challenges, and once more after a 401, with
 /// the challenges of its `WWW-Authenticate` fields. If the second answer differs from the first
-/// the request is sent again, once; that is all that a scheme with a challenge (Digest) needs.
+/// the request is worth sending again, with it; that is all that a scheme with a challenge (Digest)
+/// needs. A login that a realm has refused is not sent to it again.
 /// The answer must depend on the whole origin: the fetcher sends it wherever it is given, and
 /// redirects may lead anywhere. [`NoLogin`] adds nothing; [`Logins`](crate::Logins) is the usual
 /// one; [`BasicLogin`] and [`BearerLogin`] do not wait to be asked.

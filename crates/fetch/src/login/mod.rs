@@ -1,8 +1,13 @@
 //! Logins: who may enter where, and what to say to be let in.
 //!
 //! ```text
-//! request ──> fields(url, no challenge) ──> sent; a 401 ──> fields(url, challenges) ──> sent once more
+//! request ──> fields(url, no challenge) ──> sent; a 401 ──> fields(url, challenges) ──> asked
+//!    ^                                                                                 │
+//!    └──────────── the caller, after the host's gap: the same request again <──────────┘
 //! ```
+//!
+//! One request, one exchange: nothing is sent a second time behind the caller's back. What a door has
+//! refused is not tried at it again ([`Doors`]).
 //!
 //! A login belongs to one origin and is never shown to another. [`Logins`] is the usual
 //! Authenticator; [`digest`] is the arithmetic of RFC 7616, [`challenge`] the reading of what
@@ -11,9 +16,11 @@
 mod authenticator;
 mod challenge;
 mod digest;
+mod doors;
 mod logins;
 
 pub use authenticator::{
     Authenticator, BasicLogin, BearerLogin, LoginField, LoginFieldName, NoLogin,
 };
+pub(crate) use doors::{Doors, Opening};
 pub use logins::Logins;

@@ -51,12 +51,12 @@ pub(crate) fn crawl(
             *seed = bare;
         }
     }
-    let fresh = FreshDirectory::before(data);
     let directory = Directory::create(data)?;
     let lock = directory.lock()?;
-    let done = crawl_in(&directory, lock, layout, options, parsed, given);
+    let done = crawl_in(&directory, lock.clone(), layout, options, parsed, given);
+    // A refused command leaves nothing behind.
     if done.as_ref().is_err_and(|error| super::code_of(error) == 2) {
-        fresh.remove();
+        directory.take_back(lock);
     }
     done
 }
@@ -95,32 +95,6 @@ fn crawl_in(
         options.report.as_deref(),
     )?;
     Ok(exit_code(&report))
-}
-
-/// What was not there before a command, and must not be there after it was refused.
-struct FreshDirectory {
-    missing: Vec<PathBuf>,
-}
-
-impl FreshDirectory {
-    fn before(data: &Path) -> Self {
-        let missing = data
-            .ancestors()
-            .take_while(|path| !path.as_os_str().is_empty() && !path.exists());
-        Self {
-            missing: missing.map(Path::to_owned).collect(),
-        }
-    }
-
-    fn remove(self) {
-        let mut missing = self.missing.iter();
-        let Some(data) = missing.next() else { return };
-        let _ = std::fs::remove_dir_all(data);
-        // The directories above it, as far as they are empty again.
-        for above in missing {
-            let _ = std::fs::remove_dir(above);
-        }
-    }
 }
 
 /// Goes on with a collection.

@@ -231,7 +231,7 @@ fn attempt_json(attempt: &Attempt) -> serde_json::Value {
             "body": attempt.times.body.as_secs_f64(),
         },
         "text_digest": attempt.text_digest.map(|digest| format!("{digest:032x}")),
-        "similarity": format!("{:016x}", attempt.similarity),
+        "similarity": (attempt.similarity != 0).then(|| format!("{:016x}", attempt.similarity)),
         "capture": attempt.capture.map(|capture| capture.0),
     })
 }
