@@ -157,6 +157,20 @@ impl Directory {
         names.sort_unstable();
         names
     }
+
+    /// That there is no collection of this name here, and which ones there are.
+    pub fn no_collection(&self, name: &str) -> EngineError {
+        let names = self.collections();
+        EngineError::NoCollection {
+            name: name.to_owned(),
+            path: self.root.clone(),
+            existing: if names.is_empty() {
+                "none".to_owned()
+            } else {
+                names.join(", ")
+            },
+        }
+    }
 }
 
 /// Where the parts of one collection lie, relative to the data directory.

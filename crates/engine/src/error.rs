@@ -20,9 +20,7 @@ pub enum EngineError {
         source: io::Error,
     },
     /// Another process collects there.
-    #[error(
-        "{path} is in use by process {holder}; stop it first (`teia stop`), or name another directory with --data"
-    )]
+    #[error("{path} is in use by process {holder}")]
     InUse {
         /// The directory.
         path: PathBuf,
@@ -38,7 +36,7 @@ pub enum EngineError {
         path: PathBuf,
     },
     /// There is nothing there.
-    #[error("there is no data directory {path}; `teia crawl SEED --data {path}` makes one")]
+    #[error("there is no data directory {path}")]
     NoDirectory {
         /// Where it should be.
         path: PathBuf,
@@ -77,9 +75,7 @@ pub enum EngineError {
         message: String,
     },
     /// A run without anything to do.
-    #[error(
-        "there is nothing to collect: name a seed, for example `teia crawl example.org`, or a file of seeds with --seeds"
-    )]
+    #[error("there is nothing to collect")]
     NoSeeds,
     /// A seed that the rules refuse.
     #[error(transparent)]
@@ -105,9 +101,7 @@ pub enum EngineError {
         setting: &'static str,
     },
     /// A thread of ours died.
-    #[error(
-        "a worker thread ended unexpectedly; what was committed is safe, start again with `teia resume`"
-    )]
+    #[error("a worker thread ended unexpectedly; what was committed is safe")]
     WorkerLost,
 }
 

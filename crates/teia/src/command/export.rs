@@ -13,6 +13,7 @@ use teia_base::DiskFiles;
 use teia_engine::{CollectionConfig, Directory, Reading};
 
 use super::Usage;
+use super::place::Place;
 
 /// What can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -29,14 +30,13 @@ pub(crate) enum What {
 
 /// Writes it.
 pub(crate) fn export(
-    data: &Path,
-    collection: &str,
+    place: &Place,
     what: What,
     output: Option<&Path>,
     prefix: Option<&str>,
 ) -> Result<ExitCode> {
-    let directory = Directory::open(data)?;
-    let reading = Reading::open(&directory, collection)?;
+    let directory = Directory::open(&place.data)?;
+    let reading = Reading::open(&directory, place.name())?;
     if what == What::Urls {
         let mut out = sink(output)?;
         write_urls(&reading, prefix, &mut *out)?;
@@ -56,10 +56,10 @@ pub(crate) fn export(
         What::Cdxj => archive_export::cdxj(&captures, &filter, &mut *sink(output)?)?,
         _ => {
             let Some(target) = output else {
-                return Err(Usage(
-                    "name the directory to write the files into: teia export files --output DIR"
-                        .to_owned(),
-                )
+                return Err(Usage(format!(
+                    "name the directory to write the files into: `{}`",
+                    place.command(&["export", "files", "--output", "DIR"])
+                ))
                 .into());
             };
             let target = DiskFiles::new(target)

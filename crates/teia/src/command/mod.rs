@@ -10,17 +10,23 @@ mod export;
 mod get;
 mod options;
 mod page;
+mod place;
+mod signals;
 mod socket;
 mod stats;
 mod status;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
+use teia_base::measure::parse_duration;
 use teia_engine::EngineError;
 
 use options::CrawlOptions;
+use place::Place;
+use status::Order;
 
 /// Collects a part of the web, politely, and keeps it.
 #[derive(Debug, Parser)]
@@ -28,23 +34,6 @@ use options::CrawlOptions;
 struct Cli {
     #[command(subcommand)]
     command: Command,
-}
-
-/// Where the data is.
-#[derive(Clone, Debug, Args)]
-struct Place {
-    /// The data directory
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "teia-data",
-        env = "TEIA_DATA",
-        global = true
-    )]
-    data: PathBuf,
-    /// The collection
-    #[arg(long, value_name = "NAME", default_value = "default", global = true)]
-    collection: String,
 }
 
 #[derive(Debug, Subcommand)]
@@ -80,7 +69,7 @@ enum Command {
     },
     /// Let a running collection rest: no new requests until `teia resume`
     Pause {
-        /// The collection
+        /// The collection; the one that runs if not given
         #[arg(value_name = "NAME")]
         name: Option<String>,
         #[command(flatten)]
@@ -88,9 +77,12 @@ enum Command {
     },
     /// End a running collection; everything fetched is committed first
     Stop {
-        /// The collection
+        /// The collection; the one that runs if not given
         #[arg(value_name = "NAME")]
         name: Option<String>,
+        /// How long to wait for its end
+        #[arg(long, value_name = "DUR", default_value = "30s", value_parser = parse_duration)]
+        wait: Duration,
         #[command(flatten)]
         place: Place,
     },
@@ -173,71 +165,78 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     start_log();
-    let result = match cli.command {
-        Command::Demo { data, no_serve } => crawl::demo(data, no_serve),
-        Command::Crawl {
-            seeds,
-            place,
-            options,
-        } => crawl::crawl(&place.data, &place.collection, &seeds, &options),
-        Command::Resume {
-            name,
-            place,
-            options,
-        } => crawl::resume(
-            &place.data,
-            name.as_deref().unwrap_or(&place.collection),
-            &options,
-        ),
-        Command::Pause { name, place } => status::tell(
-            &place.data,
-            name.as_deref().unwrap_or(&place.collection),
-            "pause",
-        ),
-        Command::Stop { name, place } => status::tell(
-            &place.data,
-            name.as_deref().unwrap_or(&place.collection),
-            "stop",
-        ),
-        Command::Status { name, json, place } => status::status(&place.data, name.as_deref(), json),
-        Command::Page { url, json, place } => {
-            page::page(&place.data, &place.collection, &url, json)
-        }
-        Command::Get {
-            url,
-            at,
-            head,
-            place,
-        } => get::get(&place.data, &place.collection, &url, at.as_deref(), head),
-        Command::Stats { json, place } => stats::stats(&place.data, &place.collection, json),
-        Command::Check { part } => check::check(part),
-        Command::Export {
-            what,
-            output,
-            prefix,
-            place,
-        } => export::export(
-            &place.data,
-            &place.collection,
-            what,
-            output.as_deref(),
-            prefix.as_deref(),
-        ),
-        Command::Config => config::config(),
-    };
-    match result {
+    let place = cli.command.place();
+    match cli.command.run() {
         Ok(code) => code,
         Err(error) => {
             if is_closed_pipe(&error) {
                 return ExitCode::SUCCESS;
             }
-            eprintln!("teia: {}", in_one_sentence(&error));
-            if is_full_disk(&error) {
+            eprintln!("teia: {}", in_one_sentence(&error, place.as_ref()));
+            if let Some(place) = place.filter(|_| is_full_disk(&error)) {
                 eprintln!(
-                    "Free some space, then `teia resume` goes on; nothing that was committed is lost."
+                    "Free some space, then `{}` goes on; nothing that was committed is lost.",
+                    place.steering("resume")
                 );
             }
             ExitCode::from(code_of(&error))
+        }
+    }
+}
+
+impl Command {
+    /// Where it works, for what it may have to say.
+    fn place(&self) -> Option<Place> {
+        match self {
+            Self::Resume { place, name, .. }
+            | Self::Pause { place, name }
+            | Self::Stop { place, name, .. }
+            | Self::Status { place, name, .. } => place.clone().named(name.clone()).ok(),
+            Self::Crawl { place, .. }
+            | Self::Page { place, .. }
+            | Self::Get { place, .. }
+            | Self::Stats { place, .. }
+            | Self::Export { place, .. } => Some(place.clone()),
+            Self::Check { part } => part.place(),
+            Self::Demo { data, .. } => data.as_deref().map(|data| Place::new(data, "demo")),
+            Self::Config => None,
+        }
+    }
+
+    fn run(self) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Demo { data, no_serve } => crawl::demo(data, no_serve),
+            Self::Crawl {
+                seeds,
+                place,
+                options,
+            } => crawl::crawl(&place, &seeds, &options),
+            Self::Resume {
+                name,
+                place,
+                options,
+            } => crawl::resume(&place.named(name)?, &options),
+            Self::Pause { name, place } => status::tell(&place.named(name)?, Order::Pause),
+            Self::Stop { name, wait, place } => {
+                status::tell(&place.named(name)?, Order::Stop { wait })
+            }
+            Self::Status { name, json, place } => status::status(&place.named(name)?, json),
+            Self::Page { url, json, place } => page::page(&place, &url, json),
+            Self::Get {
+                url,
+                at,
+                head,
+                place,
+            } => get::get(&place, &url, at.as_deref(), head),
+            Self::Stats { json, place } => stats::stats(&place, json),
+            Self::Check { part } => check::check(part),
+            Self::Export {
+                what,
+                output,
+                prefix,
+                place,
+            } => export::export(&place, what, output.as_deref(), prefix.as_deref()),
+            Self::Config => config::config(),
         }
     }
 }
@@ -254,8 +253,8 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// An error and its causes, each said once.
-fn in_one_sentence(error: &anyhow::Error) -> String {
+/// An error and its causes, each said once, and what to do about it.
+fn in_one_sentence(error: &anyhow::Error, place: Option<&Place>) -> String {
     let mut text = String::new();
     for cause in error.chain() {
         let part = cause.to_string();
@@ -265,6 +264,13 @@ fn in_one_sentence(error: &anyhow::Error) -> String {
             }
             text.push_str(&part);
         }
+    }
+    let advice = place
+        .zip(error.downcast_ref())
+        .and_then(|(place, error)| place.advice(error));
+    if let Some(advice) = advice {
+        text.push_str("; ");
+        text.push_str(&advice);
     }
     text
 }

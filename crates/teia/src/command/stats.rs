@@ -11,12 +11,13 @@ use teia_base::measure::{format_duration, format_size};
 use teia_engine::{Directory, Overview, Reading, Stats};
 use teia_repository::State;
 
+use super::place::Place;
 use crate::show::print_tables;
 
 /// Shows outcomes, types, hosts, sizes and growth over all runs of a collection.
-pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<ExitCode> {
-    let directory = Directory::open(data)?;
-    let reading = Reading::open(&directory, collection)?;
+pub(crate) fn stats(place: &Place, as_json: bool) -> Result<ExitCode> {
+    let directory = Directory::open(&place.data)?;
+    let reading = Reading::open(&directory, place.name())?;
     let Overview {
         repository,
         runs,
@@ -35,7 +36,7 @@ pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<Exit
         outln!(
             "{}",
             json!({
-                "collection": collection,
+                "collection": place.name(),
                 "known_urls": repository.len(),
                 "states": states,
                 "hosts": repository.host_count(),
@@ -54,7 +55,8 @@ pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<Exit
         return Ok(ExitCode::SUCCESS);
     }
     outln!(
-        "Collection {collection}: {} known on {}, {}",
+        "Collection {}: {} known on {}, {}",
+        place.name(),
         counted(repository.len(), "URL"),
         counted(repository.host_count() as u64, "host"),
         counted(runs.len() as u64, "run")

@@ -10,8 +10,8 @@ use teia_engine::{EndReason, Report, Stats};
 use super::counted;
 use super::width::{Width, cut};
 
-/// Writes the summary to standard output.
-pub(crate) fn print_summary(report: &Report, is_terminal: bool) -> io::Result<()> {
+/// Writes the summary to standard output; `resume` is the command that goes on.
+pub(crate) fn print_summary(report: &Report, resume: &str, is_terminal: bool) -> io::Result<()> {
     let style = Style::new(is_terminal);
     let width = Width::of_stdout(is_terminal);
     let mut out = io::stdout().lock();
@@ -35,21 +35,19 @@ pub(crate) fn print_summary(report: &Report, is_terminal: bool) -> io::Result<()
             None => writeln!(out, "{line}")?,
         }
     }
-    let mut second = format!(
+    let second = format!(
         "{} known on {}, {} waiting, {} with the content of another",
         counted(report.known_urls, "URL"),
         counted(report.hosts as u64, "host"),
         group(report.waiting),
         group(report.stats.duplicates),
     );
-    if report.waiting > 0 {
-        second.push_str(&format!(
-            "; `teia resume {}` goes on with what is waiting",
-            report.collection
-        ));
-    }
     for line in width.wrap(&second) {
         writeln!(out, "{line}")?;
+    }
+    if report.waiting > 0 {
+        // A line of its own, never broken by us, so that it can be copied.
+        writeln!(out, "`{resume}` goes on with what is waiting")?;
     }
     drop(out);
     print_tables(&report.stats, is_terminal)
