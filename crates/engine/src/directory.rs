@@ -31,6 +31,7 @@ pub struct DirectoryLock {
 impl Directory {
     /// Opens a data directory, and makes it if there is none or an empty one.
     pub fn create(root: &Path) -> Result<Self, EngineError> {
+        refuse_file(root)?;
         fs::create_dir_all(root).map_err(EngineError::disk("create the data directory", root))?;
         let format = root.join("format");
         if !format.exists() {
@@ -58,6 +59,7 @@ impl Directory {
 
     /// Opens a data directory that must exist.
     pub fn open(root: &Path) -> Result<Self, EngineError> {
+        refuse_file(root)?;
         let path = root.join("format");
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
@@ -85,11 +87,20 @@ impl Directory {
                 path: root.to_owned(),
             });
         };
-        if layout.parse() != Ok(LAYOUT_VERSION) || normal.parse() != Ok(NORMAL_FORM_VERSION) {
-            return Err(EngineError::Newer {
+        let (Ok(layout), Ok(normal)) = (layout.parse::<u32>(), normal.parse::<u32>()) else {
+            return Err(EngineError::Foreign {
                 path: root.to_owned(),
-                found: format!("layout {layout}, normal form {normal}"),
-                known: format!("layout {LAYOUT_VERSION}, normal form {NORMAL_FORM_VERSION}"),
+            });
+        };
+        if (layout, normal) != (LAYOUT_VERSION, NORMAL_FORM_VERSION) {
+            let path = root.to_owned();
+            let found = format!("layout {layout}, normal form {normal}");
+            let known = format!("layout {LAYOUT_VERSION}, normal form {NORMAL_FORM_VERSION}");
+            let is_newer = layout > LAYOUT_VERSION || normal > NORMAL_FORM_VERSION;
+            return Err(if is_newer {
+                EngineError::Newer { path, found, known }
+            } else {
+                EngineError::Older { path, found, known }
             });
         }
         let Ok(key) = u64::from_str_radix(key, 16) else {
@@ -173,6 +184,26 @@ impl Directory {
     }
 }
 
+fn refuse_file(root: &Path) -> Result<(), EngineError> {
+    if root.is_file() {
+        return Err(EngineError::NotDirectory {
+            path: root.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Names in a data directory that are no collection's, now or when the catalog comes.
+const OWN_NAMES: [&str; 7] = [
+    "collections",
+    "lock",
+    "format",
+    "format.new",
+    "control.sock",
+    "teia.db",
+    "lost+found",
+];
+
 /// Where the parts of one collection lie, relative to the data directory.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -183,17 +214,21 @@ impl Layout {
     /// The layout of a collection; its name becomes part of paths, so it is checked.
     pub fn new(name: &str) -> Result<Self, EngineError> {
         let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        let reserved = ["collections", "lock", "format"];
-        if name.is_empty()
-            || name.len() > 64
-            || !name.chars().all(good)
-            || name.starts_with('-')
-            || reserved.contains(&name)
-        {
-            return Err(EngineError::CollectionName(name.to_owned()));
-        }
-        Ok(Self {
+        let is_own = |own: &&str| own.eq_ignore_ascii_case(name);
+        let reason = if OWN_NAMES.iter().any(|own| is_own(own)) {
+            "the data directory has something of its own under that name; choose another"
+        } else if name.is_empty() || name.len() > 64 || !name.chars().all(good) {
+            "use 1 to 64 letters (a to z), digits, `-` and `_`"
+        } else if name.starts_with('-') {
+            "it would be taken for an option; begin with a letter or a digit"
+        } else {
+            return Ok(Self {
+                name: name.to_owned(),
+            });
+        };
+        Err(EngineError::CollectionName {
             name: name.to_owned(),
+            reason,
         })
     }
 

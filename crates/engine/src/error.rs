@@ -53,9 +53,32 @@ pub enum EngineError {
         /// What is known here.
         known: String,
     },
+    /// The directory was written by an older program, whose layout is no longer read.
+    #[error(
+        "{path} was written by an older Teia ({found}), and this one reads only {known}: use the older program, or collect into a new directory"
+    )]
+    Older {
+        /// The directory.
+        path: PathBuf,
+        /// What is there.
+        found: String,
+        /// What is known here.
+        known: String,
+    },
+    /// There is a file where the directory should be.
+    #[error("{path} is a file, and data lies in a directory; name one with --data")]
+    NotDirectory {
+        /// The file.
+        path: PathBuf,
+    },
     /// A name that cannot be a collection's.
-    #[error("`{0}` cannot be the name of a collection; use letters, digits, `-` and `_`")]
-    CollectionName(String),
+    #[error("`{name}` cannot be the name of a collection: {reason}")]
+    CollectionName {
+        /// The name.
+        name: String,
+        /// Why not, and what can.
+        reason: &'static str,
+    },
     /// There is no such collection.
     #[error("there is no collection `{name}` in {path}; the ones there are: {existing}")]
     NoCollection {
@@ -100,6 +123,17 @@ pub enum EngineError {
         /// Which.
         setting: &'static str,
     },
+    /// What was fixed when the collection was created cannot be read any more.
+    #[error(
+        "the settings with which this collection was last run cannot be read, and so not compared ({message}); use the program that wrote them, or start another collection with --collection NAME"
+    )]
+    StoredOptions {
+        /// What is wrong with them.
+        message: String,
+    },
+    /// A setting whose value makes no sense.
+    #[error(transparent)]
+    Senseless(#[from] crate::sense::Senseless),
     /// A thread of ours died.
     #[error("a worker thread ended unexpectedly; what was committed is safe")]
     WorkerLost,
@@ -123,13 +157,17 @@ impl EngineError {
             Self::Foreign { .. }
                 | Self::NoDirectory { .. }
                 | Self::Newer { .. }
-                | Self::CollectionName(_)
+                | Self::Older { .. }
+                | Self::NotDirectory { .. }
+                | Self::CollectionName { .. }
                 | Self::NoCollection { .. }
                 | Self::Config { .. }
                 | Self::NoSeeds
                 | Self::Filter(_)
                 | Self::Seed(_)
                 | Self::Fixed { .. }
+                | Self::StoredOptions { .. }
+                | Self::Senseless(_)
                 | Self::Fetch(
                     FetchError::Resolve(_)
                         | FetchError::Proxy(_)

@@ -31,6 +31,7 @@ mod report;
 mod reserve;
 mod ring;
 mod robots_book;
+mod sense;
 mod stage;
 mod stats;
 
@@ -46,4 +47,5 @@ pub use reading::{
     Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,
 };
 pub use report::{EndReason, Report};
+pub use sense::{Senseless, sensible};
 pub use stats::Stats;

@@ -293,6 +293,28 @@ fn warn_of_risky_settings(config: &CollectionConfig) {
     }
 }
 
+/// The variable with the proxy's password: it is in no file, and in no list of processes.
+const PROXY_PASSWORD: &str = "TEIA_PROXY_PASSWORD";
+
+/// The settings with the proxy's password, from the environment; one that was typed counts for this
+/// run.
+fn with_proxy_password(mut config: CollectionConfig) -> CollectionConfig {
+    let Some(proxy) = &config.fetch.proxy else {
+        return config;
+    };
+    if proxy.has_password() {
+        eprintln!(
+            "note: the proxy's password is used for this run and not stored; {PROXY_PASSWORD} gives it to the next ones"
+        );
+    } else if let Some(password) = std::env::var(PROXY_PASSWORD)
+        .ok()
+        .filter(|_| proxy.wants_password())
+    {
+        config.fetch.proxy = Some(proxy.with_password(&password));
+    }
+    config
+}
+
 /// Whether the settings become those of the collection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Save {
@@ -318,6 +340,7 @@ fn run(
         std::io::stderr().is_terminal(),
     ));
     warn_of_risky_settings(&config);
+    let config = with_proxy_password(config);
     signals::listen(control.clone()).context("cannot listen for signals")?;
     let runtime = runtime()?;
     let parts = Parts {
