@@ -331,6 +331,6 @@ fn check_scope(
             });
             json!({ "url": text, "in_scope": verdict.is_admitted(), "rule": verdict.rule, "keep": verdict.keep, "follow": verdict.follow })
         }
-        Err(error) => json!({ "url": text, "in_scope": false, "rule": error }),
+        Err(error) => json!({ "url": text, "error": error }),
     })
 }

@@ -122,7 +122,7 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// Outcomes, types, hosts and sizes of a collection
+    /// Outcomes, types, languages, hosts, sizes and growth of a collection
     Stats {
         /// As JSON
         #[arg(long)]
@@ -137,15 +137,8 @@ enum Command {
     },
     /// Write out what was collected
     Export {
-        /// What to write
-        #[arg(value_enum)]
-        what: export::What,
-        /// Into this file or directory; standard output if not given
-        #[arg(long, short, value_name = "PATH")]
-        output: Option<PathBuf>,
-        /// Only URLs that begin so
-        #[arg(long, value_name = "URL")]
-        prefix: Option<String>,
+        #[command(flatten)]
+        options: export::ExportOptions,
         #[command(flatten)]
         place: Place,
     },
@@ -230,12 +223,7 @@ impl Command {
             } => get::get(&place, &url, at.as_deref(), head),
             Self::Stats { json, place } => stats::stats(&place, json),
             Self::Check { part } => check::check(part),
-            Self::Export {
-                what,
-                output,
-                prefix,
-                place,
-            } => export::export(&place, what, output.as_deref(), prefix.as_deref()),
+            Self::Export { options, place } => export::export(&place, &options),
             Self::Config => config::config(),
         }
     }
