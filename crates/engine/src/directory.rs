@@ -215,7 +215,7 @@ impl Layout {
     pub fn new(name: &str) -> Result<Self, EngineError> {
         let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let is_own = |own: &&str| own.eq_ignore_ascii_case(name);
-        let reason = if OWN_NAMES.iter().any(|own| is_own(own)) {
+        let reason = if OWN_NAMES.iter().any(is_own) {
             "the data directory has something of its own under that name; choose another"
         } else if name.is_empty() || name.len() > 64 || !name.chars().all(good) {
             "use 1 to 64 letters (a to z), digits, `-` and `_`"

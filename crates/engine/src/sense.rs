@@ -178,7 +178,9 @@ impl CollectionConfig {
 
     fn check_seeds(&self) -> Result<(), Senseless> {
         let bad = self.seeds.iter().find_map(|seed| Seed::parse(seed).err());
-        bad.map_or(Ok(()), |error| Err(senseless("", "seeds", error)))
+        bad.map_or(Ok(()), |error| {
+            Err(senseless("", "seeds", error.to_string()))
+        })
     }
 
     fn check_filter(&self) -> Result<(), Senseless> {
@@ -186,13 +188,15 @@ impl CollectionConfig {
             let message = "without a scheme nothing is fetched; write [\"http\", \"https\"]";
             return Err(senseless("filter", "schemes", message));
         }
-        let known = |scheme: &String| {
-            ["http", "https"]
-                .iter()
-                .any(|known| scheme.eq_ignore_ascii_case(known))
+        // A program may bring a fetcher for others; of these only the form is looked at.
+        let is_scheme = |scheme: &String| {
+            scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+                && scheme
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
         };
-        if let Some(scheme) = self.filter.schemes.iter().find(|scheme| !known(scheme)) {
-            let message = format!("`{scheme}` cannot be fetched; there are `http` and `https`");
+        if let Some(scheme) = self.filter.schemes.iter().find(|scheme| !is_scheme(scheme)) {
+            let message = format!("`{scheme}` is not a scheme; write `http` or `https`");
             return Err(senseless("filter", "schemes", message));
         }
         let Err(error) = Rules::compile(&self.filter, &[]) else {
@@ -207,7 +211,7 @@ impl CollectionConfig {
             FilterError::Language(_) => "languages",
             _ => "scope",
         };
-        Err(senseless("filter", key, error))
+        Err(senseless("filter", key, error.to_string()))
     }
 
     fn check_fetch(&self) -> Result<(), Senseless> {
@@ -225,7 +229,7 @@ impl CollectionConfig {
             FetchError::Header(name) => name,
             _ => "ca-file",
         };
-        Err(senseless("fetch", key, error))
+        Err(senseless("fetch", key, error.to_string()))
     }
 
     fn check_archive(&self) -> Result<(), Senseless> {
@@ -272,11 +276,11 @@ fn stored_normal_form(text: &str) -> Result<NormalForm, toml::de::Error> {
     }
 }
 
-fn senseless(section: &'static str, key: &'static str, message: impl ToString) -> Senseless {
+fn senseless(section: &'static str, key: &'static str, message: impl Into<String>) -> Senseless {
     Senseless {
         section,
         key,
-        message: message.to_string(),
+        message: message.into(),
     }
 }
 
@@ -441,7 +445,7 @@ mod tests {
             "[filter]\ninclude = [\"(\"]\n",
             &["line 2", "`(`", "unclosed"],
         );
-        refused("[filter]\nschemes = [\"gopher\"]\n", &["line 2", "gopher"]);
+        refused("[filter]\nschemes = [\"http:\"]\n", &["line 2", "`http:`"]);
         refused("[filter]\nschemes = []\n", &["line 2", "http"]);
         refused("[fetch]\ntimeout = \"0s\"\n", &["line 2", "timeout"]);
         refused("[fetch]\nuser-agent = \"\"\n", &["line 2", "MyBot"]);

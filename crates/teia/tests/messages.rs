@@ -139,6 +139,36 @@ fn two_names_for_the_collection_are_refused_and_an_unknown_one_is_told_the_known
 }
 
 #[test]
+fn status_names_the_command_that_goes_on() {
+    let site = site();
+    let home = Home::new();
+    home.good(&["crawl", &site.url("/"), "--delay", "0s", "--max-pages", "1"]);
+    let named = commands(&home.good(&["status"])).pop().unwrap();
+    assert!(named.ends_with("teia resume default"), "{named}");
+    home.good(&["resume", "--max-pages", "none", "--delay", "0s"]);
+    assert_eq!(commands(&home.good(&["status"])), Vec::<String>::new());
+}
+
+#[test]
+fn help_tells_what_is_meant_where_nothing_is_said() {
+    let home = Home::new();
+    for command in ["pause", "stop", "status"] {
+        let help = home.good(&[command, "--help"]);
+        assert!(help.contains("if not given"), "{help}");
+        assert!(!help.contains("[default: default]"), "{help}");
+    }
+    assert!(
+        home.good(&["stats", "--help"])
+            .contains("[default: default]")
+    );
+    assert!(home.good(&["--help"]).contains("Exit codes"));
+    assert!(
+        home.good(&["crawl", "--help"])
+            .contains("stay with the collection")
+    );
+}
+
+#[test]
 fn a_stop_that_is_not_over_says_so() {
     let asked = Arc::new(AtomicBool::new(false));
     let noted = Arc::clone(&asked);

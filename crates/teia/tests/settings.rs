@@ -85,9 +85,33 @@ fn a_senseless_option_is_refused_with_what_to_write() {
             ["max-pages", "number", "none"],
         ),
         ("--resolve", "x", ["resolve", "`x`", "HOST=IP"]),
+        ("--contact", "", ["contact", "URL", "mail address"]),
+        ("--retries", "-1", ["--retries", "-1", "from 0 to 100"]),
+        ("--bandwidth", "0", ["--bandwidth", "2MB/s", "`none`"]),
     ] {
         refused(&home, &["crawl", "example.org", option, value], &words);
     }
+}
+
+#[test]
+fn a_seed_that_cannot_be_collected_is_not_told_to_be_written_otherwise() {
+    let home = Home::new();
+    refused(
+        &home,
+        &["crawl", "/etc/hosts"],
+        &["looks like a file", "--seeds"],
+    );
+    for seed in ["ftp://a.example/", "file:///etc/hosts"] {
+        refused(
+            &home,
+            &["crawl", seed],
+            &["not built yet", "http and https"],
+        );
+    }
+    let seeds = home.write("seeds.txt", "a.example\nftp://a.example/\n");
+    let arguments = ["crawl", "--seeds", &seeds];
+    refused(&home, &arguments, &["line 2", "not built yet"]);
+    refused(&home, &["check", "lang", "nowhere.txt"], &["nowhere.txt"]);
 }
 
 #[test]

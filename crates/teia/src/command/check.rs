@@ -60,6 +60,9 @@ pub(crate) enum Part {
         file: String,
     },
     /// What the rules say of URLs, before anything is fetched
+    #[command(allow_negative_numbers = true, mut_arg("collection", |arg| {
+        arg.help("A collection whose settings and seeds count; without seeds, `default` if it is there")
+    }))]
     Scope {
         #[command(flatten)]
         options: Box<CrawlOptions>,
@@ -125,7 +128,8 @@ fn check_lang(file: &str) -> Result<ExitCode> {
     let input: Box<dyn BufRead> = if file == "-" {
         Box::new(std::io::stdin().lock())
     } else {
-        let opened = std::fs::File::open(file).with_context(|| format!("cannot read {file}"))?;
+        let opened = std::fs::File::open(file)
+            .map_err(|error| Usage(format!("cannot read {file}: {error}")))?;
         Box::new(std::io::BufReader::new(opened))
     };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());

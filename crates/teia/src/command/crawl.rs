@@ -247,20 +247,25 @@ fn exit_code(report: &Report) -> ExitCode {
 fn parse_seeds(given: &[String], lines: &[String]) -> Result<Vec<Seed>> {
     let mut seeds = Vec::new();
     for text in given {
-        match Seed::parse(text) {
-            Ok(seed) => seeds.extend(seed),
-            Err(error) => return Err(Usage(error.to_string()).into()),
-        }
+        seeds.extend(parse_seed(text).map_err(Usage)?);
     }
     for (at, line) in lines.iter().enumerate() {
-        match Seed::parse(line) {
-            Ok(seed) => seeds.extend(seed),
-            Err(error) => {
-                return Err(Usage(format!("line {} of the seeds: {error}", at + 1)).into());
-            }
-        }
+        let seed = parse_seed(line);
+        seeds
+            .extend(seed.map_err(|error| Usage(format!("line {} of the seeds: {error}", at + 1)))?);
     }
     Ok(seeds)
+}
+
+fn parse_seed(text: &str) -> Result<Option<Seed>, String> {
+    match Seed::parse(text) {
+        Ok(Some(seed)) if !matches!(seed.url.scheme(), "http" | "https") => Err(format!(
+            "`{text}` cannot be collected: {} is not built yet, so far there are http and https",
+            seed.url.scheme()
+        )),
+        Ok(seed) => Ok(seed),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// The seed without user name and password, if it has them: settings are no place for secrets.

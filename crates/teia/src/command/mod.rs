@@ -30,11 +30,31 @@ use status::Order;
 
 /// Collects a part of the web, politely, and keeps it.
 #[derive(Debug, Parser)]
-#[command(name = "teia", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "teia",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    after_help = AFTER_HELP
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+/// What somebody who sees the program for the first time would like to know.
+const AFTER_HELP: &str = "\
+Begin with:
+  teia demo                               see it work, without a network
+  teia crawl example.org --max-pages 100  collect into ./teia-data (--data DIR for another place)
+  teia status                             where it stands; Ctrl-C stops, `teia resume` goes on
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 130 stopped by a signal.";
+
+/// What holds for the options of a crawl.
+const AFTER_CRAWL: &str = "\
+The options stay with the collection. With `teia crawl` and no seed, those of before are gone on with.
+`teia config` lists settings that have no option.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -43,11 +63,12 @@ enum Command {
         /// Keep the data here instead of in a temporary directory
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
-        /// End after the summary
+        /// End after the summary (as it always does so far)
         #[arg(long)]
         no_serve: bool,
     },
     /// Collect, beginning at the seeds
+    #[command(allow_negative_numbers = true, after_help = AFTER_CRAWL)]
     Crawl {
         /// Where to begin: URLs, with or without scheme
         #[arg(value_name = "SEED")]
@@ -57,9 +78,10 @@ enum Command {
         #[command(flatten)]
         options: Box<CrawlOptions>,
     },
-    /// Go on with a collection; options given here override the stored ones
+    /// Go on with a collection; options given here override the stored ones, for this run
+    #[command(allow_negative_numbers = true, mut_arg("collection", also_name))]
     Resume {
-        /// The collection
+        /// The collection [default: default]
         #[arg(value_name = "NAME")]
         name: Option<String>,
         #[command(flatten)]
@@ -68,6 +90,7 @@ enum Command {
         options: Box<CrawlOptions>,
     },
     /// Let a running collection rest: no new requests until `teia resume`
+    #[command(mut_arg("collection", also_name))]
     Pause {
         /// The collection; the one that runs if not given
         #[arg(value_name = "NAME")]
@@ -76,6 +99,7 @@ enum Command {
         place: Place,
     },
     /// End a running collection; everything fetched is committed first
+    #[command(mut_arg("collection", also_name))]
     Stop {
         /// The collection; the one that runs if not given
         #[arg(value_name = "NAME")]
@@ -87,6 +111,7 @@ enum Command {
         place: Place,
     },
     /// Where collections stand
+    #[command(mut_arg("collection", also_name))]
     Status {
         /// The collection; all of them if not given
         #[arg(value_name = "NAME")]
@@ -144,6 +169,11 @@ enum Command {
     },
     /// Every setting with its default and its meaning
     Config,
+}
+
+/// Where a command takes the name by itself.
+fn also_name(collection: clap::Arg) -> clap::Arg {
+    collection.help("Another way to say NAME")
 }
 
 /// Runs what was typed.

@@ -71,7 +71,7 @@ pub(crate) struct CrawlOptions {
     #[arg(long, value_name = "DUR", value_parser = parse_timeout)]
     pub(crate) timeout: Option<Duration>,
     /// Tries after the first, at most 100 [default: 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
+    #[arg(long, value_name = "N", value_parser = parse_retries)]
     pub(crate) retries: Option<u8>,
     /// Which URL goes first: breadth, depth, random, longest-wait [default: breadth]
     #[arg(long, value_name = "ORDER", value_parser = |text: &str| text.parse::<OrderName>())]
@@ -229,9 +229,10 @@ impl CrawlOptions {
             None => {}
         }
         if let Some(contact) = &self.contact {
-            if contact.contains(['\r', '\n', '(', ')']) {
+            let has_form = contact.contains(['@', '.']) && !contact.contains(char::is_whitespace);
+            if !has_form || !contact.is_ascii() || contact.contains(['(', ')']) {
                 return Err(Usage(format!(
-                    "`{contact}` cannot be a contact; write a URL or a mail address"
+                    "`{contact}` cannot be a contact; write a URL or a mail address, for example `https://example.org/crawl`"
                 ))
                 .into());
             }
@@ -368,6 +369,13 @@ fn replace_kept<T: Clone>(setting: &mut Vec<T>, given: &[Given<T>]) {
     }
 }
 
+fn parse_retries(text: &str) -> Result<u8, String> {
+    match text.parse() {
+        Ok(retries @ 0..=100) => Ok(retries),
+        _ => Err("write a number from 0 to 100".to_owned()),
+    }
+}
+
 fn parse_hosts(text: &str) -> Result<Given<usize>, String> {
     given(text, "auto", |text| match text.parse() {
         Ok(hosts @ 1..=100_000) => Ok(hosts),
@@ -385,7 +393,7 @@ fn parse_reserve(text: &str) -> Result<Given<u64>, String> {
 fn parse_rate(text: &str) -> Result<u64, String> {
     let rate = parse_size(text.trim_end_matches("/s"))?;
     if rate == 0 {
-        Err("a bandwidth of 0 would fetch nothing; leave the option out for no limit".to_owned())
+        Err("a bandwidth of 0 would fetch nothing; write for example `2MB/s`".to_owned())
     } else {
         Ok(rate)
     }

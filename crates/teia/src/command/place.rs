@@ -105,7 +105,10 @@ impl Place {
                 self.begun(&["stop"])
             ),
             EngineError::NoDirectory { .. } => {
-                format!("`{}` makes one", self.command(&["crawl", "example.org"]))
+                format!(
+                    "`{}` makes one, --data names another",
+                    self.command(&["crawl", "example.org"])
+                )
             }
             EngineError::NoSeeds => format!(
                 "name a seed, for example `{}`, or a file of seeds with --seeds",

@@ -13,7 +13,7 @@ use teia_engine::{Directory, Growth, Overview, Reading, Stats};
 use teia_repository::State;
 
 use super::place::Place;
-use crate::show::{Width, cut, print_tables};
+use crate::show::{Width, cut, group, print_tables};
 
 /// Shows outcomes, types, languages, hosts, sizes and growth over all runs of a collection.
 pub(crate) fn stats(place: &Place, as_json: bool) -> Result<ExitCode> {
@@ -63,7 +63,8 @@ pub(crate) fn stats(place: &Place, as_json: bool) -> Result<ExitCode> {
         counted(runs.len() as u64, "run")
     )?;
     for state in State::ALL {
-        outln!("  {:<10} {:>12}", state.name(), repository.count(state))?;
+        let count = group(repository.count(state));
+        outln!("  {:<10} {count:>12}", state.name())?;
     }
     let mean = total.bytes.checked_div(total.fetched).unwrap_or(0);
     outln!("\nsize")?;
@@ -96,9 +97,9 @@ fn print_growth(growth: &[Growth], width: Width) -> Result<()> {
     let rows = growth.iter().map(|row| {
         [
             row.from.to_string(),
-            row.fetched.to_string(),
+            group(row.fetched),
             format_size(row.bytes),
-            row.known.to_string(),
+            group(row.known),
         ]
     });
     // Moment and pages take 22 and 10 columns, the other two 13 each.

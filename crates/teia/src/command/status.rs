@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crate::show::{counted, outln};
+use crate::show::{counted, group, outln};
 use anyhow::Result;
 use serde_json::{Value, json};
 use teia_base::measure::format_duration;
@@ -142,8 +142,8 @@ pub(crate) fn status(place: &Place, as_json: bool) -> Result<ExitCode> {
         outln!(
             "  {} known, {} fetched, {} waiting",
             counted(number(&row["known"]), "URL"),
-            row["fetched"],
-            row["waiting"]
+            group(number(&row["fetched"])),
+            group(number(&row["waiting"]))
         )?;
         if let Some(progress) = row.get("progress").filter(|progress| progress.is_object()) {
             outln!(
@@ -156,6 +156,11 @@ pub(crate) fn status(place: &Place, as_json: bool) -> Result<ExitCode> {
         }
         if let Some(last) = row["last_commit"].as_str() {
             outln!("  run {}, last commit {last}", row["run"])?;
+        }
+        // The states that go on name the command themselves.
+        if text("state").starts_with("ended") && number(&row["waiting"]) > 0 {
+            let resume = Place::new(&place.data, &text("name")).steering("resume");
+            outln!("  `{resume}` goes on with what is waiting")?;
         }
     }
     Ok(ExitCode::SUCCESS)

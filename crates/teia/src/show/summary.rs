@@ -167,7 +167,7 @@ fn percent(count: u64, total: u64) -> f64 {
 }
 
 /// 1234567 as 1 234 567.
-pub(super) fn group(number: u64) -> String {
+pub(crate) fn group(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
