@@ -65,6 +65,14 @@ fn an_export_overwrites_nothing_unless_told_to() {
     let ended = home.run(&["export", "files", "-o", folder.to_str().unwrap()]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
     assert_eq!(names(&folder), ["cdxj", "urls", "warc"]);
+    let nowhere = ["export", "urls", "-o", "no/where.tsv"];
+    let ended = home.run(&nowhere);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(
+        ended.err.contains("cannot write no/where.tsv:"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]

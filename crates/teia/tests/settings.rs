@@ -87,6 +87,11 @@ fn a_senseless_option_is_refused_with_what_to_write() {
         ("--resolve", "x", ["resolve", "`x`", "HOST=IP"]),
         ("--contact", "", ["contact", "URL", "mail address"]),
         ("--retries", "-1", ["--retries", "-1", "from 0 to 100"]),
+        (
+            "--max-pages",
+            "1k",
+            ["--max-pages", "a whole number", "`none`"],
+        ),
         ("--bandwidth", "0", ["--bandwidth", "2MB/s", "`none`"]),
     ] {
         refused(&home, &["crawl", "example.org", option, value], &words);

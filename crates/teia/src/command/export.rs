@@ -172,9 +172,10 @@ impl Sink {
             let out = Box::new(BufWriter::new(std::io::stdout().lock()));
             return Ok(Self { out, aside: None });
         };
+        let named = path;
         let create = |path: &Path| {
             let file = File::create(path);
-            file.with_context(|| format!("cannot write {}", path.display()))
+            file.with_context(|| format!("cannot write {}", named.display()))
         };
         let (path, aside) = match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => {

@@ -294,7 +294,7 @@ fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<Given<T>, Strin
     given(text, "none", |text| {
         // Settings are written down as TOML, whose numbers end at 2^63.
         let number = text.parse::<i64>().and_then(|_| text.parse());
-        number.map_err(|error| format!("{error}; write a number"))
+        number.map_err(|_| "write a whole number, for example 1000".to_owned())
     })
 }
 
