@@ -529,7 +529,7 @@ fn exports_hold_what_they_name() {
     let target = tempfile::tempdir().unwrap();
     let files = DiskFiles::new(target.path()).unwrap();
     let exported = export::files(&captures, &|_| true, &files, &mut |stored| {
-        Ok(all(stored.payload()))
+        Ok(Some(all(stored.payload())))
     })
     .unwrap();
     assert_eq!(exported.captures, 4);

@@ -21,6 +21,7 @@ pub mod files;
 pub mod filter;
 mod host;
 pub mod journal;
+mod language;
 mod link;
 pub mod measure;
 mod media_type;
@@ -41,6 +42,7 @@ pub use exchange::{
 };
 pub use files::{AppendFile, DiskFiles, Files, PowerCut, ReadFile, SimulatedDisk};
 pub use host::{Host, HostId, site_of};
+pub use language::check_language;
 pub use link::{Link, LinkKind, Rel};
 pub use media_type::{MediaPattern, MediaType};
 pub use order::{HostFacts, Order, UrlFacts};

@@ -13,6 +13,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     if trimmed == "0" {
         return Ok(Duration::ZERO);
     }
+    if trimmed.parse::<f64>().is_ok_and(|number| number > 0.0) {
+        return Err(format!(
+            "`{trimmed}` is a duration without its unit; write `{trimmed}s` for seconds, or `{trimmed}ms`, `{trimmed}m`, `{trimmed}h`, `{trimmed}d`"
+        ));
+    }
     let mut rest = trimmed;
     let mut total = 0.0_f64;
     while !rest.is_empty() {
@@ -42,9 +47,12 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(total))
 }
 
-/// Writes a duration so that [`parse_duration`] reads the same one (to the millisecond).
+/// Writes a duration so that [`parse_duration`] reads the same one (to the microsecond).
 pub fn format_duration(duration: Duration) -> String {
     let millis = duration.as_millis();
+    if !duration.as_micros().is_multiple_of(1000) {
+        return format!("{}us", duration.as_micros());
+    }
     for (unit, size) in [
         ("d", 86_400_000),
         ("h", 3_600_000),
@@ -140,12 +148,42 @@ pub fn format_size(bytes: u64) -> String {
 
 /// For `#[serde(with = "duration")]`: durations as people write them.
 pub mod duration {
-    use super::{Deserialize, Deserializer, Duration, Serializer};
+    use std::fmt;
+
+    use serde::de::{Error, Visitor};
+
+    use super::{Deserializer, Duration, Serializer};
+
+    struct Written;
+
+    impl Visitor<'_> for Written {
+        type Value = Duration;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a duration such as \"1s\" or \"10m\"")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Duration, E> {
+            super::parse_duration(text).map_err(E::custom)
+        }
+
+        // Numbers are read only to say what is missing.
+        fn visit_i64<E: Error>(self, number: i64) -> Result<Duration, E> {
+            self.visit_str(&number.to_string())
+        }
+
+        fn visit_u64<E: Error>(self, number: u64) -> Result<Duration, E> {
+            self.visit_str(&number.to_string())
+        }
+
+        fn visit_f64<E: Error>(self, number: f64) -> Result<Duration, E> {
+            self.visit_str(&number.to_string())
+        }
+    }
 
     /// Reads `"1s"`.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        super::parse_duration(&text).map_err(serde::de::Error::custom)
+        deserializer.deserialize_any(Written)
     }
 
     /// Writes `"1s"`.
@@ -156,21 +194,37 @@ pub mod duration {
 
 /// For `#[serde(with = "size")]`: sizes as people write them, or plain numbers of bytes.
 pub mod size {
-    use super::{Deserialize, Deserializer, Serializer};
+    use std::fmt;
 
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Either {
-        Number(u64),
-        Text(String),
+    use serde::de::{Error, Visitor};
+
+    use super::{Deserializer, Serializer};
+
+    struct Written;
+
+    impl Visitor<'_> for Written {
+        type Value = u64;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a size such as \"200KB\" or \"16MB\", or a number of bytes")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
+            super::parse_size(text).map_err(E::custom)
+        }
+
+        fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {
+            self.visit_str(&number.to_string())
+        }
+
+        fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
+            Ok(number)
+        }
     }
 
     /// Reads `"16MB"` or `16000000`.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-        match Either::deserialize(deserializer)? {
-            Either::Number(bytes) => Ok(bytes),
-            Either::Text(text) => super::parse_size(&text).map_err(serde::de::Error::custom),
-        }
+        deserializer.deserialize_any(Written)
     }
 
     /// Writes `"16MB"`, or the number of bytes where no unit fits.
@@ -217,7 +271,8 @@ mod tests {
         for bad in ["", "1", "s", "1x", "-1s", "1s!"] {
             assert!(parse_duration(bad).is_err(), "{bad}");
         }
-        for text in ["0s", "500ms", "1s", "10m", "2h", "7d", "90s"] {
+        assert!(parse_duration("1").unwrap_err().contains("write `1s`"));
+        for text in ["0s", "1500us", "500ms", "1s", "10m", "2h", "7d", "90s"] {
             assert_eq!(format_duration(parse_duration(text).unwrap()), text);
         }
     }

@@ -58,7 +58,7 @@ pub enum SeedError {
     },
     /// Finding a fetcher for its scheme.
     #[error(
-        "`{text}` cannot be collected: nothing here reads `{scheme}:`; write a URL with http, https, ftp, file or smb"
+        "`{text}` cannot be collected: nothing here reads `{scheme}:`; write a URL with http or https"
     )]
     Scheme {
         /// The line.
@@ -73,7 +73,7 @@ pub enum SeedError {
     NoHost(String),
     /// The same, in a line that looks like the path of a file.
     #[error(
-        "`{0}` looks like a file; write `file:///` and its full path, or give a list of seeds with --seeds"
+        "`{0}` looks like a file; write the URL of a page, or give a file with a list of seeds to --seeds"
     )]
     Path(String),
     /// The same, in a line that looks like a mail address.

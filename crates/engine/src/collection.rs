@@ -8,7 +8,7 @@ use teia_archive::ArchiveConfig;
 use teia_base::filter::FilterConfig;
 use teia_base::{Files, NormalForm, measure};
 use teia_extract::Limits;
-use teia_fetch::FetchConfig;
+use teia_fetch::{FetchConfig, ProxyUrl};
 use teia_frontier::{OrderName, Politeness};
 
 use crate::EngineError;
@@ -42,11 +42,25 @@ pub struct CollectionConfig {
 
 /// When URLs are visited again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", try_from = "String")]
 pub enum Mode {
     /// Never: what was fetched is not fetched again.
     #[default]
     Once,
+}
+
+impl TryFrom<String> for Mode {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            "once" => Ok(Self::Once),
+            "periodic" | "incremental" => Err(format!(
+                "the mode `{text}` is not built yet; so far there is only `once`"
+            )),
+            _ => Err(format!("there is no mode `{text}`; write `once`")),
+        }
+    }
 }
 
 /// How a run goes.
@@ -132,9 +146,16 @@ impl Default for ArchiveSection {
 }
 
 impl CollectionConfig {
-    /// Reads the TOML of a collection; the message names the line and the nearest right key.
+    /// Reads the TOML of a collection; the message names the line, and the nearest right key or what
+    /// values make sense.
     pub fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| explain(text, &error))
+        let config: Self = toml::from_str(text).map_err(|error| explain(text, &error))?;
+        let checked = config.check().and_then(|()| config.check_secrets());
+        checked.map_err(|senseless| match senseless.line_in(text) {
+            Some(line) => format!("line {line}: {senseless}"),
+            None => senseless.to_string(),
+        })?;
+        Ok(config)
     }
 
     /// Writes it as TOML.
@@ -149,13 +170,11 @@ impl CollectionConfig {
         limits
     }
 
-    /// The settings without the proxy's login, for the journal.
+    /// The settings without the proxy's password: what may be written down.
     pub(crate) fn without_secrets(&self) -> Self {
         let mut config = self.clone();
-        config.fetch.proxy = config
-            .fetch
-            .proxy
-            .map(|proxy| proxy.to_string().as_str().into());
+        let proxy = config.fetch.proxy.as_ref();
+        config.fetch.proxy = proxy.map(ProxyUrl::without_password);
         config
     }
 
@@ -182,12 +201,12 @@ impl CollectionConfig {
         Ok(Some(config))
     }
 
-    /// Writes `collections/NAME.toml`, atomically.
+    /// Writes `collections/NAME.toml`, atomically and without secrets.
     pub fn save(&self, files: &dyn Files, root: &Path, layout: &Layout) -> Result<(), EngineError> {
         let path = layout.config();
         let write = || {
             files.create_dir(Path::new("collections"))?;
-            files.replace(&path, self.to_toml().as_bytes())
+            files.replace(&path, self.without_secrets().to_toml().as_bytes())
         };
         write().map_err(EngineError::disk("write", root.join(&path)))
     }
@@ -206,8 +225,29 @@ fn explain(text: &str, error: &toml::de::Error) -> String {
     let line = before.matches('\n').count() + 1;
     match between(message, "unknown field `", "`") {
         Some(unknown) => format!("line {line}: {}", tell_unknown(unknown, section_at(before))),
-        None => format!("line {line}: {message}"),
+        None => format!("line {line}: {}", for_people(message)),
     }
+}
+
+/// What serde calls by the names of Rust's types.
+fn for_people(message: &str) -> String {
+    let mut message = message.to_owned();
+    for (from, to) in [
+        ("u8", "a whole number from 0 to 255"),
+        ("u16", "a whole number from 0 to 65535"),
+        ("u32", "a whole number"),
+        ("u64", "a whole number"),
+        ("usize", "a whole number"),
+        ("a boolean", "true or false"),
+        ("a sequence", "a list such as [\"one\", \"two\"]"),
+        ("a string", "a text between quotes"),
+    ] {
+        if let Some(before) = message.strip_suffix(&format!("expected {from}")) {
+            message = format!("{before}expected {to}");
+            break;
+        }
+    }
+    message
 }
 
 /// The section to which the end of a text belongs; empty above the first.

@@ -39,6 +39,7 @@ use crate::report::{EndReason, Report};
 use crate::reserve::Reserve;
 use crate::ring::{Allow, Message, Ring};
 use crate::robots_book::RobotsBook;
+use crate::sense::check_fixed;
 use crate::stage::commit::{Committer, Window};
 use crate::stage::extract::{Workshop, remember};
 use crate::stage::fetch::Job;
@@ -498,20 +499,6 @@ fn mentions_crawl_delay(robots: &[u8]) -> bool {
     robots
         .windows(WORD.len())
         .any(|window| window.eq_ignore_ascii_case(WORD))
-}
-
-/// Settings that decide what a URL is cannot change under the URLs that are there.
-fn check_fixed(config: &CollectionConfig, last: Option<&str>) -> Result<(), EngineError> {
-    let Some(last) = last.and_then(|text| CollectionConfig::parse(text).ok()) else {
-        return Ok(());
-    };
-    if last.normal_form == config.normal_form {
-        Ok(())
-    } else {
-        Err(EngineError::Fixed {
-            setting: "normal-form",
-        })
-    }
 }
 
 fn normal_seeds(

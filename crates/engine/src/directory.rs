@@ -37,6 +37,7 @@ pub struct DirectoryLock {
 impl Directory {
     /// Opens a data directory, and makes it if there is none or an empty one.
     pub fn create(root: &Path) -> Result<Self, EngineError> {
+        refuse_file(root)?;
         let made =
             make_directories(root).map_err(EngineError::disk("create the data directory", root))?;
         let format = root.join("format");
@@ -68,6 +69,7 @@ impl Directory {
 
     /// Opens a data directory that must exist.
     pub fn open(root: &Path) -> Result<Self, EngineError> {
+        refuse_file(root)?;
         let path = root.join("format");
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
@@ -95,17 +97,20 @@ impl Directory {
                 path: root.to_owned(),
             });
         };
-        let versions: (Option<u32>, Option<u32>) = (layout.parse().ok(), normal.parse().ok());
-        if versions != (Some(LAYOUT_VERSION), Some(NORMAL_FORM_VERSION)) {
-            let is_older = matches!(versions, (Some(layout), Some(normal))
-                if layout <= LAYOUT_VERSION && normal <= NORMAL_FORM_VERSION);
+        let (Ok(layout), Ok(normal)) = (layout.parse::<u32>(), normal.parse::<u32>()) else {
+            return Err(EngineError::Foreign {
+                path: root.to_owned(),
+            });
+        };
+        if (layout, normal) != (LAYOUT_VERSION, NORMAL_FORM_VERSION) {
             let path = root.to_owned();
             let found = format!("layout {layout}, normal form {normal}");
             let known = format!("layout {LAYOUT_VERSION}, normal form {NORMAL_FORM_VERSION}");
-            return Err(if is_older {
-                EngineError::Older { path, found, known }
-            } else {
+            let is_newer = layout > LAYOUT_VERSION || normal > NORMAL_FORM_VERSION;
+            return Err(if is_newer {
                 EngineError::Newer { path, found, known }
+            } else {
+                EngineError::Older { path, found, known }
             });
         }
         let Ok(key) = u64::from_str_radix(key, 16) else {
@@ -213,7 +218,41 @@ impl Directory {
         names.sort_unstable();
         names
     }
+
+    /// That there is no collection of this name here, and which ones there are.
+    pub fn no_collection(&self, name: &str) -> EngineError {
+        let names = self.collections();
+        EngineError::NoCollection {
+            name: name.to_owned(),
+            path: self.root.clone(),
+            existing: if names.is_empty() {
+                "none".to_owned()
+            } else {
+                names.join(", ")
+            },
+        }
+    }
 }
+
+fn refuse_file(root: &Path) -> Result<(), EngineError> {
+    if root.is_file() {
+        return Err(EngineError::NotDirectory {
+            path: root.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Names in a data directory that are no collection's, now or when the catalog comes.
+const OWN_NAMES: [&str; 7] = [
+    "collections",
+    "lock",
+    "format",
+    "format.new",
+    "control.sock",
+    "teia.db",
+    "lost+found",
+];
 
 /// Where the parts of one collection lie, relative to the data directory.
 #[derive(Clone, Debug)]
@@ -225,17 +264,21 @@ impl Layout {
     /// The layout of a collection; its name becomes part of paths, so it is checked.
     pub fn new(name: &str) -> Result<Self, EngineError> {
         let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        let reserved = ["collections", "lock", "format"];
-        if name.is_empty()
-            || name.len() > 64
-            || !name.chars().all(good)
-            || name.starts_with('-')
-            || reserved.contains(&name)
-        {
-            return Err(EngineError::CollectionName(name.to_owned()));
-        }
-        Ok(Self {
+        let is_own = |own: &&str| own.eq_ignore_ascii_case(name);
+        let reason = if OWN_NAMES.iter().any(is_own) {
+            "the data directory has something of its own under that name; choose another"
+        } else if name.is_empty() || name.len() > 64 || !name.chars().all(good) {
+            "use 1 to 64 letters (a to z), digits, `-` and `_`"
+        } else if name.starts_with('-') {
+            "it would be taken for an option; begin with a letter or a digit"
+        } else {
+            return Ok(Self {
+                name: name.to_owned(),
+            });
+        };
+        Err(EngineError::CollectionName {
             name: name.to_owned(),
+            reason,
         })
     }
 

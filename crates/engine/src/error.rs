@@ -20,9 +20,7 @@ pub enum EngineError {
         source: io::Error,
     },
     /// Another process collects there.
-    #[error(
-        "{path} is in use by process {holder}; stop it first (`teia stop`), or name another directory with --data"
-    )]
+    #[error("{path} is in use by process {holder}")]
     InUse {
         /// The directory.
         path: PathBuf,
@@ -38,7 +36,7 @@ pub enum EngineError {
         path: PathBuf,
     },
     /// There is nothing there.
-    #[error("there is no data directory {path}; `teia crawl SEED --data {path}` makes one")]
+    #[error("there is no data directory {path}")]
     NoDirectory {
         /// Where it should be.
         path: PathBuf,
@@ -67,9 +65,20 @@ pub enum EngineError {
         /// What is known here.
         known: String,
     },
+    /// There is a file where the directory should be.
+    #[error("{path} is a file, and data lies in a directory; name one with --data")]
+    NotDirectory {
+        /// The file.
+        path: PathBuf,
+    },
     /// A name that cannot be a collection's.
-    #[error("`{0}` cannot be the name of a collection; use letters, digits, `-` and `_`")]
-    CollectionName(String),
+    #[error("`{name}` cannot be the name of a collection: {reason}")]
+    CollectionName {
+        /// The name.
+        name: String,
+        /// Why not, and what can.
+        reason: &'static str,
+    },
     /// There is no such collection.
     #[error("there is no collection `{name}` in {path}; the ones there are: {existing}")]
     NoCollection {
@@ -89,9 +98,7 @@ pub enum EngineError {
         message: String,
     },
     /// A run without anything to do.
-    #[error(
-        "there is nothing to collect: name a seed, for example `teia crawl example.org`, or a file of seeds with --seeds"
-    )]
+    #[error("there is nothing to collect")]
     NoSeeds,
     /// A seed that the rules refuse.
     #[error(transparent)]
@@ -116,10 +123,19 @@ pub enum EngineError {
         /// Which.
         setting: &'static str,
     },
-    /// A thread of ours died.
+    /// What was fixed when the collection was created cannot be read any more.
     #[error(
-        "a worker thread ended unexpectedly; what was committed is safe, start again with `teia resume`"
+        "the settings with which this collection was last run cannot be read, and so not compared ({message}); use the program that wrote them, or start another collection with --collection NAME"
     )]
+    StoredOptions {
+        /// What is wrong with them.
+        message: String,
+    },
+    /// A setting whose value makes no sense.
+    #[error(transparent)]
+    Senseless(#[from] crate::sense::Senseless),
+    /// A thread of ours died.
+    #[error("a worker thread ended unexpectedly; what was committed is safe")]
     WorkerLost,
 }
 
@@ -142,13 +158,16 @@ impl EngineError {
                 | Self::NoDirectory { .. }
                 | Self::Newer { .. }
                 | Self::Older { .. }
-                | Self::CollectionName(_)
+                | Self::NotDirectory { .. }
+                | Self::CollectionName { .. }
                 | Self::NoCollection { .. }
                 | Self::Config { .. }
                 | Self::NoSeeds
                 | Self::Filter(_)
                 | Self::Seed(_)
                 | Self::Fixed { .. }
+                | Self::StoredOptions { .. }
+                | Self::Senseless(_)
                 | Self::Fetch(
                     FetchError::Resolve(_)
                         | FetchError::Proxy(_)

@@ -40,6 +40,8 @@ pub enum Event {
     },
     /// Where the run stands; about five times a second.
     Progress(Progress),
+    /// An earlier process was paused, and nobody has said that it may go on: the run rests.
+    StillPaused,
     /// Something to know, in a sentence.
     Notice {
         /// How much it matters.

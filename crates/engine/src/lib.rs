@@ -32,6 +32,7 @@ mod report;
 mod reserve;
 mod ring;
 mod robots_book;
+mod sense;
 mod stage;
 mod stats;
 
@@ -47,4 +48,5 @@ pub use reading::{
     Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,
 };
 pub use report::{EndReason, Report};
+pub use sense::{Senseless, sensible};
 pub use stats::Stats;

@@ -113,16 +113,7 @@ impl Reading {
         let files = directory.files();
         let exists = files.exists(&layout.config()) || files.exists(&layout.journal());
         if !exists {
-            let names = directory.collections();
-            return Err(EngineError::NoCollection {
-                name: name.to_owned(),
-                path: directory.root().to_owned(),
-                existing: if names.is_empty() {
-                    "none".to_owned()
-                } else {
-                    names.join(", ")
-                },
-            });
+            return Err(directory.no_collection(name));
         }
         Ok(Self {
             files,

@@ -139,11 +139,7 @@ impl Ring {
         self.control.note_pause(self.pause_noted);
         if self.pause_noted && !self.control.was_resumed() {
             self.control.pause();
-            let text = format!(
-                "{} was paused: it rests until `teia resume {0}`",
-                self.collection
-            );
-            self.warn(text);
+            self.feedback.hear(&Event::StillPaused);
         }
         self.look_again();
         self.lift_aliases_if_off();

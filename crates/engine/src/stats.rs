@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use teia_base::Outcome;
 use teia_base::journal::{Attempt, Next};
 
@@ -12,6 +12,8 @@ use teia_base::journal::{Attempt, Next};
 const MOST_NAMES: usize = 1000;
 /// Under this name.
 const OTHERS: &str = "other";
+/// What was not said.
+const UNKNOWN: &str = "unknown";
 
 /// What was counted over a set of attempts; robots.txt apart.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -26,7 +28,7 @@ pub struct Stats {
     pub codes: BTreeMap<i16, u64>,
     /// Answered documents (2xx) by media type.
     pub types: BTreeMap<String, u64>,
-    /// Answered documents (2xx) by declared language.
+    /// Answered documents (2xx) that have a text, by declared language; `unknown` where none is.
     pub languages: BTreeMap<String, u64>,
     /// Answered documents by host.
     pub hosts: BTreeMap<String, u64>,
@@ -36,7 +38,9 @@ pub struct Stats {
     pub robots_requests: u64,
     /// Requests made in all.
     pub requests: u64,
-    /// Time spent on names, connections, TLS, first bytes and bodies.
+    /// Time spent on names, connections, TLS, first bytes and bodies; in JSON by these names, in
+    /// seconds.
+    #[serde(serialize_with = "named_times")]
     pub times: [Duration; 5],
 }
 
@@ -76,9 +80,11 @@ impl Stats {
             .or_default() += 1;
         self.duplicates += u64::from(attempt.revisit.is_some());
         if attempt.outcome.is_ok() {
-            let name = attempt.media_type.as_deref().unwrap_or("unknown");
+            let name = attempt.media_type.as_deref().unwrap_or(UNKNOWN);
             count(&mut self.types, name, 1);
-            if let Some(language) = &attempt.language {
+            // An image has no language to be known.
+            if attempt.language.is_some() || attempt.text_digest.is_some() {
+                let language = attempt.language.as_deref().unwrap_or(UNKNOWN);
                 count(&mut self.languages, language, 1);
             }
         }
@@ -112,6 +118,11 @@ impl Stats {
             *mine += theirs;
         }
     }
+}
+
+fn named_times<S: Serializer>(times: &[Duration; 5], serializer: S) -> Result<S::Ok, S::Error> {
+    let names = ["dns", "connect", "tls", "first_byte", "body"];
+    serializer.collect_map(names.iter().zip(times.iter().map(Duration::as_secs_f64)))
 }
 
 fn count(names: &mut BTreeMap<String, u64>, name: &str, more: u64) {

@@ -7,8 +7,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use teia_base::measure;
+use url::Url;
 
 use crate::decode::DecodeLimits;
+use crate::dial::Proxy;
+use crate::dns::Overrides;
+use crate::error::FetchError;
+use crate::http_fetcher::check_fields;
 
 /// How one document is fetched. Every field has a safe default.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -104,7 +109,8 @@ pub struct FetchConfig {
     /// Whether to trust the system's certificate authorities as well.
     pub native_roots: bool,
 
-    /// `http://[user:password@]host:port` or `socks5://…`; names are resolved by the proxy.
+    /// `http://[user@]host:port` or `socks5://…`; names are resolved by the proxy. Its password does
+    /// not belong here: it is taken from the variable `TEIA_PROXY_PASSWORD`.
     pub proxy: Option<ProxyUrl>,
     /// Name servers to ask, `IP:PORT`; without any, those of the system.
     pub name_servers: Vec<SocketAddr>,
@@ -166,6 +172,14 @@ impl Default for FetchConfig {
 }
 
 impl FetchConfig {
+    /// Refuses texts that no fetcher can be made with. Files that they name are not looked at.
+    pub fn check(&self) -> Result<(), FetchError> {
+        check_fields(self)?;
+        Overrides::parse(&self.resolve)?;
+        self.proxy.as_ref().map(Proxy::parse).transpose()?;
+        Ok(())
+    }
+
     /// The part of these settings that is for decoding.
     pub fn decode_limits(&self) -> DecodeLimits {
         DecodeLimits {
@@ -190,6 +204,8 @@ pub enum Certificates {
 }
 
 /// The address of a proxy, with its login where it wants one; prints without the login.
+///
+/// A password lives in memory only: [`ProxyUrl::without_password`] is what may be written down.
 #[derive(Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct ProxyUrl(String);
@@ -198,6 +214,50 @@ impl ProxyUrl {
     /// The text as given, login included.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether a user is named without a password.
+    pub fn wants_password(&self) -> bool {
+        self.url()
+            .is_some_and(|url| !url.username().is_empty() && url.password().is_none())
+    }
+
+    /// Whether it holds a password.
+    pub fn has_password(&self) -> bool {
+        self.url().is_some_and(|url| url.password().is_some())
+    }
+
+    /// The same proxy with this password.
+    #[must_use]
+    pub fn with_password(&self, password: &str) -> Self {
+        self.changed(Some(password))
+    }
+
+    /// The same proxy without its password.
+    #[must_use]
+    pub fn without_password(&self) -> Self {
+        match self.url() {
+            Some(url) if url.password().is_none() => self.clone(),
+            Some(_) => self.changed(None),
+            // Whatever it is, it is written down as it is printed.
+            None => Self(self.to_string()),
+        }
+    }
+
+    fn changed(&self, password: Option<&str>) -> Self {
+        let changed = self.url().and_then(|mut url| {
+            url.set_password(password).ok()?;
+            Some(Self(url.as_str().trim_end_matches('/').to_owned()))
+        });
+        changed.unwrap_or_else(|| self.clone())
+    }
+
+    fn url(&self) -> Option<Url> {
+        if self.0.contains("://") {
+            Url::parse(&self.0).ok()
+        } else {
+            Url::parse(&format!("http://{}", self.0)).ok()
+        }
     }
 }
 
@@ -270,6 +330,35 @@ mod tests {
             serde_json::from_str(&serde_json::to_string(&config).unwrap()).unwrap();
         assert_eq!(again.proxy, config.proxy);
         assert!(serde_json::from_str::<FetchConfig>(r#"{"timeuot": "5s"}"#).is_err());
+    }
+
+    #[test]
+    fn a_proxys_password_can_be_taken_off_and_put_on() {
+        for (with, without) in [
+            (
+                "http://ann:secret@p.example:3128",
+                "http://ann@p.example:3128",
+            ),
+            (
+                "socks5://ann:secret@p.example:1",
+                "socks5://ann@p.example:1",
+            ),
+            ("ann:secret@p.example:3128", "http://ann@p.example:3128"),
+        ] {
+            let (with, without) = (ProxyUrl::from(with), ProxyUrl::from(without));
+            assert!(with.has_password() && !with.wants_password());
+            assert_eq!(with.without_password(), without);
+            assert!(!without.has_password() && without.wants_password());
+            assert!(without.with_password("secret").has_password());
+        }
+        let odd = ProxyUrl::from("http://ann@p.example:1").with_password("a/b@c:d#é");
+        assert_eq!(odd.without_password().as_str(), "http://ann@p.example:1");
+        assert!(Proxy::parse(&odd).is_ok());
+        let plain = ProxyUrl::from("http://p.example:3128");
+        assert_eq!(plain.without_password(), plain);
+        assert!(!plain.wants_password());
+        let broken = ProxyUrl::from("http://ann:secret@[");
+        assert!(!broken.without_password().as_str().contains("secret"));
     }
 
     #[test]

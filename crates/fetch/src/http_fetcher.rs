@@ -331,7 +331,7 @@ fn quiet(mut connection: Connection) -> Option<Connection> {
     connection.is_quiet().then_some(connection)
 }
 
-fn check_fields(config: &FetchConfig) -> Result<(), FetchError> {
+pub(crate) fn check_fields(config: &FetchConfig) -> Result<(), FetchError> {
     let given = [
         ("user-agent", Some(&config.user_agent)),
         ("from", config.from.as_ref()),

@@ -187,7 +187,7 @@ impl CrawlerBuilder {
         self
     }
 
-    /// Checks names and seeds.
+    /// Checks names, seeds and settings.
     pub fn build(self) -> Result<Crawler, Error> {
         let Self {
             name,
@@ -203,6 +203,7 @@ impl CrawlerBuilder {
             parsed.extend(Seed::parse(text)?);
         }
         config.seeds = seeds;
+        config.check()?;
         Ok(Crawler {
             directory,
             name,

@@ -1,4 +1,4 @@
-//! What a person sees on a real terminal: a pseudo-terminal of 80 columns, driven by Python.
+//! What a person sees on a real terminal: a pseudo-terminal of so many columns, driven by Python.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,13 +13,13 @@ use std::process::Command;
 use support::{Home, crawl};
 use teia_testweb::{Listen, Server, WebConfig};
 
-/// Runs a command on a terminal of 80 columns and prints what it wrote there.
+/// Runs a command on a terminal of as many columns as are said first, and prints what it wrote there.
 const PTY: &str = r"
 import fcntl, os, pty, struct, sys, termios
 pid, master = pty.fork()
 if pid == 0:
-    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
-    os.execv(sys.argv[1], sys.argv[1:])
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, int(sys.argv[1]), 0, 0))
+    os.execv(sys.argv[2], sys.argv[2:])
 while True:
     try:
         data = os.read(master, 65536)
@@ -35,9 +35,14 @@ sys.exit(code)
 
 /// What `teia` writes on the terminal; `None` where there is no Python.
 fn on_a_terminal(home: &Home, arguments: &[String], no_color: bool) -> Option<String> {
+    on_columns(80, home, arguments, no_color)
+}
+
+fn on_columns(columns: usize, home: &Home, arguments: &[String], no_color: bool) -> Option<String> {
     let mut command = Command::new("timeout");
     command
-        .args(["60", "python3", "-c", PTY, env!("CARGO_BIN_EXE_teia")])
+        .args(["60", "python3", "-c", PTY])
+        .args([&columns.to_string(), env!("CARGO_BIN_EXE_teia")])
         .args(arguments)
         .env("TEIA_DATA", home.data())
         .env("TERM", "xterm")
@@ -88,9 +93,31 @@ fn lines(text: &str) -> Vec<String> {
 
 #[track_caller]
 fn assert_fits(text: &str) {
+    assert_fits_in(80, text);
+}
+
+#[track_caller]
+fn assert_fits_in(most: usize, text: &str) {
     for line in lines(text) {
         let columns = line.chars().count();
-        assert!(columns <= 80, "{columns} columns: {line:?}");
+        assert!(columns <= most, "{columns} columns: {line:?}");
+    }
+}
+
+#[test]
+fn tables_fit_narrow_terminals_and_keep_their_numbers() {
+    let (server, home) = (web(), Home::new());
+    home.good(&crawl(&home, &server, "0s", &[]));
+    for columns in [59, 50, 40, 32] {
+        let Some(text) = on_columns(columns, &home, &["stats".to_owned()], false) else {
+            return;
+        };
+        // The first line is a sentence; a terminal breaks those by itself.
+        let tables: Vec<String> = lines(&text).split_off(1);
+        assert_fits_in(columns, &tables.join("\n"));
+        for part in ["code", "200", "404", "text/html", "pages", "h0.web", "pt"] {
+            assert!(text.contains(part), "no {part:?} in {columns}: {text}");
+        }
     }
 }
 

@@ -14,12 +14,12 @@ use crate::{ArchiveError, Captures, CdxEntry, StoredCapture};
 /// which says which URL and time each file is.
 ///
 /// `content` turns a capture into the bytes to write: its payload as it is, or with the content
-/// coding undone, which is the business of whoever calls.
+/// coding undone, which is the business of whoever calls; nothing leaves the capture out.
 pub fn files(
     captures: &Captures,
     filter: &dyn Fn(&CdxEntry) -> bool,
     target: &dyn Files,
-    content: &mut dyn FnMut(&StoredCapture) -> io::Result<Vec<u8>>,
+    content: &mut dyn FnMut(&StoredCapture) -> io::Result<Option<Vec<u8>>>,
 ) -> Result<Exported, ArchiveError> {
     let mut exported = Exported::default();
     let mut paths = SafePaths::default();
@@ -39,6 +39,9 @@ pub fn files(
             }
             result => result?,
         };
+        let Some(bytes) = content(&stored).map_err(ArchiveError::Export)? else {
+            continue;
+        };
         let mime = stored
             .original
             .as_ref()
@@ -51,7 +54,6 @@ pub fn files(
             target.create_dir(parent).map_err(ArchiveError::Export)?;
             directories.insert(parent.to_owned());
         }
-        let bytes = content(&stored).map_err(ArchiveError::Export)?;
         let mut file = target.create(&path).map_err(ArchiveError::Export)?;
         file.append(&bytes).map_err(ArchiveError::Export)?;
         let line = format!(

@@ -34,6 +34,9 @@ pub enum FilterError {
     /// Reading a directory.
     #[error("directories `{0}` is not a directory; write `/docs/`")]
     Directory(String),
+    /// Reading a language.
+    #[error("{0}")]
+    Language(String),
     /// Checking a seed.
     #[error(
         "the seed {url} is left out by the rule `{rule}`; change that rule or leave out the seed"

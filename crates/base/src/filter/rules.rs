@@ -9,7 +9,7 @@ use super::territory::{Place, Territory};
 use super::trap::TrapRules;
 use super::{Candidate, Fetched, Filter, FilterConfig, FilterError, RuleKind, Verdict};
 use crate::scope::Scope;
-use crate::{CanonicalUrl, LinkKind, MediaType, Outcome, TypeGate};
+use crate::{CanonicalUrl, LinkKind, MediaType, Outcome, TypeGate, check_language};
 
 /// The usual [`Filter`]: a [`FilterConfig`] compiled for given seeds.
 ///
@@ -62,6 +62,9 @@ impl Rules {
                 .collect();
             Arc::new(TypeGate { accepted })
         });
+        for language in &config.languages {
+            check_language(language).map_err(FilterError::Language)?;
+        }
         let limits = Limits {
             directories: config
                 .directories

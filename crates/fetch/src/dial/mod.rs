@@ -14,4 +14,5 @@ mod socks5;
 mod target;
 
 pub(crate) use dialer::{Dialed, Dialer};
+pub(crate) use proxy::Proxy;
 pub(crate) use target::Target;

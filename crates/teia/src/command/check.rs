@@ -18,6 +18,7 @@ use url::Url;
 
 use super::Usage;
 use super::options::CrawlOptions;
+use super::place::Place;
 
 /// The parts that can be tried.
 #[derive(Debug, Subcommand)]
@@ -59,27 +60,31 @@ pub(crate) enum Part {
         file: String,
     },
     /// What the rules say of URLs, before anything is fetched
+    #[command(allow_negative_numbers = true, mut_arg("collection", |arg| {
+        arg.help("A collection whose settings and seeds count; without seeds, `default` if it is there")
+    }))]
     Scope {
         #[command(flatten)]
         options: Box<CrawlOptions>,
         /// A seed around which the scope lies (repeatable; --seeds FILE for many)
         #[arg(long = "seed", value_name = "SEED")]
         seed: Vec<String>,
-        /// The data directory of the collection
-        #[arg(
-            long,
-            value_name = "DIR",
-            default_value = "teia-data",
-            env = "TEIA_DATA"
-        )]
-        data: PathBuf,
-        /// A collection whose settings and seeds count; without seeds, `default` if it is there
-        #[arg(long, value_name = "NAME")]
-        collection: Option<String>,
+        #[command(flatten)]
+        place: Place,
         /// URLs; - for standard input, one a line
         #[arg(value_name = "URL", required = true)]
         urls: Vec<String>,
     },
+}
+
+impl Part {
+    /// The collection whose settings count, where there is one.
+    pub(super) fn place(&self) -> Option<Place> {
+        match self {
+            Self::Scope { place, .. } => Some(place.clone()),
+            _ => None,
+        }
+    }
 }
 
 /// Tries a part.
@@ -96,8 +101,7 @@ pub(crate) fn check(part: Part) -> Result<ExitCode> {
         Part::Scope {
             options,
             seed,
-            data,
-            collection,
+            place,
             urls,
         } => {
             let lines = options.seed_lines()?;
@@ -108,13 +112,13 @@ pub(crate) fn check(part: Part) -> Result<ExitCode> {
                     .scope
                     .as_ref()
                     .is_some_and(|scope| !needs_seed(scope));
-            let stored = match &collection {
-                Some(name) => Some(stored(&data, name)?),
+            let stored = match place.chosen() {
+                Some(_) => Some(stored(&place)?),
                 None if given => None,
                 // Nobody said which: the usual one, if there is one.
-                None => stored(&data, "default").ok(),
+                None => stored(&place).ok(),
             };
-            check_scope(&options, stored.unwrap_or_default(), seeds, &urls)
+            check_scope(&place, &options, stored.unwrap_or_default(), seeds, &urls)
         }
     }
 }
@@ -124,7 +128,8 @@ fn check_lang(file: &str) -> Result<ExitCode> {
     let input: Box<dyn BufRead> = if file == "-" {
         Box::new(std::io::stdin().lock())
     } else {
-        let opened = std::fs::File::open(file).with_context(|| format!("cannot read {file}"))?;
+        let opened = std::fs::File::open(file)
+            .map_err(|error| Usage(format!("cannot read {file}: {error}")))?;
         Box::new(std::io::BufReader::new(opened))
     };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
@@ -271,9 +276,9 @@ fn needs_seed(scope: &Scope) -> bool {
 }
 
 /// A collection's settings; among its seeds are the places where seeds were sent on to.
-fn stored(data: &std::path::Path, name: &str) -> Result<CollectionConfig> {
-    let directory = Directory::open(data)?;
-    let reading = Reading::open(&directory, name)?;
+fn stored(place: &Place) -> Result<CollectionConfig> {
+    let directory = Directory::open(&place.data)?;
+    let reading = Reading::open(&directory, place.name())?;
     let mut config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
         .unwrap_or_default();
     for seed in reading.seeds()? {
@@ -283,6 +288,7 @@ fn stored(data: &std::path::Path, name: &str) -> Result<CollectionConfig> {
 }
 
 fn check_scope(
+    place: &Place,
     options: &CrawlOptions,
     stored: CollectionConfig,
     seeds: Vec<String>,
@@ -305,8 +311,9 @@ fn check_scope(
     }
     if needs_seed(&config.filter.scope) && normal.is_empty() && config.filter.hosts.is_empty() {
         return Err(Usage(format!(
-            "the scope `{}` lies around seeds, and there is none: name one (`teia check scope --seed example.org URL`), a file of them (--seeds FILE) or a collection (--collection NAME, with --data DIR)",
-            config.filter.scope
+            "the scope `{}` lies around seeds, and there is none: name one (`{}`), a file of them (--seeds FILE) or a collection (--collection NAME, with --data DIR)",
+            config.filter.scope,
+            place.command(&["check", "scope", "--seed", "example.org", "https://example.org/page"])
         ))
         .into());
     }
@@ -328,6 +335,6 @@ fn check_scope(
             });
             json!({ "url": text, "in_scope": verdict.is_admitted(), "rule": verdict.rule, "keep": verdict.keep, "follow": verdict.follow })
         }
-        Err(error) => json!({ "url": text, "in_scope": false, "rule": error }),
+        Err(error) => json!({ "url": text, "error": error }),
     })
 }

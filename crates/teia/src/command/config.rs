@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::show::outln;
 use anyhow::Result;
-use teia_engine::CollectionConfig;
+use teia_engine::{CollectionConfig, sensible};
 
 /// Prints a collection file with every setting, its default, and its meaning as a comment.
 pub(crate) fn config() -> Result<ExitCode> {
@@ -153,6 +153,9 @@ fn annotated() -> String {
             for text in &setting.meaning {
                 out.push_str(&format!("# {text}\n"));
             }
+            if let Some(range) = sensible(section.name, key) {
+                out.push_str(&format!("# ({range})\n"));
+            }
             out.push_str(&format!("{line}\n\n"));
         }
     }
@@ -201,6 +204,19 @@ mod tests {
             1 + tables.map(count).sum::<usize>()
         }
         assert_eq!(count(&defaults()), SECTIONS.len());
+    }
+
+    #[test]
+    fn what_a_setting_may_be_is_told() {
+        let text = annotated();
+        assert!(
+            text.contains("# (a number from 1 to 12)\nlevel = 1\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("# (a number of 1 or more)\n# max-pages = …"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,33 +1,31 @@
 //! `teia crawl`, `teia resume`, `teia demo`.
 
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::show::outln;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use teia_base::Seed;
 use teia_engine::{
     CollectionConfig, Control, Crawl, Directory, DirectoryLock, EndReason, EngineError, Executor,
-    Layout, Parts, Report, ThisMachine,
+    Layout, Parts, Reading, Report, ThisMachine,
 };
 
+use super::Usage;
 use super::options::CrawlOptions;
+use super::place::{Place, program, quoted};
+use super::signals;
 use super::socket::{ControlSocket, ask};
-use super::{Usage, status};
+use super::status::{self, Order};
 use crate::demo::DemoWeb;
 use crate::show::{ProgressBar, counted, print_summary};
 
 /// Collects, beginning at the seeds.
-pub(crate) fn crawl(
-    data: &Path,
-    name: &str,
-    seeds: &[String],
-    options: &CrawlOptions,
-) -> Result<ExitCode> {
-    let layout = Layout::new(name)?;
+pub(crate) fn crawl(place: &Place, seeds: &[String], options: &CrawlOptions) -> Result<ExitCode> {
+    Layout::new(place.name())?;
     if let Some(empty) = seeds.iter().find(|seed| seed.trim().is_empty()) {
         return Err(Usage(format!(
             "`{empty}` is no seed; write a URL or a host name, for example example.org"
@@ -51,9 +49,9 @@ pub(crate) fn crawl(
             *seed = bare;
         }
     }
-    let directory = Directory::create(data)?;
+    let directory = Directory::create(&place.data)?;
     let lock = directory.lock()?;
-    let done = crawl_in(&directory, lock.clone(), layout, options, parsed, given);
+    let done = crawl_in(place, &directory, lock.clone(), options, parsed, given);
     // A refused command leaves nothing behind.
     if done.as_ref().is_err_and(|error| super::code_of(error) == 2) {
         directory.take_back(lock);
@@ -62,13 +60,14 @@ pub(crate) fn crawl(
 }
 
 fn crawl_in(
+    place: &Place,
     directory: &Directory,
     lock: DirectoryLock,
-    layout: Layout,
     options: &CrawlOptions,
     parsed: Vec<Seed>,
     given: Vec<String>,
 ) -> Result<ExitCode> {
+    let layout = Layout::new(place.name())?;
     let files = directory.files();
     let stored = CollectionConfig::load(&*files, directory.root(), &layout)?;
     let mut config = options.base(stored.unwrap_or_default())?;
@@ -86,9 +85,9 @@ fn crawl_in(
         }
     }
     let report = run(
+        place,
         directory,
         lock,
-        layout,
         (config, Save::Yes),
         all,
         Control::default(),
@@ -98,28 +97,16 @@ fn crawl_in(
 }
 
 /// Goes on with a collection.
-pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<ExitCode> {
-    let directory = Directory::open(data)?;
-    let layout = Layout::new(name)?;
-    let files = directory.files();
-    let Some(stored) = CollectionConfig::load(&*files, directory.root(), &layout)? else {
-        let names = directory.collections();
-        return Err(EngineError::NoCollection {
-            name: name.to_owned(),
-            path: data.to_owned(),
-            existing: if names.is_empty() {
-                "none".to_owned()
-            } else {
-                names.join(", ")
-            },
-        }
-        .into());
-    };
+pub(crate) fn resume(place: &Place, options: &CrawlOptions) -> Result<ExitCode> {
+    let directory = Directory::open(&place.data)?;
+    let reading = Reading::open(&directory, place.name())?;
+    let stored = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
+        .ok_or_else(|| directory.no_collection(place.name()))?;
     let lock = match directory.lock() {
         Ok(lock) => lock,
         // A process that runs and is paused goes on.
         Err(EngineError::InUse { path, holder }) => {
-            return resume_running(data, name, options, path, &holder);
+            return resume_running(place, options, path, &holder);
         }
         Err(error) => return Err(error.into()),
     };
@@ -132,9 +119,9 @@ pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<
     let mut seeds = parse_seeds(&config.seeds, &[])?;
     seeds.extend(parse_seeds(&[], &lines)?);
     let report = run(
+        place,
         &directory,
         lock,
-        layout,
         (config, Save::No),
         seeds,
         control,
@@ -145,13 +132,13 @@ pub(crate) fn resume(data: &Path, name: &str, options: &CrawlOptions) -> Result<
 
 /// Tells the process that has the directory to go on, if it collects this collection.
 fn resume_running(
-    data: &Path,
-    name: &str,
+    place: &Place,
     options: &CrawlOptions,
     path: PathBuf,
     holder: &str,
 ) -> Result<ExitCode> {
-    let directory = Directory::open(data)?;
+    let directory = Directory::open(&place.data)?;
+    let name = place.name();
     let reply = ask(&directory.control_socket(), "status")?;
     let other = match &reply {
         None => return Err(in_use(path, holder.to_owned())),
@@ -162,10 +149,12 @@ fn resume_running(
     }
     if !options.is_empty() {
         anyhow::bail!(
-            "process {holder} collects `{name}` already, and options count from a start only: `teia stop {name}` first, then `teia resume {name}` with the same options; without options it goes on"
+            "process {holder} collects `{name}` already, and options count from a start only: `{}` first, then `{}` with the same options; without options it goes on",
+            place.steering("stop"),
+            place.steering("resume")
         );
     }
-    status::tell(data, name, "resume")
+    status::tell(&Place::new(&place.data, name), Order::Resume)
 }
 
 fn in_use(path: PathBuf, holder: String) -> anyhow::Error {
@@ -180,7 +169,7 @@ pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     let data = data.unwrap_or(temporary);
     let directory = Directory::create(&data)?;
     let lock = directory.lock()?;
-    let layout = Layout::new("demo")?;
+    let place = Place::new(&data, "demo");
     let mut config = CollectionConfig::default();
     config.politeness.delay = Duration::from_millis(20);
     config.politeness.retry_wait = Duration::from_millis(100);
@@ -197,25 +186,26 @@ pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     let seeds = parse_seeds(&config.seeds, &[])?;
     let settings = (config, Save::Yes);
     let control = Control::default();
-    let report = run(&directory, lock, layout, settings, seeds, control, None)?;
+    let report = run(&place, &directory, lock, settings, seeds, control, None)?;
     let first = web.seeds().first().cloned().unwrap_or_default();
-    let shown = data.display();
-    let program = std::env::args().next().unwrap_or_else(|| "teia".to_owned());
     outln!()?;
     outln!("What to try next:")?;
-    let place = format!("--data {shown} --collection demo");
     for (meaning, command) in [
-        ("the life of one URL", format!("page {first} {place}")),
-        ("the page as it was fetched", format!("get {first} {place}")),
-        ("the collection in numbers", format!("stats {place}")),
+        ("the life of one URL", place.command(&["page", &first])),
+        (
+            "the page as it was fetched",
+            place.command(&["get", &first]),
+        ),
+        ("the collection in numbers", place.command(&["stats"])),
         (
             "a site of your own",
-            "crawl YOUR-SITE.example --max-pages 100".to_owned(),
+            format!("{} crawl YOUR-SITE.example --max-pages 100", program()),
         ),
     ] {
-        outln!("  {meaning}:\n    {program} {command}")?;
+        outln!("  {meaning}:\n    {command}")?;
     }
     if is_temporary {
+        let shown = quoted(&data.to_string_lossy());
         outln!("\nThe collection lies in {shown}; when you have seen enough: rm -r {shown}")?;
     }
     Ok(exit_code(&report))
@@ -231,20 +221,25 @@ fn exit_code(report: &Report) -> ExitCode {
 fn parse_seeds(given: &[String], lines: &[String]) -> Result<Vec<Seed>> {
     let mut seeds = Vec::new();
     for text in given {
-        match Seed::parse(text) {
-            Ok(seed) => seeds.extend(seed),
-            Err(error) => return Err(Usage(error.to_string()).into()),
-        }
+        seeds.extend(parse_seed(text).map_err(Usage)?);
     }
     for (at, line) in lines.iter().enumerate() {
-        match Seed::parse(line) {
-            Ok(seed) => seeds.extend(seed),
-            Err(error) => {
-                return Err(Usage(format!("line {} of the seeds: {error}", at + 1)).into());
-            }
-        }
+        let seed = parse_seed(line);
+        seeds
+            .extend(seed.map_err(|error| Usage(format!("line {} of the seeds: {error}", at + 1)))?);
     }
     Ok(seeds)
+}
+
+fn parse_seed(text: &str) -> Result<Option<Seed>, String> {
+    match Seed::parse(text) {
+        Ok(Some(seed)) if !matches!(seed.url.scheme(), "http" | "https") => Err(format!(
+            "`{text}` cannot be collected: {} is not built yet, so far there are http and https",
+            seed.url.scheme()
+        )),
+        Ok(seed) => Ok(seed),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// The seed without user name and password, if it has them: settings are no place for secrets.
@@ -277,6 +272,28 @@ fn warn_of_risky_settings(config: &CollectionConfig) {
     }
 }
 
+/// The variable with the proxy's password: it is in no file, and in no list of processes.
+const PROXY_PASSWORD: &str = "TEIA_PROXY_PASSWORD";
+
+/// The settings with the proxy's password, from the environment; one that was typed counts for this
+/// run.
+fn with_proxy_password(mut config: CollectionConfig) -> CollectionConfig {
+    let Some(proxy) = &config.fetch.proxy else {
+        return config;
+    };
+    if proxy.has_password() {
+        eprintln!(
+            "note: the proxy's password is used for this run and not stored; {PROXY_PASSWORD} gives it to the next ones"
+        );
+    } else if let Some(password) = std::env::var(PROXY_PASSWORD)
+        .ok()
+        .filter(|_| proxy.wants_password())
+    {
+        config.fetch.proxy = Some(proxy.with_password(&password));
+    }
+    config
+}
+
 /// Whether the settings become those of the collection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Save {
@@ -286,31 +303,34 @@ enum Save {
 
 /// Runs a crawl with progress, signals and the control socket, and prints its summary.
 fn run(
+    place: &Place,
     directory: &Directory,
     lock: DirectoryLock,
-    layout: Layout,
     (config, save): (CollectionConfig, Save),
     seeds: Vec<Seed>,
     control: Control,
     report_form: Option<&str>,
 ) -> Result<Report> {
     let json = report_form == Some("json");
+    let resume = place.steering("resume");
     let progress = Arc::new(ProgressBar::new(
-        layout.name(),
+        place.name(),
+        &resume,
         std::io::stderr().is_terminal(),
     ));
     warn_of_risky_settings(&config);
+    let config = with_proxy_password(config);
+    signals::listen(control.clone()).context("cannot listen for signals")?;
     let runtime = runtime()?;
     let parts = Parts {
         feedback: Arc::clone(&progress) as Arc<dyn teia_engine::Feedback>,
         ..Parts::default()
     };
-    let name = layout.name().to_owned();
     let crawl = Crawl {
         files: directory.files(),
         root: directory.root().to_owned(),
         key: directory.key(),
-        layout,
+        layout: Layout::new(place.name())?,
         config,
         save: save == Save::Yes,
         seeds,
@@ -318,10 +338,9 @@ fn run(
         control: control.clone(),
     };
     let report = runtime.block_on(async {
-        tokio::spawn(listen_for_signals(control.clone()));
         let _socket = ControlSocket::open(
             &directory.control_socket(),
-            &name,
+            place.name(),
             control,
             Arc::clone(&progress),
         )?;
@@ -333,7 +352,7 @@ fn run(
     if json {
         outln!("{}", report.to_json())?;
     } else {
-        print_summary(&report, std::io::stdout().is_terminal())?;
+        print_summary(&report, &resume, std::io::stdout().is_terminal())?;
     }
     Ok(report)
 }
@@ -348,28 +367,4 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
         tokio::runtime::Builder::new_multi_thread()
     };
     builder.enable_all().build()
-}
-
-/// The first signal commits and stops; the second stops at once, without loss of what was committed.
-async fn listen_for_signals(control: Control) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::terminate()),
-    ) else {
-        return;
-    };
-    for count in 0.. {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        if count > 0 {
-            std::process::exit(130);
-        }
-        eprintln!(
-            "stopping: what is under way is finished and committed (once more to stop at once)"
-        );
-        control.interrupt();
-    }
 }

@@ -2,17 +2,18 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::show::outln;
+use crate::show::{counted, outln};
 use anyhow::{Context, Result};
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use teia_archive::{Captures, CdxEntry, export as archive_export};
 use teia_base::DiskFiles;
 use teia_engine::{CollectionConfig, Directory, Reading};
 
 use super::Usage;
+use super::place::Place;
 
 /// What can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -27,81 +28,223 @@ pub(crate) enum What {
     Files,
 }
 
-/// Writes it.
-pub(crate) fn export(
-    data: &Path,
-    collection: &str,
+/// What was asked for.
+#[derive(Debug, Args)]
+pub(crate) struct ExportOptions {
+    /// What to write
+    #[arg(value_enum)]
     what: What,
-    output: Option<&Path>,
-    prefix: Option<&str>,
-) -> Result<ExitCode> {
-    let directory = Directory::open(data)?;
-    let reading = Reading::open(&directory, collection)?;
-    if what == What::Urls {
-        let mut out = sink(output)?;
-        write_urls(&reading, prefix, &mut *out)?;
-        return Ok(ExitCode::SUCCESS);
+    /// Into this file, or this directory for `files`; - or nothing for standard output
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Replace the file, or write into a directory that is not empty
+    #[arg(long)]
+    force: bool,
+    /// Only URLs that begin so
+    #[arg(long, value_name = "URL")]
+    prefix: Option<String>,
+    /// With `files`: what came with an error or a redirect too, not only what was found (2xx)
+    #[arg(long)]
+    any_status: bool,
+}
+
+/// Writes it.
+pub(crate) fn export(place: &Place, options: &ExportOptions) -> Result<ExitCode> {
+    let directory = Directory::open(&place.data)?;
+    let reading = Reading::open(&directory, place.name())?;
+    let output = options
+        .output
+        .as_deref()
+        .filter(|path| *path != Path::new("-"));
+    if options.what == What::Files {
+        return export_files(place, &reading, output, options);
     }
-    let captures = Captures::open(reading.files(), &reading.layout().archive())?;
-    // What asks for no copies is kept in the archive, and goes nowhere from there.
-    let filter = |entry: &CdxEntry| {
-        !entry.noarchive && prefix.is_none_or(|prefix| entry.url.starts_with(prefix))
-    };
-    let limits = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
-        .unwrap_or_default()
-        .decode_limits();
-    let mut cut = 0_u64;
-    let exported = match what {
-        What::Warc => archive_export::warc(&captures, &filter, &mut *sink(output)?)?,
-        What::Cdxj => archive_export::cdxj(&captures, &filter, &mut *sink(output)?)?,
-        _ => {
-            let Some(target) = output else {
-                return Err(Usage(
-                    "name the directory to write the files into: teia export files --output DIR"
-                        .to_owned(),
-                )
-                .into());
+    let mut sink = Sink::open(output, options.force)?;
+    let (count, damaged) = match options.what {
+        What::Urls => {
+            let count = write_urls(&reading, options.prefix.as_deref(), &mut sink)?;
+            (counted(count, "URL"), 0)
+        }
+        what => {
+            let captures = Captures::open(reading.files(), &reading.layout().archive())?;
+            let filter = |entry: &CdxEntry| options.takes(entry);
+            let exported = if what == What::Warc {
+                archive_export::warc(&captures, &filter, &mut sink)?
+            } else {
+                archive_export::cdxj(&captures, &filter, &mut sink)?
             };
-            let target = DiskFiles::new(target)
-                .with_context(|| format!("cannot make {}", target.display()))?;
-            archive_export::files(&captures, &filter, &target, &mut |capture| {
-                let decoded = teia_fetch::decode(&capture.response, &limits);
-                cut += u64::from(decoded.truncated);
-                Ok(decoded.bytes.to_vec())
-            })?
+            (counted(exported.captures, "capture"), exported.damaged)
         }
     };
+    sink.finish()?;
     if let Some(output) = output {
-        outln!(
-            "{} captures written to {}",
-            exported.captures,
-            output.display()
-        )?;
+        outln!("{count} written to {}", output.display())?;
     }
-    if cut > 0 {
-        eprintln!(
-            "teia: {cut} bodies are longer than the collection's limits let them unpack, and were cut off"
-        );
-    }
-    if exported.damaged > 0 {
-        eprintln!(
-            "teia: {} captures were left out because their record is damaged",
-            exported.damaged
-        );
-    }
+    tell_damaged(damaged);
     Ok(ExitCode::SUCCESS)
 }
 
-fn sink(output: Option<&Path>) -> Result<Box<dyn Write>> {
-    Ok(match output {
-        Some(path) => Box::new(BufWriter::new(
-            File::create(path).with_context(|| format!("cannot write {}", path.display()))?,
-        )),
-        None => Box::new(BufWriter::new(std::io::stdout().lock())),
-    })
+fn export_files(
+    place: &Place,
+    reading: &Reading,
+    output: Option<&Path>,
+    options: &ExportOptions,
+) -> Result<ExitCode> {
+    let Some(output) = output else {
+        return Err(Usage(format!(
+            "name the directory to write the files into: `{}`",
+            place.command(&["export", "files", "--output", "DIR"])
+        ))
+        .into());
+    };
+    let is_used = std::fs::read_dir(output).is_ok_and(|mut entries| entries.next().is_some());
+    if is_used && !options.force {
+        return Err(Usage(format!(
+            "the directory {} is not empty; name another, or add --force to write into it",
+            output.display()
+        ))
+        .into());
+    }
+    let limits = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
+        .unwrap_or_default()
+        .decode_limits();
+    let captures = Captures::open(reading.files(), &reading.layout().archive())?;
+    let target =
+        DiskFiles::new(output).with_context(|| format!("cannot make {}", output.display()))?;
+    let (mut cut, mut left_out) = (0, 0);
+    let filter = |entry: &CdxEntry| options.takes(entry);
+    let exported = archive_export::files(&captures, &filter, &target, &mut |capture| {
+        if !options.any_status && !(200..300).contains(&capture.response.status) {
+            left_out += 1;
+            return Ok(None);
+        }
+        let decoded = teia_fetch::decode(&capture.response, &limits);
+        cut += u64::from(decoded.truncated);
+        Ok(Some(decoded.bytes.to_vec()))
+    })?;
+    outln!(
+        "{} written to {}",
+        counted(exported.captures, "capture"),
+        output.display()
+    )?;
+    if left_out > 0 {
+        eprintln!(
+            "teia: {} left out because the server did not answer with success (2xx); --any-status takes them too",
+            counted(left_out, "capture")
+        );
+    }
+    if cut > 0 {
+        eprintln!(
+            "teia: {cut} of them cut off, because their bodies are longer than the collection's limits let them unpack"
+        );
+    }
+    tell_damaged(exported.damaged);
+    Ok(ExitCode::SUCCESS)
 }
 
-fn write_urls(reading: &Reading, prefix: Option<&str>, out: &mut dyn Write) -> Result<()> {
+impl ExportOptions {
+    /// What asks for no copies is kept in the archive, and goes nowhere from there.
+    fn takes(&self, entry: &CdxEntry) -> bool {
+        let prefix = self.prefix.as_deref().unwrap_or("");
+        !entry.noarchive && entry.url.starts_with(prefix)
+    }
+}
+
+fn tell_damaged(damaged: u64) {
+    if damaged > 0 {
+        eprintln!(
+            "teia: {} left out because the record is damaged",
+            counted(damaged, "capture")
+        );
+    }
+}
+
+/// Standard output, or a file that appears when it is whole.
+struct Sink {
+    out: Box<dyn Write>,
+    /// Where it is written, and where it goes.
+    aside: Option<(PathBuf, PathBuf)>,
+}
+
+impl Sink {
+    fn open(output: Option<&Path>, force: bool) -> Result<Self> {
+        let Some(path) = output else {
+            let out = Box::new(BufWriter::new(std::io::stdout().lock()));
+            return Ok(Self { out, aside: None });
+        };
+        let named = path;
+        let create = |path: &Path| {
+            let file = File::create(path);
+            file.with_context(|| format!("cannot write {}", named.display()))
+        };
+        let (path, aside) = match std::fs::metadata(path) {
+            Ok(found) if found.is_dir() => {
+                return Err(Usage(format!(
+                    "{} is a directory; name a file in it",
+                    path.display()
+                ))
+                .into());
+            }
+            Ok(found) if found.is_file() && !force => {
+                return Err(Usage(format!(
+                    "{} exists already; name another file, or add --force to replace it",
+                    path.display()
+                ))
+                .into());
+            }
+            // A link stays one, and what it leads to is replaced.
+            Ok(found) if found.is_file() => (path.canonicalize()?, true),
+            // A pipe or a device has nothing to lose.
+            Ok(_) => (path.to_owned(), false),
+            Err(_) => (path.to_owned(), true),
+        };
+        if !aside {
+            let out = Box::new(BufWriter::new(create(&path)?));
+            return Ok(Self { out, aside: None });
+        }
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.part", std::process::id()));
+        let part = path.with_file_name(name);
+        let out = Box::new(BufWriter::new(create(&part)?));
+        Ok(Self {
+            out,
+            aside: Some((part, path)),
+        })
+    }
+
+    fn finish(mut self) -> Result<()> {
+        self.out.flush()?;
+        if let Some((part, path)) = self.aside.take() {
+            let moved = File::open(&part)
+                .and_then(|file| file.sync_all())
+                .and_then(|()| std::fs::rename(&part, &path));
+            moved.with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// What was begun and not finished does not stay.
+impl Drop for Sink {
+    fn drop(&mut self) {
+        if let Some((part, _)) = &self.aside {
+            let _ = std::fs::remove_file(part);
+        }
+    }
+}
+
+fn write_urls(reading: &Reading, prefix: Option<&str>, out: &mut dyn Write) -> Result<u64> {
+    let mut count = 0;
     let repository = reading.repository()?;
     writeln!(
         out,
@@ -112,6 +255,7 @@ fn write_urls(reading: &Reading, prefix: Option<&str>, out: &mut dyn Write) -> R
         if prefix.is_some_and(|prefix| !text.starts_with(prefix)) {
             continue;
         }
+        count += 1;
         writeln!(
             out,
             "{text}\t{}\t{}\t{}\t{}\t{}\t{}",
@@ -133,5 +277,5 @@ fn write_urls(reading: &Reading, prefix: Option<&str>, out: &mut dyn Write) -> R
         )?;
     }
     out.flush()?;
-    Ok(())
+    Ok(count)
 }

@@ -1,7 +1,6 @@
 //! `teia get URL`: the archived body.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -12,15 +11,10 @@ use teia_fetch::DecodeLimits;
 
 use super::Usage;
 use super::page::spellings;
+use super::place::Place;
 
 /// Writes the archived body of a URL to standard output.
-pub(crate) fn get(
-    data: &Path,
-    collection: &str,
-    url: &str,
-    at: Option<&str>,
-    with_head: bool,
-) -> Result<ExitCode> {
+pub(crate) fn get(place: &Place, url: &str, at: Option<&str>, with_head: bool) -> Result<ExitCode> {
     let at = match at {
         Some(text) => Some(Timestamp::parse(text).ok_or_else(|| {
             Usage(format!(
@@ -29,8 +23,8 @@ pub(crate) fn get(
         })?),
         None => None,
     };
-    let directory = Directory::open(data)?;
-    let reading = Reading::open(&directory, collection)?;
+    let directory = Directory::open(&place.data)?;
+    let reading = Reading::open(&directory, place.name())?;
     let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
         .unwrap_or_default();
     let captures = Captures::open(reading.files(), &reading.layout().archive())?;
@@ -44,7 +38,8 @@ pub(crate) fn get(
         if let Some(entry) = found.filter(|entry| !is_late(entry)) {
             if entry.noarchive {
                 eprintln!(
-                    "teia: {url} asks that no copy be shown (noarchive); `teia page {url}` tells what is known of it"
+                    "teia: {url} asks that no copy be shown (noarchive); `{}` tells what is known of it",
+                    place.command(&["page", url])
                 );
                 return Ok(ExitCode::from(1));
             }
@@ -53,12 +48,15 @@ pub(crate) fn get(
     }
     if let (Some(at), Some(first)) = (at, first) {
         eprintln!(
-            "teia: there is no archived copy of {url} from {at} or before; the first one is of {first}: `teia get {url} --at {first}`"
+            "teia: there is no archived copy of {url} from {at} or before; the first one is of {first}: `{}`",
+            place.command(&["get", url, "--at", &first.to_string()])
         );
         return Ok(ExitCode::from(1));
     }
     eprintln!(
-        "teia: there is no archived copy of {url} in the collection `{collection}`; `teia page {url}` tells what is known of it"
+        "teia: there is no archived copy of {url} in the collection `{}`; `{}` tells what is known of it",
+        place.name(),
+        place.command(&["page", url])
     );
     Ok(ExitCode::from(1))
 }

@@ -10,42 +10,51 @@ mod export;
 mod get;
 mod options;
 mod page;
+mod place;
+mod signals;
 mod socket;
 mod stats;
 mod status;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
+use teia_base::measure::parse_duration;
 use teia_engine::EngineError;
 
 use options::CrawlOptions;
+use place::Place;
+use status::Order;
 
 /// Collects a part of the web, politely, and keeps it.
 #[derive(Debug, Parser)]
-#[command(name = "teia", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    name = "teia",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    after_help = AFTER_HELP
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
-/// Where the data is.
-#[derive(Clone, Debug, Args)]
-struct Place {
-    /// The data directory
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "teia-data",
-        env = "TEIA_DATA",
-        global = true
-    )]
-    data: PathBuf,
-    /// The collection
-    #[arg(long, value_name = "NAME", default_value = "default", global = true)]
-    collection: String,
-}
+/// What somebody who sees the program for the first time would like to know.
+const AFTER_HELP: &str = "\
+Begin with:
+  teia demo                               see it work, without a network
+  teia crawl example.org --max-pages 100  collect into ./teia-data (--data DIR for another place)
+  teia status                             where it stands; Ctrl-C stops, `teia resume` goes on
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 130 stopped by a signal.";
+
+/// What holds for the options of a crawl.
+const AFTER_CRAWL: &str = "\
+The options stay with the collection. With `teia crawl` and no seed, those of before are gone on with.
+`teia config` lists settings that have no option.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -54,11 +63,12 @@ enum Command {
         /// Keep the data here instead of in a temporary directory
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
-        /// End after the summary
+        /// End after the summary (as it always does so far)
         #[arg(long)]
         no_serve: bool,
     },
     /// Collect, beginning at the seeds
+    #[command(allow_negative_numbers = true, after_help = AFTER_CRAWL)]
     Crawl {
         /// Where to begin: URLs, with or without scheme
         #[arg(value_name = "SEED")]
@@ -68,9 +78,10 @@ enum Command {
         #[command(flatten)]
         options: Box<CrawlOptions>,
     },
-    /// Go on with a collection; options given here override the stored ones
+    /// Go on with a collection; options given here override the stored ones, for this run
+    #[command(allow_negative_numbers = true, mut_arg("collection", also_name))]
     Resume {
-        /// The collection
+        /// The collection [default: default]
         #[arg(value_name = "NAME")]
         name: Option<String>,
         #[command(flatten)]
@@ -79,22 +90,28 @@ enum Command {
         options: Box<CrawlOptions>,
     },
     /// Let a running collection rest: no new requests until `teia resume`
+    #[command(mut_arg("collection", also_name))]
     Pause {
-        /// The collection
+        /// The collection; the one that runs if not given
         #[arg(value_name = "NAME")]
         name: Option<String>,
         #[command(flatten)]
         place: Place,
     },
     /// End a running collection; everything fetched is committed first
+    #[command(mut_arg("collection", also_name))]
     Stop {
-        /// The collection
+        /// The collection; the one that runs if not given
         #[arg(value_name = "NAME")]
         name: Option<String>,
+        /// How long to wait for its end
+        #[arg(long, value_name = "DUR", default_value = "30s", value_parser = parse_duration)]
+        wait: Duration,
         #[command(flatten)]
         place: Place,
     },
     /// Where collections stand
+    #[command(mut_arg("collection", also_name))]
     Status {
         /// The collection; all of them if not given
         #[arg(value_name = "NAME")]
@@ -130,7 +147,7 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// Outcomes, types, hosts and sizes of a collection
+    /// Outcomes, types, languages, hosts, sizes and growth of a collection
     Stats {
         /// As JSON
         #[arg(long)]
@@ -145,20 +162,18 @@ enum Command {
     },
     /// Write out what was collected
     Export {
-        /// What to write
-        #[arg(value_enum)]
-        what: export::What,
-        /// Into this file or directory; standard output if not given
-        #[arg(long, short, value_name = "PATH")]
-        output: Option<PathBuf>,
-        /// Only URLs that begin so
-        #[arg(long, value_name = "URL")]
-        prefix: Option<String>,
+        #[command(flatten)]
+        options: export::ExportOptions,
         #[command(flatten)]
         place: Place,
     },
     /// Every setting with its default and its meaning
     Config,
+}
+
+/// Where a command takes the name by itself.
+fn also_name(collection: clap::Arg) -> clap::Arg {
+    collection.help("Another way to say NAME")
 }
 
 /// Runs what was typed.
@@ -173,71 +188,73 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     start_log();
-    let result = match cli.command {
-        Command::Demo { data, no_serve } => crawl::demo(data, no_serve),
-        Command::Crawl {
-            seeds,
-            place,
-            options,
-        } => crawl::crawl(&place.data, &place.collection, &seeds, &options),
-        Command::Resume {
-            name,
-            place,
-            options,
-        } => crawl::resume(
-            &place.data,
-            name.as_deref().unwrap_or(&place.collection),
-            &options,
-        ),
-        Command::Pause { name, place } => status::tell(
-            &place.data,
-            name.as_deref().unwrap_or(&place.collection),
-            "pause",
-        ),
-        Command::Stop { name, place } => status::tell(
-            &place.data,
-            name.as_deref().unwrap_or(&place.collection),
-            "stop",
-        ),
-        Command::Status { name, json, place } => status::status(&place.data, name.as_deref(), json),
-        Command::Page { url, json, place } => {
-            page::page(&place.data, &place.collection, &url, json)
-        }
-        Command::Get {
-            url,
-            at,
-            head,
-            place,
-        } => get::get(&place.data, &place.collection, &url, at.as_deref(), head),
-        Command::Stats { json, place } => stats::stats(&place.data, &place.collection, json),
-        Command::Check { part } => check::check(part),
-        Command::Export {
-            what,
-            output,
-            prefix,
-            place,
-        } => export::export(
-            &place.data,
-            &place.collection,
-            what,
-            output.as_deref(),
-            prefix.as_deref(),
-        ),
-        Command::Config => config::config(),
-    };
-    match result {
+    let place = cli.command.place();
+    match cli.command.run() {
         Ok(code) => code,
         Err(error) => {
             if is_closed_pipe(&error) {
                 return ExitCode::SUCCESS;
             }
-            eprintln!("teia: {}", in_one_sentence(&error));
-            if is_full_disk(&error) {
+            eprintln!("teia: {}", in_one_sentence(&error, place.as_ref()));
+            if let Some(place) = place.filter(|_| is_full_disk(&error)) {
                 eprintln!(
-                    "Free some space, then `teia resume` goes on; nothing that was committed is lost."
+                    "Free some space, then `{}` goes on; nothing that was committed is lost.",
+                    place.steering("resume")
                 );
             }
             ExitCode::from(code_of(&error))
+        }
+    }
+}
+
+impl Command {
+    /// Where it works, for what it may have to say.
+    fn place(&self) -> Option<Place> {
+        match self {
+            Self::Resume { place, name, .. }
+            | Self::Pause { place, name }
+            | Self::Stop { place, name, .. }
+            | Self::Status { place, name, .. } => place.clone().named(name.clone()).ok(),
+            Self::Crawl { place, .. }
+            | Self::Page { place, .. }
+            | Self::Get { place, .. }
+            | Self::Stats { place, .. }
+            | Self::Export { place, .. } => Some(place.clone()),
+            Self::Check { part } => part.place(),
+            Self::Demo { data, .. } => data.as_deref().map(|data| Place::new(data, "demo")),
+            Self::Config => None,
+        }
+    }
+
+    fn run(self) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Demo { data, no_serve } => crawl::demo(data, no_serve),
+            Self::Crawl {
+                seeds,
+                place,
+                options,
+            } => crawl::crawl(&place, &seeds, &options),
+            Self::Resume {
+                name,
+                place,
+                options,
+            } => crawl::resume(&place.named(name)?, &options),
+            Self::Pause { name, place } => status::tell(&place.named(name)?, Order::Pause),
+            Self::Stop { name, wait, place } => {
+                status::tell(&place.named(name)?, Order::Stop { wait })
+            }
+            Self::Status { name, json, place } => status::status(&place.named(name)?, json),
+            Self::Page { url, json, place } => page::page(&place, &url, json),
+            Self::Get {
+                url,
+                at,
+                head,
+                place,
+            } => get::get(&place, &url, at.as_deref(), head),
+            Self::Stats { json, place } => stats::stats(&place, json),
+            Self::Check { part } => check::check(part),
+            Self::Export { options, place } => export::export(&place, &options),
+            Self::Config => config::config(),
         }
     }
 }
@@ -254,8 +271,8 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// An error and its causes, each said once.
-fn in_one_sentence(error: &anyhow::Error) -> String {
+/// An error and its causes, each said once, and what to do about it.
+fn in_one_sentence(error: &anyhow::Error, place: Option<&Place>) -> String {
     let mut text = String::new();
     for cause in error.chain() {
         let part = cause.to_string();
@@ -265,6 +282,13 @@ fn in_one_sentence(error: &anyhow::Error) -> String {
             }
             text.push_str(&part);
         }
+    }
+    let advice = place
+        .zip(error.downcast_ref())
+        .and_then(|(place, error)| place.advice(error));
+    if let Some(advice) = advice {
+        text.push_str("; ");
+        text.push_str(&advice);
     }
     text
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use teia_base::MediaPattern;
 use teia_base::measure::{parse_duration, parse_size};
 use teia_base::scope::Scope;
-use teia_engine::CollectionConfig;
+use teia_base::{MediaPattern, check_language};
+use teia_engine::{CollectionConfig, EngineError};
 use teia_fetch::{Certificates, ProxyUrl};
 use teia_frontier::OrderName;
 
@@ -50,7 +50,7 @@ pub(crate) struct CrawlOptions {
     #[arg(long, value_name = "DUR", value_parser = |text: &str| positive(given(text, "none", parse_duration)))]
     pub(crate) max_time: Option<Given<Duration>>,
     /// The largest document [default: 16MB]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_largest)]
     pub(crate) max_size: Option<u64>,
     /// Rest while less than this is free on the disk; none fills it, auto takes what suits the disk [default: auto]
     #[arg(long, value_name = "SIZE", value_parser = parse_reserve)]
@@ -59,7 +59,7 @@ pub(crate) struct CrawlOptions {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |text: &str| given(text, "all", str::parse::<MediaPattern>))]
     pub(crate) types: Vec<Given<MediaPattern>>,
     /// Languages to keep, separated by commas: pt,en; or all [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |text: &str| given(text, "all", |text| Ok(text.to_owned())))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |text: &str| given(text, "all", parse_language))]
     pub(crate) lang: Vec<Given<String>>,
     /// Rest between two requests to a host [default: 1s]
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
@@ -71,7 +71,7 @@ pub(crate) struct CrawlOptions {
     #[arg(long, value_name = "DUR", value_parser = parse_timeout)]
     pub(crate) timeout: Option<Duration>,
     /// Tries after the first, at most 100 [default: 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=100))]
+    #[arg(long, value_name = "N", value_parser = parse_retries)]
     pub(crate) retries: Option<u8>,
     /// Which URL goes first: breadth, depth, random, longest-wait [default: breadth]
     #[arg(long, value_name = "ORDER", value_parser = |text: &str| text.parse::<OrderName>())]
@@ -91,7 +91,7 @@ pub(crate) struct CrawlOptions {
     /// A page or address where people can ask about this crawl
     #[arg(long, value_name = "URL")]
     pub(crate) contact: Option<String>,
-    /// http://[user:password@]host:port or socks5://…; none to go without
+    /// http://[user@]host:port or socks5://…, its password in TEIA_PROXY_PASSWORD; none to go without
     #[arg(long, value_name = "URL", value_parser = |text: &str| given(text, "none", |text| Ok(text.to_owned())))]
     pub(crate) proxy: Option<Given<String>>,
     /// A fixed address for a host: example.org=192.0.2.1:8080, *.example.org=… (repeatable; '' for none)
@@ -162,8 +162,14 @@ impl CrawlOptions {
             .map_err(|message| Usage(format!("{}: {message}", path.display())).into())
     }
 
-    /// Changes the settings as the options say.
+    /// Changes the settings as the options say, and looks whether they make sense.
     pub(crate) fn apply(&self, config: &mut CollectionConfig) -> Result<()> {
+        self.change(config)?;
+        config.check().map_err(EngineError::from)?;
+        Ok(())
+    }
+
+    fn change(&self, config: &mut CollectionConfig) -> Result<()> {
         let filter = &mut config.filter;
         if let Some(scope) = &self.scope {
             filter.scope = scope.clone();
@@ -223,9 +229,10 @@ impl CrawlOptions {
             None => {}
         }
         if let Some(contact) = &self.contact {
-            if contact.contains(['\r', '\n', '(', ')']) {
+            let has_form = contact.contains(['@', '.']) && !contact.contains(char::is_whitespace);
+            if !has_form || !contact.is_ascii() || contact.contains(['(', ')']) {
                 return Err(Usage(format!(
-                    "`{contact}` cannot be a contact; write a URL or a mail address"
+                    "`{contact}` cannot be a contact; write a URL or a mail address, for example `https://example.org/crawl`"
                 ))
                 .into());
             }
@@ -285,8 +292,9 @@ fn given<T>(
 
 fn number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<Given<T>, String> {
     given(text, "none", |text| {
-        text.parse()
-            .map_err(|error| format!("{error}; write a number"))
+        // Settings are written down as TOML, whose numbers end at 2^63.
+        let number = text.parse::<i64>().and_then(|_| text.parse());
+        number.map_err(|_| "write a whole number, for example 1000".to_owned())
     })
 }
 
@@ -297,6 +305,18 @@ fn positive<T: Default + PartialEq>(limit: Result<Given<T>, String>) -> Result<G
             Err("a limit of nothing lets nothing through; write more, or `none`".to_owned())
         }
         limit => limit,
+    }
+}
+
+fn parse_language(text: &str) -> Result<String, String> {
+    check_language(text)?;
+    Ok(text.trim().to_owned())
+}
+
+fn parse_largest(text: &str) -> Result<u64, String> {
+    match parse_size(text)? {
+        0 => Err("no document is so small; write 200KB or 16MB".to_owned()),
+        size => Ok(size),
     }
 }
 
@@ -349,6 +369,13 @@ fn replace_kept<T: Clone>(setting: &mut Vec<T>, given: &[Given<T>]) {
     }
 }
 
+fn parse_retries(text: &str) -> Result<u8, String> {
+    match text.parse() {
+        Ok(retries @ 0..=100) => Ok(retries),
+        _ => Err("write a number from 0 to 100".to_owned()),
+    }
+}
+
 fn parse_hosts(text: &str) -> Result<Given<usize>, String> {
     given(text, "auto", |text| match text.parse() {
         Ok(hosts @ 1..=100_000) => Ok(hosts),
@@ -366,7 +393,7 @@ fn parse_reserve(text: &str) -> Result<Given<u64>, String> {
 fn parse_rate(text: &str) -> Result<u64, String> {
     let rate = parse_size(text.trim_end_matches("/s"))?;
     if rate == 0 {
-        Err("a bandwidth of 0 would fetch nothing; leave the option out for no limit".to_owned())
+        Err("a bandwidth of 0 would fetch nothing; write for example `2MB/s`".to_owned())
     } else {
         Ok(rate)
     }

@@ -1,6 +1,5 @@
 //! `teia page URL`: the life of one URL.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use crate::show::outln;
@@ -11,11 +10,12 @@ use teia_base::{FoundUrl, Seed};
 use teia_engine::{CollectionConfig, Directory, Explanation, Reading};
 
 use super::Usage;
+use super::place::Place;
 
 /// Tells everything that is known of a URL.
-pub(crate) fn page(data: &Path, collection: &str, url: &str, as_json: bool) -> Result<ExitCode> {
-    let directory = Directory::open(data)?;
-    let reading = Reading::open(&directory, collection)?;
+pub(crate) fn page(place: &Place, url: &str, as_json: bool) -> Result<ExitCode> {
+    let directory = Directory::open(&place.data)?;
+    let reading = Reading::open(&directory, place.name())?;
     let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
         .unwrap_or_default();
     let mut known = None;
@@ -29,7 +29,7 @@ pub(crate) fn page(data: &Path, collection: &str, url: &str, as_json: bool) -> R
         if as_json {
             outln!("{}", json!({ "url": url, "known": false }))?;
         } else {
-            outln!("{url} was never met in the collection `{collection}`.")?;
+            outln!("{url} was never met in the collection `{}`.", place.name())?;
         }
         return Ok(ExitCode::from(1));
     };

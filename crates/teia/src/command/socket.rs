@@ -111,6 +111,7 @@ async fn answer(
             "collection": collection,
             "process": std::process::id(),
             "state": state(control, &latest),
+            "noted": is_noted(control),
             "progress": latest,
         }),
     };
@@ -129,11 +130,16 @@ fn state(control: &Control, latest: &Progress) -> &'static str {
 /// not wait for it beyond the patience of the one who asks.
 async fn until_noted(control: &Control) {
     for _ in 0..400 {
-        if control.is_paused() == control.is_pause_noted() {
+        if is_noted(control) {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// Whether the journal says of the pause what we say.
+fn is_noted(control: &Control) -> bool {
+    control.is_paused() == control.is_pause_noted()
 }
 
 /// A path of the socket that fits into a socket's address (108 bytes), however long the directory's
@@ -176,7 +182,7 @@ pub(crate) fn ask(path: &Path, line: &str) -> Result<Option<Value>> {
     let mut reply = String::new();
     BufReader::new(stream.take(1 << 20))
         .read_line(&mut reply)
-        .context("the collecting process does not answer")?;
+        .context("the process that collects there does not answer; it may be reading its journal, or hang: try again in a while")?;
     Ok(Some(serde_json::from_str(&reply).context(
         "the collecting process answers something else",
     )?))

@@ -1,5 +1,6 @@
 //! `teia stats`: a collection in numbers.
 
+use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -8,15 +9,16 @@ use crate::show::{counted, outln};
 use anyhow::Result;
 use serde_json::json;
 use teia_base::measure::{format_duration, format_size};
-use teia_engine::{Directory, Overview, Reading, Stats};
+use teia_engine::{Directory, Growth, Overview, Reading, Stats};
 use teia_repository::State;
 
-use crate::show::print_tables;
+use super::place::Place;
+use crate::show::{Width, cut, group, print_tables};
 
-/// Shows outcomes, types, hosts, sizes and growth over all runs of a collection.
-pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<ExitCode> {
-    let directory = Directory::open(data)?;
-    let reading = Reading::open(&directory, collection)?;
+/// Shows outcomes, types, languages, hosts, sizes and growth over all runs of a collection.
+pub(crate) fn stats(place: &Place, as_json: bool) -> Result<ExitCode> {
+    let directory = Directory::open(&place.data)?;
+    let reading = Reading::open(&directory, place.name())?;
     let Overview {
         repository,
         runs,
@@ -35,7 +37,7 @@ pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<Exit
         outln!(
             "{}",
             json!({
-                "collection": collection,
+                "collection": place.name(),
                 "known_urls": repository.len(),
                 "states": states,
                 "hosts": repository.host_count(),
@@ -54,13 +56,15 @@ pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<Exit
         return Ok(ExitCode::SUCCESS);
     }
     outln!(
-        "Collection {collection}: {} known on {}, {}",
+        "Collection {}: {} known on {}, {}",
+        place.name(),
         counted(repository.len(), "URL"),
         counted(repository.host_count() as u64, "host"),
         counted(runs.len() as u64, "run")
     )?;
     for state in State::ALL {
-        outln!("  {:<10} {:>12}", state.name(), repository.count(state))?;
+        let count = group(repository.count(state));
+        outln!("  {:<10} {count:>12}", state.name())?;
     }
     let mean = total.bytes.checked_div(total.fetched).unwrap_or(0);
     outln!("\nsize")?;
@@ -72,27 +76,47 @@ pub(crate) fn stats(data: &Path, collection: &str, as_json: bool) -> Result<Exit
     ] {
         outln!("  {name:<10} {:>12}", format_size(bytes))?;
     }
-    if let Some(row) = growth.first() {
-        let span = format_duration(Duration::from_secs(row.seconds));
-        outln!(
-            "\n{:<22} {:>9} {:>12} {:>12}",
-            format!("growth, each {span}"),
-            "pages",
-            "received",
-            "URLs known"
-        )?;
-    }
-    for row in &growth {
-        outln!(
-            "{:<22} {:>9} {:>12} {:>12}",
-            row.from.to_string(),
-            row.fetched,
-            format_size(row.bytes),
-            row.known
-        )?;
-    }
-    print_tables(&total, std::io::IsTerminal::is_terminal(&std::io::stdout()))?;
+    let is_terminal = std::io::stdout().is_terminal();
+    print_growth(&growth, Width::of_stdout(is_terminal))?;
+    print_tables(&total, is_terminal)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A row for each span of time; on a narrow terminal without the columns that do not fit.
+fn print_growth(growth: &[Growth], width: Width) -> Result<()> {
+    let Some(first) = growth.first() else {
+        return Ok(());
+    };
+    let span = format_duration(Duration::from_secs(first.seconds));
+    let header = [
+        format!("growth, each {span}"),
+        "pages".to_owned(),
+        "received".to_owned(),
+        "URLs known".to_owned(),
+    ];
+    let rows = growth.iter().map(|row| {
+        [
+            row.from.to_string(),
+            group(row.fetched),
+            format_size(row.bytes),
+            group(row.known),
+        ]
+    });
+    // Moment and pages take 22 and 10 columns, the other two 13 each.
+    let more = [58, 45]
+        .iter()
+        .filter(|columns| width.fits(**columns))
+        .count();
+    let moments = width.left_of(10, 22);
+    outln!()?;
+    for [from, pages, received, known] in std::iter::once(header).chain(rows) {
+        let mut line = format!("{:<moments$} {pages:>9}", cut(&from, moments));
+        for column in [received, known].iter().take(more) {
+            line.push_str(&format!(" {column:>12}"));
+        }
+        outln!("{line}")?;
+    }
+    Ok(())
 }
 
 /// What lies on disk.

@@ -1,75 +1,138 @@
 //! `teia status`, `teia pause`, `teia stop`.
 
-use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use crate::show::{counted, outln};
+use crate::show::{counted, group, outln};
 use anyhow::Result;
 use serde_json::{Value, json};
+use teia_base::measure::format_duration;
 use teia_engine::{Directory, Overview, Reading};
 use teia_repository::State;
 
 use super::Usage;
+use super::place::Place;
 use super::socket::ask;
 
-/// Tells the process that collects in the directory what to do.
-pub(crate) fn tell(data: &Path, name: &str, command: &str) -> Result<ExitCode> {
-    let directory = Directory::open(data)?;
-    let Some(reply) = ask(&directory.control_socket(), &format!("{command} {name}"))? else {
-        return Err(Usage(format!(
-            "nobody collects in {} now; `teia resume {name}` begins",
-            data.display()
-        ))
-        .into());
-    };
-    if let Some(error) = reply["error"].as_str() {
-        return Err(Usage(error.to_owned()).into());
+/// What the process that collects can be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// No new requests.
+    Pause,
+    /// Requests again.
+    Resume,
+    /// An end, for which so long is waited.
+    Stop {
+        /// How long.
+        wait: Duration,
+    },
+}
+
+impl Order {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Stop { .. } => "stop",
+        }
     }
-    if command == "stop" {
-        wait_for_end(&directory);
-    }
-    let done = match command {
-        "pause" => "rests; `teia resume` goes on",
-        "stop" => "has ended; everything fetched is committed",
-        _ => "goes on",
+}
+
+/// Tells the process that collects in the directory what to do, and says what came of it.
+pub(crate) fn tell(place: &Place, order: Order) -> Result<ExitCode> {
+    let directory = Directory::open(&place.data)?;
+    let line = [order.word(), place.chosen().unwrap_or("")].join(" ");
+    let reply = ask(&directory.control_socket(), &line)?;
+    let problem = match &reply {
+        None => Some(format!(
+            "nobody collects in {} now; `{}` begins",
+            place.data.display(),
+            place.steering("resume")
+        )),
+        Some(reply) => reply["error"].as_str().map(str::to_owned),
     };
-    outln!("{name} {done}")?;
+    if let Some(problem) = problem {
+        // Perhaps because there is no such collection at all.
+        Reading::open(&directory, place.name())?;
+        return Err(Usage(problem).into());
+    }
+    let reply = reply.unwrap_or_default();
+    let place = Place::new(
+        &place.data,
+        reply["collection"].as_str().unwrap_or(place.name()),
+    );
+    let name = place.name();
+    if let Order::Stop { wait } = order
+        && !has_ended(&directory, wait)
+    {
+        eprintln!(
+            "teia: {name} was told to stop, and process {} has not ended within {}: it still commits what it fetched. `{}` tells when it is over; `kill -9 {0}` ends it at once, without loss of what was committed",
+            reply["process"],
+            format_duration(wait),
+            place.steering("status"),
+        );
+        return Ok(ExitCode::from(1));
+    }
+    // A process that does not say so is of a time when it was not asked.
+    if matches!(order, Order::Pause | Order::Resume) && reply["noted"] == false {
+        let (does, and) = match order {
+            Order::Pause => ("rests", "a kill now would lift the pause"),
+            _ => ("goes on", "a kill now would leave it paused"),
+        };
+        eprintln!(
+            "teia: {name} {does}, but that is not on disk yet: {and}; `{}` again waits for it",
+            place.steering(order.word())
+        );
+        return Ok(ExitCode::from(1));
+    }
+    match order {
+        Order::Pause => outln!("{name} rests; `{}` goes on", place.steering("resume"))?,
+        Order::Resume => outln!("{name} goes on")?,
+        Order::Stop { .. } => outln!("{name} has ended; everything fetched is committed")?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 /// A stop is done when the process is gone; another may then begin at once.
-fn wait_for_end(directory: &Directory) {
-    for _ in 0..300 {
+fn has_ended(directory: &Directory, wait: Duration) -> bool {
+    let until = Instant::now() + wait;
+    loop {
         if directory.lock().is_ok() {
-            return;
+            return true;
         }
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        std::thread::sleep(left.min(Duration::from_millis(100)));
     }
 }
 
 /// Shows where collections stand.
-pub(crate) fn status(data: &Path, name: Option<&str>, as_json: bool) -> Result<ExitCode> {
-    let directory = Directory::open(data)?;
+pub(crate) fn status(place: &Place, as_json: bool) -> Result<ExitCode> {
+    let directory = Directory::open(&place.data)?;
     let running = ask(&directory.control_socket(), "status")?;
-    let names = match name {
+    let names = match place.chosen() {
         Some(name) => vec![name.to_owned()],
         None => directory.collections(),
     };
     let mut rows = Vec::new();
     for name in &names {
-        rows.push(row(&directory, name, running.as_ref())?);
+        let place = Place::new(&place.data, name);
+        rows.push(row(&directory, &place, running.as_ref())?);
     }
     if as_json {
         outln!(
             "{}",
-            json!({ "data": data.to_string_lossy(), "collections": rows })
+            json!({ "data": place.data.to_string_lossy(), "collections": rows })
         )?;
         return Ok(ExitCode::SUCCESS);
     }
     if rows.is_empty() {
         outln!(
-            "There is no collection in {} yet; `teia crawl SEED` makes one.",
-            data.display()
+            "There is no collection in {} yet; `{}` makes one.",
+            place.data.display(),
+            place.command(&["crawl", "example.org"])
         )?;
     }
     for row in rows {
@@ -79,8 +142,8 @@ pub(crate) fn status(data: &Path, name: Option<&str>, as_json: bool) -> Result<E
         outln!(
             "  {} known, {} fetched, {} waiting",
             counted(number(&row["known"]), "URL"),
-            row["fetched"],
-            row["waiting"]
+            group(number(&row["fetched"])),
+            group(number(&row["waiting"]))
         )?;
         if let Some(progress) = row.get("progress").filter(|progress| progress.is_object()) {
             outln!(
@@ -94,11 +157,18 @@ pub(crate) fn status(data: &Path, name: Option<&str>, as_json: bool) -> Result<E
         if let Some(last) = row["last_commit"].as_str() {
             outln!("  run {}, last commit {last}", row["run"])?;
         }
+        // The states that go on name the command themselves.
+        if text("state").starts_with("ended") && number(&row["waiting"]) > 0 {
+            let resume = Place::new(&place.data, &text("name")).steering("resume");
+            outln!("  `{resume}` goes on with what is waiting")?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(directory: &Directory, name: &str, running: Option<&Value>) -> Result<Value> {
+fn row(directory: &Directory, place: &Place, running: Option<&Value>) -> Result<Value> {
+    let name = place.name();
+    let resume = place.steering("resume");
     let reading = Reading::open(directory, name)?;
     let Overview {
         repository, runs, ..
@@ -107,10 +177,10 @@ fn row(directory: &Directory, name: &str, running: Option<&Value>) -> Result<Val
     let live = running.filter(|reply| reply["collection"] == name);
     let state = match (live, last) {
         (Some(reply), _) => reply["state"].as_str().unwrap_or("running").to_owned(),
-        (None, Some(run)) if run.paused => format!("paused; `teia resume {name}` goes on"),
+        (None, Some(run)) if run.paused => format!("paused; `{resume}` goes on"),
         (None, Some(run)) => match &run.ended {
             Some(reason) => format!("ended ({reason})"),
-            None => "interrupted; `teia resume` goes on".to_owned(),
+            None => format!("interrupted; `{resume}` goes on"),
         },
         (None, None) => "never run".to_owned(),
     };

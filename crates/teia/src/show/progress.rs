@@ -17,6 +17,8 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct ProgressBar {
     collection: String,
+    /// The command that lifts a pause.
+    resume: String,
     bar: Option<indicatif::ProgressBar>,
     state: Mutex<State>,
 }
@@ -28,7 +30,7 @@ struct State {
 }
 
 impl ProgressBar {
-    pub(crate) fn new(collection: &str, is_terminal: bool) -> Self {
+    pub(crate) fn new(collection: &str, resume: &str, is_terminal: bool) -> Self {
         let bar = is_terminal.then(|| {
             let bar = indicatif::ProgressBar::with_draw_target(
                 None,
@@ -48,6 +50,7 @@ impl ProgressBar {
         });
         Self {
             collection: collection.to_owned(),
+            resume: resume.to_owned(),
             bar,
             state: Mutex::new(State {
                 latest: Progress::default(),
@@ -108,6 +111,10 @@ impl Feedback for ProgressBar {
                 };
                 self.say(&format!("{word}: {text}"));
             }
+            Event::StillPaused => self.say(&format!(
+                "warning: {} was paused: it rests until `{}`",
+                self.collection, self.resume
+            )),
             _ => {}
         }
     }

@@ -10,8 +10,8 @@ use teia_engine::{EndReason, Report, Stats};
 use super::counted;
 use super::width::{Width, cut};
 
-/// Writes the summary to standard output.
-pub(crate) fn print_summary(report: &Report, is_terminal: bool) -> io::Result<()> {
+/// Writes the summary to standard output; `resume` is the command that goes on.
+pub(crate) fn print_summary(report: &Report, resume: &str, is_terminal: bool) -> io::Result<()> {
     let style = Style::new(is_terminal);
     let width = Width::of_stdout(is_terminal);
     let mut out = io::stdout().lock();
@@ -35,21 +35,19 @@ pub(crate) fn print_summary(report: &Report, is_terminal: bool) -> io::Result<()
             None => writeln!(out, "{line}")?,
         }
     }
-    let mut second = format!(
+    let second = format!(
         "{} known on {}, {} waiting, {} with the content of another",
         counted(report.known_urls, "URL"),
         counted(report.hosts as u64, "host"),
         group(report.waiting),
         group(report.stats.duplicates),
     );
-    if report.waiting > 0 {
-        second.push_str(&format!(
-            "; `teia resume {}` goes on with what is waiting",
-            report.collection
-        ));
-    }
     for line in width.wrap(&second) {
         writeln!(out, "{line}")?;
+    }
+    if report.waiting > 0 {
+        // A line of its own, never broken by us, so that it can be copied.
+        writeln!(out, "`{resume}` goes on with what is waiting")?;
     }
     drop(out);
     print_tables(&report.stats, is_terminal)
@@ -77,13 +75,24 @@ pub(crate) fn print_tables(stats: &Stats, is_terminal: bool) -> io::Result<()> {
             .collect();
         rows.sort_by_key(|(outcome, count)| (std::cmp::Reverse(*count), outcome.number()));
         let longest = rows.iter().map(|(outcome, _)| outcome.name().len()).max();
-        let names = longest.unwrap_or(0).max("outcome".len());
-        // Code, count and share with the spaces between: 5 + 2 + 1 + 1 + 9 + 1 + 6.
-        let meanings = width.left_of(25 + names, 62);
+        let longest = longest.unwrap_or(0).max("outcome".len());
+        // Code, count and share with the spaces between: 5 + 2 + 1 + 9 + 1 + 6.
+        let names = width.left_of(24, longest);
+        // Where nothing of a meaning could be read, there is none.
+        let meanings = match width.left_of(25 + names, 62) {
+            0..8 => 0,
+            columns => columns + 1,
+        };
         writeln!(
             out,
-            "\n{}{:>5}  {:<names$} {:<meanings$} {:>9} {:>6}{}",
-            style.strong, "code", "outcome", "meaning", "count", "%", style.plain
+            "\n{}{:>5}  {:<names$}{:<meanings$} {:>9} {:>6}{}",
+            style.strong,
+            "code",
+            cut("outcome", names),
+            cut(" meaning", meanings),
+            "count",
+            "%",
+            style.plain
         )?;
         for (outcome, count) in rows {
             let colour = match outcome.number() {
@@ -93,17 +102,21 @@ pub(crate) fn print_tables(stats: &Stats, is_terminal: bool) -> io::Result<()> {
             };
             writeln!(
                 out,
-                "{:>5}  {colour}{:<names$}{} {:<meanings$} {:>9} {:>6.1}",
+                "{:>5}  {colour}{:<names$}{}{:<meanings$} {:>9} {:>6.1}",
                 outcome.number(),
-                outcome.name(),
+                cut(&outcome.name(), names),
                 style.plain,
-                cut(outcome.sentence(), meanings),
+                cut(&format!(" {}", outcome.sentence()), meanings),
                 group(count),
                 percent(count, total),
             )?;
         }
     }
-    for (name, rows) in [("type", &stats.types), ("host", &stats.hosts)] {
+    for (name, rows) in [
+        ("type", &stats.types),
+        ("declared language", &stats.languages),
+        ("host", &stats.hosts),
+    ] {
         table(&mut out, &style, width, name, rows, 10)?;
     }
     Ok(())
@@ -126,8 +139,12 @@ fn table(
     sorted.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     writeln!(
         out,
-        "\n{}{name:<names$} {:>9} {:>6}{}",
-        style.strong, "pages", "%", style.plain
+        "\n{}{:<names$} {:>9} {:>6}{}",
+        style.strong,
+        cut(name, names),
+        "pages",
+        "%",
+        style.plain
     )?;
     for (text, count) in sorted.iter().take(most) {
         writeln!(
@@ -150,7 +167,7 @@ fn percent(count: u64, total: u64) -> f64 {
 }
 
 /// 1234567 as 1 234 567.
-pub(super) fn group(number: u64) -> String {
+pub(crate) fn group(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {

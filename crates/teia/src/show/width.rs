@@ -20,9 +20,14 @@ impl Width {
     /// What is left for one column beside `others`, if it would like to have `wish`.
     pub(crate) fn left_of(self, others: usize, wish: usize) -> usize {
         match self.0 {
-            Some(columns) => columns.saturating_sub(others).clamp(8, wish),
+            Some(columns) => columns.saturating_sub(others).min(wish),
             None => wish,
         }
+    }
+
+    /// Whether a line of so many columns fits.
+    pub(crate) fn fits(self, columns: usize) -> bool {
+        self.0.is_none_or(|all| columns <= all)
     }
 
     /// The text in lines that fit, broken between words.
@@ -59,6 +64,9 @@ fn columns(terminal: impl AsFd) -> usize {
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.to_owned();
+    }
+    if columns == 0 {
+        return String::new();
     }
     let mut short: String = text.chars().take(columns.saturating_sub(1)).collect();
     short.push('…');

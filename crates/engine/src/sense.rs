@@ -1,0 +1,457 @@
+//! Which values of a setting make sense: what would let nothing through, never end or eat all memory
+//! is refused at the start, with what to write instead.
+
+use std::fmt;
+
+use teia_base::filter::{FilterError, Rules};
+use teia_base::measure::{parse_duration, parse_size};
+use teia_base::{NormalForm, Seed};
+use teia_fetch::FetchError;
+use toml::de::DeTable;
+
+use crate::EngineError;
+use crate::collection::CollectionConfig;
+
+/// A setting whose value makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Senseless {
+    /// Its section; empty above the first.
+    pub section: &'static str,
+    /// Its name.
+    pub key: &'static str,
+    /// What is wrong, and what to write.
+    pub message: String,
+}
+
+impl fmt::Display for Senseless {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.section {
+            "" => write!(f, "`{}`: {}", self.key, self.message),
+            section => write!(f, "`{}` in [{section}]: {}", self.key, self.message),
+        }
+    }
+}
+
+impl std::error::Error for Senseless {}
+
+impl Senseless {
+    /// The line of a collection file in which the setting stands.
+    pub(crate) fn line_in(&self, text: &str) -> Option<usize> {
+        let table = DeTable::parse(text).ok()?;
+        let mut table = table.get_ref();
+        for name in self.section.split('.').filter(|name| !name.is_empty()) {
+            let (_, value) = table.iter().find(|(key, _)| key.get_ref() == name)?;
+            table = value.get_ref().as_table()?;
+        }
+        let (key, _) = table.iter().find(|(key, _)| key.get_ref() == self.key)?;
+        Some(text.get(..key.span().start)?.matches('\n').count() + 1)
+    }
+}
+
+/// What a setting may be, both ends included.
+#[derive(Clone, Copy, Debug)]
+enum Range {
+    Count(i64, i64),
+    Time(&'static str, &'static str),
+    Size(&'static str, &'static str),
+}
+use Range::{Count, Size, Time};
+
+/// Every setting that is a number, a duration or a size. A test holds the table to be complete.
+const RANGES: &[(&str, &str, Range)] = &[
+    ("run", "hosts-at-once", Count(1, 100_000)),
+    ("run", "retries", Count(0, 100)),
+    ("run", "max-time", Time("1ms", "36500d")),
+    ("run", "disk-reserve", Size("0", "1000000TB")),
+    ("run", "commit-every", Time("1ms", "10m")),
+    ("run", "commit-bytes", Size("4KiB", "4GiB")),
+    ("run", "journal-segment-bytes", Size("4KiB", "4GiB")),
+    ("run", "digests-remembered", Count(0, 100_000_000)),
+    ("run", "max-redirects", Count(0, 100)),
+    ("run", "alias-pages", Count(0, 1_000_000)),
+    // The largest number stands for "no way leads there".
+    ("filter", "max-depth", Count(0, 65_534)),
+    ("filter", "max-path-depth", Count(0, 1_000_000)),
+    ("filter", "max-size", Size("1", "1TB")),
+    ("filter", "max-pages", Count(1, i64::MAX)),
+    ("filter", "max-pages-per-host", Count(1, i64::MAX)),
+    ("filter", "max-bytes", Size("1", "1000000TB")),
+    ("filter", "max-url-bytes", Count(64, 65_536)),
+    ("filter", "max-query-params", Count(0, 10_000)),
+    ("filter", "max-path-segments", Count(1, 10_000)),
+    ("filter", "max-segment-repeat", Count(1, 10_000)),
+    ("politeness", "delay", Time("0s", "7d")),
+    ("politeness", "latency-factor", Count(0, 1000)),
+    ("politeness", "max-crawl-delay", Time("0s", "30d")),
+    ("politeness", "max-retry-after", Time("0s", "365d")),
+    ("politeness", "retry-wait", Time("0s", "1d")),
+    ("fetch", "dns-timeout", Time("1ms", "1h")),
+    ("fetch", "cname-max", Count(0, 100)),
+    ("fetch", "connect-timeout", Time("1ms", "1h")),
+    ("fetch", "tls-timeout", Time("1ms", "1h")),
+    ("fetch", "first-byte-timeout", Time("1ms", "7d")),
+    ("fetch", "min-rate", Count(0, 1_000_000_000)),
+    ("fetch", "min-rate-window", Time("1ms", "7d")),
+    ("fetch", "timeout", Time("1ms", "7d")),
+    ("fetch", "document-timeout", Time("1ms", "7d")),
+    ("fetch", "body-wire-bytes", Size("1", "1TB")),
+    ("fetch", "document-wire-bytes", Size("1", "1TB")),
+    ("fetch", "body-decoded-bytes", Size("1", "1TB")),
+    ("fetch", "document-decoded-bytes", Size("1", "1TB")),
+    ("fetch", "ratio-max", Count(1, 1_000_000)),
+    ("fetch", "decode-layers", Count(0, 16)),
+    ("fetch", "headers-bytes", Size("256", "16MiB")),
+    ("fetch", "headers-count", Count(1, 100_000)),
+    ("fetch", "interim-max", Count(0, 1000)),
+    ("fetch", "spool-bytes", Size("0", "1TB")),
+    ("fetch", "body-memory", Size("0", "1TB")),
+    ("fetch", "bandwidth", Size("1", "1TB")),
+    ("fetch", "max-idle-connections", Count(0, 1_000_000)),
+    ("fetch", "idle-per-host", Count(0, 1000)),
+    ("fetch", "idle-timeout", Time("0s", "1d")),
+    // RFC 9309 §2.5 asks for 500 KiB at least.
+    ("robots", "max-bytes", Size("500KiB", "64MiB")),
+    ("robots", "fresh-for", Time("0s", "7d")),
+    ("robots", "patience", Time("0s", "365d")),
+    ("robots", "first-retry", Time("0s", "1d")),
+    ("extract", "links-per-page", Count(1, 10_000_000)),
+    ("extract", "text-bytes", Size("1KiB", "1GiB")),
+    ("extract", "attr-bytes", Size("64", "64MiB")),
+    ("extract", "attrs-per-tag", Count(1, 1_000_000)),
+    ("extract", "depth", Count(1, 1_000_000)),
+    ("extract", "cpu", Time("1ms", "1h")),
+    ("extract", "sitemap-urls", Count(1, 10_000_000)),
+    ("extract", "sitemap-bytes", Size("1KiB", "4GiB")),
+    ("extract", "gzip-ratio", Count(1, 1_000_000)),
+    ("extract", "feed-items", Count(1, 1_000_000)),
+    ("extract", "title-bytes", Size("1", "1MiB")),
+    ("extract", "headings", Count(0, 1_000_000)),
+    ("extract", "anchor-bytes", Size("0", "1MiB")),
+    ("archive.warc", "max-file-bytes", Size("1MiB", "1TiB")),
+    ("archive.warc", "level", Count(1, 12)),
+];
+
+/// What a setting may be, in words, where it is a number, a duration or a size.
+pub fn sensible(section: &str, key: &str) -> Option<String> {
+    let (_, _, range) = RANGES
+        .iter()
+        .find(|(of, name, _)| *of == section && *name == key)?;
+    Some(range.to_string())
+}
+
+impl CollectionConfig {
+    /// Refuses values that make no sense, before anything is written or fetched.
+    pub fn check(&self) -> Result<(), Senseless> {
+        let settings = toml::Table::try_from(self).map_err(|error| Senseless {
+            section: "",
+            key: "settings",
+            message: format!("cannot be written down: {error}"),
+        })?;
+        for (section, key, range) in RANGES {
+            if let Some(value) = value_in(&settings, section, key) {
+                range.check(value).map_err(|message| Senseless {
+                    section,
+                    key,
+                    message,
+                })?;
+            }
+        }
+        self.check_seeds()?;
+        self.check_filter()?;
+        self.check_fetch()?;
+        self.check_archive()
+    }
+
+    /// A file is no place for a password.
+    pub(crate) fn check_secrets(&self) -> Result<(), Senseless> {
+        match &self.fetch.proxy {
+            Some(proxy) if proxy.has_password() => {
+                let message = format!(
+                    "a password does not belong in a file; write \"{}\" and set the variable TEIA_PROXY_PASSWORD",
+                    proxy.without_password().as_str()
+                );
+                Err(senseless("fetch", "proxy", message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_seeds(&self) -> Result<(), Senseless> {
+        let bad = self.seeds.iter().find_map(|seed| Seed::parse(seed).err());
+        bad.map_or(Ok(()), |error| {
+            Err(senseless("", "seeds", error.to_string()))
+        })
+    }
+
+    fn check_filter(&self) -> Result<(), Senseless> {
+        if self.filter.schemes.is_empty() {
+            let message = "without a scheme nothing is fetched; write [\"http\", \"https\"]";
+            return Err(senseless("filter", "schemes", message));
+        }
+        // A program may bring a fetcher for others; of these only the form is looked at.
+        let is_scheme = |scheme: &String| {
+            scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+                && scheme
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+        };
+        if let Some(scheme) = self.filter.schemes.iter().find(|scheme| !is_scheme(scheme)) {
+            let message = format!("`{scheme}` is not a scheme; write `http` or `https`");
+            return Err(senseless("filter", "schemes", message));
+        }
+        let Err(error) = Rules::compile(&self.filter, &[]) else {
+            return Ok(());
+        };
+        let key = match &error {
+            FilterError::Pattern { setting, .. } | FilterError::PatternSize { setting, .. } => {
+                setting
+            }
+            FilterError::Host(_) => "hosts",
+            FilterError::Directory(_) => "directories",
+            FilterError::Language(_) => "languages",
+            _ => "scope",
+        };
+        Err(senseless("filter", key, error.to_string()))
+    }
+
+    fn check_fetch(&self) -> Result<(), Senseless> {
+        if self.fetch.user_agent.trim().is_empty() || !self.fetch.user_agent.is_ascii() {
+            let message =
+                "write plain ASCII text, for example \"MyBot/1.0 (+https://example.org/bot)\"";
+            return Err(senseless("fetch", "user-agent", message));
+        }
+        let Err(error) = self.fetch.check() else {
+            return Ok(());
+        };
+        let key = match &error {
+            FetchError::Resolve(_) => "resolve",
+            FetchError::Proxy(_) => "proxy",
+            FetchError::Header(name) => name,
+            _ => "ca-file",
+        };
+        Err(senseless("fetch", key, error.to_string()))
+    }
+
+    fn check_archive(&self) -> Result<(), Senseless> {
+        let warc = &self.archive.warc;
+        if warc.prefix.is_empty() || warc.prefix.len() > 64 {
+            let message = "write 1 to 64 letters, digits, `-` and `_`";
+            return Err(senseless("archive.warc", "prefix", message));
+        }
+        for (key, text) in [
+            ("operator", &warc.operator),
+            ("description", &warc.description),
+        ] {
+            if text.chars().any(char::is_control) {
+                return Err(senseless("archive.warc", key, "write one line of text"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Settings that decide what a URL is cannot change under the URLs that are there. Of what was
+/// journalled nothing else is read: other settings may have other names by now.
+pub(crate) fn check_fixed(
+    config: &CollectionConfig,
+    last: Option<&str>,
+) -> Result<(), EngineError> {
+    let Some(last) = last else { return Ok(()) };
+    let stored = stored_normal_form(last).map_err(|error| EngineError::StoredOptions {
+        message: error.message().to_owned(),
+    })?;
+    if stored == config.normal_form {
+        Ok(())
+    } else {
+        Err(EngineError::Fixed {
+            setting: "normal-form",
+        })
+    }
+}
+
+fn stored_normal_form(text: &str) -> Result<NormalForm, toml::de::Error> {
+    match text.parse::<toml::Table>()?.remove("normal-form") {
+        Some(stored) => stored.try_into(),
+        None => Ok(NormalForm::default()),
+    }
+}
+
+fn senseless(section: &'static str, key: &'static str, message: impl Into<String>) -> Senseless {
+    Senseless {
+        section,
+        key,
+        message: message.into(),
+    }
+}
+
+fn value_in<'a>(settings: &'a toml::Table, section: &str, key: &str) -> Option<&'a toml::Value> {
+    section
+        .split('.')
+        .try_fold(settings, |table, name| table.get(name)?.as_table())?
+        .get(key)
+}
+
+impl Range {
+    fn check(self, value: &toml::Value) -> Result<(), String> {
+        let text = match value {
+            toml::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let is_good = match self {
+            Self::Count(least, most) => value
+                .as_integer()
+                .is_some_and(|number| (least..=most).contains(&number)),
+            Self::Time(least, most) => within(&text, least, most, parse_duration),
+            Self::Size(least, most) => within(&text, least, most, parse_size),
+        };
+        if is_good {
+            Ok(())
+        } else {
+            Err(format!("{text} makes no sense; write {self}"))
+        }
+    }
+}
+
+fn within<T: PartialOrd>(
+    text: &str,
+    least: &str,
+    most: &str,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> bool {
+    match (parse(text), parse(least), parse(most)) {
+        (Ok(value), Ok(least), Ok(most)) => (least..=most).contains(&value),
+        _ => false,
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(least, i64::MAX) => write!(f, "a number of {least} or more"),
+            Self::Count(least, most) => write!(f, "a number from {least} to {most}"),
+            Self::Time(least, most) => write!(f, "a duration from \"{least}\" to \"{most}\""),
+            Self::Size(least, most) => write!(f, "a size from \"{least}\" to \"{most}\""),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(text: &str, words: &[&str]) {
+        let message = CollectionConfig::parse(text).unwrap_err();
+        for word in words {
+            assert!(message.contains(word), "no {word:?} in {message}");
+        }
+    }
+
+    #[test]
+    fn what_is_fixed_is_compared_and_what_cannot_be_compared_is_refused() {
+        let config = CollectionConfig::default();
+        let check = |last: &str| check_fixed(&config, Some(last));
+        assert!(check_fixed(&config, None).is_ok());
+        assert!(check(&config.to_toml()).is_ok());
+        // Settings of another time do not matter.
+        assert!(check("old-setting = 1\n[run]\nretries = 255\n").is_ok());
+        let other = "[normal-form]\nwww = true\n";
+        assert!(matches!(check(other), Err(EngineError::Fixed { .. })));
+        for unreadable in [
+            "no toml",
+            "normal-form = 1",
+            "[normal-form]\nnewer = true\n",
+        ] {
+            let refused = check(unreadable).unwrap_err();
+            assert!(
+                matches!(refused, EngineError::StoredOptions { .. }) && refused.is_usage(),
+                "{unreadable}: {refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_password_in_a_file_is_refused_and_not_repeated() {
+        let text = "[fetch]\nproxy = \"http://ann:secret@p.example:1\"\n";
+        let message = CollectionConfig::parse(text).unwrap_err();
+        for word in ["line 2", "http://ann@p.example:1", "TEIA_PROXY_PASSWORD"] {
+            assert!(message.contains(word), "{message}");
+        }
+        assert!(!message.contains("secret"), "{message}");
+    }
+
+    #[test]
+    fn the_defaults_make_sense() {
+        CollectionConfig::default().check().unwrap();
+    }
+
+    #[test]
+    fn every_number_duration_and_size_has_a_range() {
+        fn walk(prefix: &str, table: &toml::Table) {
+            for (key, value) in table {
+                let is_measure = match value {
+                    toml::Value::Integer(_) => true,
+                    toml::Value::String(text) => {
+                        parse_duration(text).is_ok() || parse_size(text).is_ok()
+                    }
+                    _ => false,
+                };
+                let has = RANGES
+                    .iter()
+                    .any(|(section, name, _)| *section == prefix && name == key);
+                assert!(has || !is_measure, "[{prefix}] {key} has no range");
+                if let toml::Value::Table(inner) = value {
+                    let name = [prefix, key].join(".");
+                    walk(name.trim_start_matches('.'), inner);
+                }
+            }
+        }
+        let settings = toml::Table::try_from(CollectionConfig::default()).unwrap();
+        walk("", &settings);
+        for (section, key, range) in RANGES {
+            if let Some(value) = value_in(&settings, section, key) {
+                range.check(value).unwrap();
+            }
+            // Both ends are written as people write them.
+            let ends = match range {
+                Count(least, most) => least <= most,
+                Time(least, most) => within(least, least, most, parse_duration),
+                Size(least, most) => within(least, least, most, parse_size),
+            };
+            assert!(ends, "[{section}] {key} {range}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_its_line_and_what_to_write() {
+        refused(
+            "seeds = []\n\n[extract]\ncpu = \"0s\"\n",
+            &["line 4", "`cpu`", "[extract]", "0s", "1ms"],
+        );
+        refused(
+            "[extract]\ntext-bytes = \"1MB\"\nlinks-per-page = 0\n",
+            &["line 3", "links-per-page", "from 1"],
+        );
+        refused("[archive.warc]\nlevel = 99\n", &["line 2", "1 to 12"]);
+        refused("archive.warc.level = 0\n", &["line 1", "1 to 12"]);
+        refused("run = { retries = 101 }\n", &["line 1", "retries", "100"]);
+        refused("[filter]\nmax-pages = 0\n", &["line 2", "1 or more"]);
+        refused("[filter]\nmax-size = 0\n", &["line 2", "max-size"]);
+        refused(
+            "[filter]\nlanguages = [\"pt\", \"p t\"]\n",
+            &["line 2", "p t"],
+        );
+        refused(
+            "[filter]\ninclude = [\"(\"]\n",
+            &["line 2", "`(`", "unclosed"],
+        );
+        refused("[filter]\nschemes = [\"http:\"]\n", &["line 2", "`http:`"]);
+        refused("[filter]\nschemes = []\n", &["line 2", "http"]);
+        refused("[fetch]\ntimeout = \"0s\"\n", &["line 2", "timeout"]);
+        refused("[fetch]\nuser-agent = \"\"\n", &["line 2", "MyBot"]);
+        refused("[fetch]\nresolve = [\"x\"]\n", &["line 2", "`x`"]);
+        refused("[fetch]\nproxy = \"gopher://x\"\n", &["line 2", "gopher"]);
+        refused("[robots]\nmax-bytes = \"1KB\"\n", &["line 2", "500KiB"]);
+        refused("seeds = [\"http://\"]\n", &["line 1", "seeds"]);
+    }
+}
