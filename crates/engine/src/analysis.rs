@@ -8,26 +8,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use teia_archive::Captures;
-use teia_base::journal::{Attempt, Entry, Record, read_segment, segments};
-use teia_base::{Document, Files, MediaType};
-use teia_extract::Source;
-use url::Url;
+use teia_base::journal::{Entry, Record, read_segment, segments};
+use teia_base::{Document, Files};
 
 use crate::analyzer::{Analyzer, Insight};
+use crate::collection::CollectionConfig;
 use crate::directory::Layout;
+use crate::followers::Rereader;
 use crate::ring::Message;
-use crate::stage::extract::Workshop;
 
 /// Documents of one journal entry.
-pub(crate) type Batch = (u64, Vec<Document>);
+pub(crate) type Batch = (u64, Arc<Vec<Document>>);
 
 /// Hands documents to the Analyzers, on a thread of its own.
 pub(crate) struct Analysis {
     pub(crate) analyzers: Vec<Arc<dyn Analyzer>>,
     pub(crate) files: Arc<dyn Files>,
     pub(crate) layout: Layout,
-    pub(crate) workshop: Arc<Workshop>,
+    pub(crate) config: CollectionConfig,
     pub(crate) messages: tokio::sync::mpsc::Sender<Message>,
     /// The entries after the first and up to the second number were committed before this process,
     /// and not handed over by the last one.
@@ -57,7 +55,7 @@ impl Analysis {
     fn run(self, batches: &Receiver<Batch>) {
         self.catch_up();
         while let Ok((sequence, documents)) = batches.recv() {
-            for document in &documents {
+            for document in &*documents {
                 self.hand_over(document);
             }
             self.note(sequence);
@@ -72,8 +70,9 @@ impl Analysis {
             return;
         }
         let journal = self.layout.journal();
-        let captures = Captures::open(Arc::clone(&self.files), &self.layout.archive());
-        let (Ok(captures), Ok(found)) = (captures, segments(&*self.files, &journal)) else {
+        let archive = self.layout.archive();
+        let rereader = Rereader::open(Arc::clone(&self.files), &archive, &self.config);
+        let (Ok(rereader), Ok(found)) = (rereader, segments(&*self.files, &journal)) else {
             return self.note(until);
         };
         for (at, &first) in found.iter().enumerate() {
@@ -92,7 +91,7 @@ impl Analysis {
             for entry in &segment.entries {
                 // The committer may be adding to this segment meanwhile; that comes another way.
                 if (after + 1..=until).contains(&entry.sequence) {
-                    self.hand_over_again(entry, &captures);
+                    self.hand_over_again(entry, &rereader);
                     last = entry.sequence;
                 }
             }
@@ -100,7 +99,7 @@ impl Analysis {
         }
     }
 
-    fn hand_over_again(&self, entry: &Entry, captures: &Captures) {
+    fn hand_over_again(&self, entry: &Entry, rereader: &Rereader) {
         let Record::Commit(commit) = &entry.record else {
             return;
         };
@@ -109,50 +108,10 @@ impl Analysis {
             .iter()
             .filter(|attempt| attempt.outcome.is_ok() && !attempt.is_robots());
         for attempt in documents {
-            if let Some(document) = self.read_again(captures, attempt) {
+            if let Some(document) = rereader.document(attempt) {
                 self.hand_over(&document);
             }
         }
-    }
-
-    fn read_again(&self, captures: &Captures, attempt: &Attempt) -> Option<Document> {
-        let url = Url::parse(attempt.url.request()).ok()?;
-        let entry = captures
-            .find(attempt.url.request(), Some(attempt.started))
-            .ok()??;
-        let response = captures.read(&entry).ok()?.response;
-        let decoded = teia_fetch::decode(&response, &self.workshop.decode);
-        let declared = response.media_type();
-        let head = &response.head;
-        let source = Source {
-            url: &url,
-            media_type: declared.as_ref(),
-            body: &decoded.bytes,
-            link_headers: &head.texts("link"),
-            robots_headers: &head.texts("x-robots-tag"),
-            refresh_header: None,
-            content_language: None,
-            robot_token: &self.workshop.robot_token,
-            status: response.status,
-        };
-        let extracted = self.workshop.extractors.extract(&source);
-        Some(Document {
-            url: attempt.url.normal().clone(),
-            requested: attempt.url.spelling().map(str::to_owned),
-            outcome: attempt.outcome,
-            flags: attempt.flags,
-            fetched: attempt.started,
-            capture: attempt.capture,
-            media_type: attempt.media_type.as_deref().and_then(MediaType::parse),
-            depth: attempt.depth,
-            title: extracted.title,
-            description: extracted.description,
-            headings: extracted.headings,
-            text: extracted.text,
-            language: extracted.language,
-            links: extracted.links,
-            robots: extracted.robots,
-        })
     }
 
     fn hand_over(&self, document: &Document) {

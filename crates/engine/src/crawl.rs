@@ -30,16 +30,17 @@ use crate::control::Control;
 use crate::digests::Digests;
 use crate::directory::Layout;
 use crate::feedback::{Feedback, Silence};
+use crate::followers::Crew;
 use crate::journal_writer::JournalWriter;
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
 use crate::rates::Rates;
-use crate::report::Report;
+use crate::report::{EndReason, Report};
 use crate::reserve::Reserve;
 use crate::ring::{Allow, Message, Ring};
 use crate::robots_book::RobotsBook;
 use crate::stage::commit::{Committer, Window};
-use crate::stage::extract::{Workshop, remember};
+use crate::stage::extract::{Readers, Workshop, remember};
 use crate::stage::fetch::Job;
 use crate::stats::{Stats, is_answer};
 
@@ -137,10 +138,7 @@ impl Executor for ThisMachine {
         &self,
         crawl: Crawl,
     ) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
-        Box::pin(async move {
-            let (ring, inbox) = crawl.start()?;
-            ring.run(inbox).await
-        })
+        Box::pin(crawl.run())
     }
 }
 
@@ -155,8 +153,7 @@ impl Executor for DryRun {
     ) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
         Box::pin(async move {
             crawl.control.stop();
-            let (ring, inbox) = crawl.start()?;
-            ring.run(inbox).await
+            crawl.run().await
         })
     }
 }
@@ -233,8 +230,18 @@ impl Past {
 }
 
 impl Crawl {
+    /// Runs to the end, and until the followers have everything too.
+    async fn run(self) -> Result<Report, EngineError> {
+        let control = self.control.clone();
+        let (ring, inbox, crew) = self.start()?;
+        let ended = ring.run(inbox).await;
+        let ended_well = matches!(&ended, Ok(report) if report.reason != EndReason::Interrupted);
+        crew.finish(!ended_well, control).await;
+        ended
+    }
+
     /// Recovers what was committed, starts the threads, and records the run's beginning.
-    fn start(self) -> Result<(Ring, mpsc::Receiver<Message>), EngineError> {
+    fn start(self) -> Result<(Ring, mpsc::Receiver<Message>, Crew), EngineError> {
         let Self {
             files,
             root,
@@ -330,6 +337,8 @@ impl Crawl {
             past.run
         };
         let robot_token = robot_token(&config.fetch.user_agent);
+        let last_entry = journal.next_sequence() - 1;
+        let (crew, feeds) = Crew::start(&files, &layout, &config, last_entry, &parts.feedback);
         let workshop = Arc::new(Workshop {
             extractors: Extractors::new(config.extract.clone()),
             normal_form: config.normal_form.clone(),
@@ -345,7 +354,11 @@ impl Crawl {
                 .then(|| (config.archive.warc.clone(), names)),
             next_capture: AtomicU64::new(past.next_capture),
             digests,
-            documents: !parts.analyzers.is_empty(),
+            readers: match (parts.analyzers.is_empty(), crew.reads_texts()) {
+                (false, _) => Readers::Analyzers,
+                (true, true) => Readers::Index,
+                (true, false) => Readers::None,
+            },
         });
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         let (messages, inbox) = mpsc::channel(1024);
@@ -356,9 +369,9 @@ impl Crawl {
                 analyzers: parts.analyzers,
                 files: Arc::clone(&files),
                 layout: layout.clone(),
-                workshop: Arc::clone(&workshop),
+                config: config.clone(),
                 messages: messages.clone(),
-                missed: (analyzed, journal.next_sequence() - 1),
+                missed: (analyzed, last_entry),
             }
             .spawn()
         });
@@ -370,6 +383,7 @@ impl Crawl {
             journalled: past.archive,
             clock: Arc::clone(&clock),
             documents,
+            feeds,
         };
         let committed = messages.clone();
         std::thread::Builder::new()
@@ -435,7 +449,7 @@ impl Crawl {
         };
         ring.rest_known_hosts();
         ring.begin(&new_seeds);
-        Ok((ring, inbox))
+        Ok((ring, inbox, crew))
     }
 }
 

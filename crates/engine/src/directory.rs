@@ -203,6 +203,16 @@ impl Layout {
         Path::new(&self.name).join("part-0/journal")
     }
 
+    /// `NAME/index`.
+    pub fn index(&self) -> PathBuf {
+        Path::new(&self.name).join("index")
+    }
+
+    /// `NAME/links`.
+    pub fn links(&self) -> PathBuf {
+        Path::new(&self.name).join("links")
+    }
+
     /// `NAME/archive`.
     pub fn archive(&self) -> PathBuf {
         Path::new(&self.name).join("archive")

@@ -4,7 +4,8 @@
 //! ```text
 //!  Crawl ──> ring: seed ─> schedule ─> fetch ─> extract ─> admit ─> commit ──> journal, archive
 //!              ^                                                      │
-//!              └──────────────── Repository, Frontier <───────────────┘
+//!              └──────────────── Repository, Frontier <───────────────┤
+//!                                     index, link graph, Analyzers <──┘
 //! ```
 //!
 //! What the journal names has happened; what it does not name has not. Everything else here
@@ -21,6 +22,7 @@ mod digests;
 mod directory;
 mod error;
 mod feedback;
+mod followers;
 mod growth;
 mod journal_writer;
 mod judge;
@@ -41,6 +43,10 @@ pub use crawl::{Crawl, DryRun, Executor, Parts, ThisMachine, robot_token};
 pub use directory::{Directory, DirectoryLock, Layout};
 pub use error::EngineError;
 pub use feedback::{Event, Feedback, Level, Progress, Silence};
+pub use followers::{
+    IndexSection, LinksSection, Ranked, Ranks, Rebuilt, rank_collection, rebuild_index,
+    rebuild_links,
+};
 pub use limits::hosts_at_once;
 pub use reading::{
     Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,

@@ -33,6 +33,10 @@ impl DiskFiles {
 }
 
 impl Files for DiskFiles {
+    fn on_disk(&self, path: &Path) -> Option<PathBuf> {
+        Some(self.root.join(path))
+    }
+
     fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
         let file = OpenOptions::new()
             .write(true)

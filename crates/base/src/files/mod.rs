@@ -13,7 +13,7 @@ mod simulated;
 
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use disk::DiskFiles;
 pub use simulated::{PowerCut, SimulatedDisk};
@@ -43,6 +43,11 @@ pub trait Files: Send + Sync + fmt::Debug + 'static {
     /// Bytes that the disk has in all, if known.
     fn total_bytes(&self) -> io::Result<Option<u64>> {
         Ok(None)
+    }
+
+    /// Where a path lies on this machine, if it does: for what must use its own way to the disk.
+    fn on_disk(&self, _path: &Path) -> Option<PathBuf> {
+        None
     }
 
     /// Whether a file of this name exists.

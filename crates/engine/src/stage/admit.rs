@@ -75,6 +75,7 @@ impl Ring {
         if let Some(document) = &mut document {
             document.capture = attempt.capture;
             document.depth = depth;
+            self.window.bytes += crate::followers::text_bytes(document) as u64;
         }
         if let Some(records) = records {
             self.window.bytes += records.len();

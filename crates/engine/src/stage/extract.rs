@@ -23,6 +23,7 @@ use url::Url;
 
 use super::fetch::{Errand, Job, retry_after};
 use crate::digests::Digests;
+use crate::followers::has_text;
 use crate::judge::Judge;
 
 /// Bytes of URLs and anchors that one page may bring; links beyond are left out, and it is flagged.
@@ -41,8 +42,19 @@ pub(crate) struct Workshop {
     pub(crate) archive: Option<(ArchiveConfig, RecordNames)>,
     pub(crate) next_capture: AtomicU64,
     pub(crate) digests: Arc<Digests>,
-    /// Whether anybody wants the documents themselves.
-    pub(crate) documents: bool,
+    /// Who wants the documents themselves.
+    pub(crate) readers: Readers,
+}
+
+/// Who wants the documents themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// Nobody.
+    None,
+    /// The index: only those with a text, and without their links, which the journal has.
+    Index,
+    /// Analyzers, perhaps the index as well: everything.
+    Analyzers,
 }
 
 /// A page after its worker: all that is left is to decide and to write.
@@ -271,8 +283,13 @@ impl Workshop {
         if verdict.follow && (in_scope || !state.requisite) {
             page.links = self.judge_links(page, state, &extracted, &judge);
         }
-        if self.documents {
-            page.document = Some(document(page, state, extracted));
+        if self.readers == Readers::Index {
+            extracted.links = Vec::new();
+        }
+        if self.readers != Readers::None {
+            let document = document(page, state, extracted);
+            let is_wanted = self.readers == Readers::Analyzers || (keep && has_text(&document));
+            page.document = Some(document).filter(|_| is_wanted);
         }
         keep
     }
