@@ -235,8 +235,10 @@ impl Crawl {
         let control = self.control.clone();
         let (ring, inbox, crew) = self.start()?;
         let ended = ring.run(inbox).await;
-        let ended_well = matches!(&ended, Ok(report) if report.reason != EndReason::Interrupted);
-        crew.finish(!ended_well, control).await;
+        let reason = ended
+            .as_ref()
+            .map_or(EndReason::Interrupted, |report| report.reason);
+        crew.finish(reason, control).await;
         ended
     }
 

@@ -45,7 +45,7 @@ pub use error::EngineError;
 pub use feedback::{Event, Feedback, Level, Progress, Silence};
 pub use followers::{
     IndexSection, LinksSection, Ranked, Ranks, Rebuilt, rank_collection, rebuild_index,
-    rebuild_links,
+    rebuild_links, renew_index,
 };
 pub use limits::hosts_at_once;
 pub use reading::{

@@ -195,21 +195,24 @@ impl Crew {
     }
 
     /// Waits until everything that was committed is in index and graph, ranks it, and ends. Where
-    /// the run was interrupted, now or then, what is in them is committed and the rest is left.
-    pub(crate) async fn finish(self, is_interrupted: bool, control: Control) {
-        let waited = tokio::task::spawn_blocking(move || self.wait(is_interrupted, &control));
+    /// the run was interrupted, now or then, what is in them is committed and the rest is left; one
+    /// that was stopped is ranked at the end of the next.
+    pub(crate) async fn finish(self, reason: EndReason, control: Control) {
+        let waited = tokio::task::spawn_blocking(move || self.wait(reason, &control));
         // A panic of ours has nothing to say to a run that is over.
         let _ = waited.await;
     }
 
-    fn wait(mut self, is_interrupted: bool, control: &Control) {
+    fn wait(mut self, reason: EndReason, control: &Control) {
         self.is_over.store(true, Ordering::Release);
         if let Some(ranker) = self.ranker.take() {
             ranker.thread().unpark();
             let _ = ranker.join();
         }
-        let must_stop =
-            || is_interrupted || control.end() == Some(EndReason::Interrupted);
+        let must_stop = || {
+            let interrupted = EndReason::Interrupted;
+            reason == interrupted || control.end() == Some(interrupted)
+        };
         let queues: Vec<Arc<Queue>> = self
             .links
             .iter()
@@ -245,7 +248,7 @@ impl Crew {
         let index = self.index.take().and_then(|it| it.thread.join().ok());
         let has_links = links.flatten().is_some();
         let mut index = index.flatten();
-        if has_links && !must_stop() {
+        if has_links && reason != EndReason::Stopped && !must_stop() {
             self.rank(index.as_mut(), &must_stop);
         }
         // Who is in a hurry does not wait for merges: they only make the index smaller.

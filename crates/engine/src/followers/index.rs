@@ -49,8 +49,7 @@ impl Index {
             None
         });
         self.state.ranks.clone_from(&ranks);
-        let news =
-            ranks.filter(|ranks| ranks.position() != renewed(&*self.files, &self.layout));
+        let news = ranks.filter(|ranks| ranks.position() != renewed(&*self.files, &self.layout));
         self.state.renewal = news.map(Renewal::new);
         self.state.renewal.is_some()
     }
@@ -190,10 +189,7 @@ impl Reread {
 }
 
 /// Reads the document of an attempt again, if it is needed.
-pub(super) fn reread(
-    attempt: &Attempt,
-    read: impl FnOnce(&Attempt) -> Option<Document>,
-) -> Reread {
+pub(super) fn reread(attempt: &Attempt, read: impl FnOnce(&Attempt) -> Option<Document>) -> Reread {
     // A page that asks to stay out stays out, whatever it says.
     if Fate::of(attempt) != Fate::Kept || attempt.flags.has(Flags::NOINDEX) {
         return Reread::NotNeeded;

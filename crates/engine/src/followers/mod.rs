@@ -25,7 +25,7 @@ mod reread;
 
 pub use config::{IndexSection, LinksSection};
 pub use ranks::{Ranked, Ranks, rank_collection};
-pub use rebuild::{Rebuilt, rebuild_index, rebuild_links};
+pub use rebuild::{Rebuilt, rebuild_index, rebuild_links, renew_index};
 
 pub(crate) use crew::{Crew, Feeds};
 pub(crate) use index::has_text;

@@ -18,7 +18,7 @@ use teia_search::{Added, Writer};
 
 use super::fate::Fate;
 use super::follow::{Documents, Follower};
-use super::index::{Reread, aside, recover, remove_directory, reread, take_in};
+use super::index::{Index, Reread, State, aside, recover, remove_directory, reread, take_in};
 use super::links::Links;
 use super::ranks::{Ranks, note_renewed};
 use super::reread::Rereader;
@@ -53,8 +53,7 @@ pub fn rebuild_index(
     let Some(path) = files.on_disk(&layout.index()) else {
         return Err(EngineError::NotOnDisk);
     };
-    let failed = |path: &Path| EngineError::disk("prepare", path);
-    recover(&path).map_err(failed(&path))?;
+    recover(&path).map_err(EngineError::disk("prepare", &path))?;
     let (aside, until) = (aside(&path, "new"), last_entry(&**files, layout)?);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut writer_config = config.index.writer();
@@ -81,7 +80,7 @@ pub fn rebuild_index(
     })?;
     writer.commit(until)?;
     writer.close()?;
-    swap(&aside, &path).map_err(failed(&path))?;
+    swap(&aside, &path).map_err(EngineError::disk("replace", &path))?;
     note_renewed(&**files, layout, ranks.map_or(0, |ranks| ranks.position()));
     watch(until, until);
     Ok(rebuilt)
@@ -103,6 +102,33 @@ pub fn rebuild_links(
             .map_err(failed)?;
     }
     links.commit(until).map_err(failed)
+}
+
+/// Gives every page of an index the newest ranks and anchor texts; false where there is no index.
+/// The caller holds the lock.
+pub fn renew_index(
+    files: &Arc<dyn Files>,
+    layout: &Layout,
+    config: &CollectionConfig,
+) -> Result<bool, EngineError> {
+    let path = files.on_disk(&layout.index());
+    let Some(path) = path.filter(|path| path.join("meta.json").exists()) else {
+        return Ok(false);
+    };
+    let failed = |trouble: super::follow::Trouble| EngineError::Follower(trouble.text);
+    let mut index = Index {
+        files: Arc::clone(files),
+        layout: layout.clone(),
+        path,
+        config: config.index.writer(),
+        links: config.links.clone(),
+        rankings: Arc::default(),
+        state: State::default(),
+    };
+    index.open(false).map_err(failed)?;
+    while index.renew().map_err(failed)? {}
+    index.close();
+    Ok(true)
 }
 
 /// The last committed entry; nobody may be writing.

@@ -10,7 +10,7 @@ use teia_archive::{
     ArchiveConfig, Capture, RecordNames, Records, RevisitOf, RevisitProfile, capture_records,
     payload_digest,
 };
-use teia_base::filter::{Candidate, Fetched, Verdict};
+use teia_base::filter::{Candidate, Fetched, FilterConfig, Verdict};
 use teia_base::journal::{Attempt, LinkRecord, LinkVerdict, Next, Revisit};
 use teia_base::{
     CanonicalUrl, CaptureId, Certificate, Document, Exchange, Flags, FoundUrl, Link, LinkKind,
@@ -19,6 +19,7 @@ use teia_base::{
 use teia_extract::{Extracted, Extractors, Source, digest};
 use teia_fetch::DecodeLimits;
 use teia_repository::UrlState;
+use teia_search::{UNDETERMINED, settled_language};
 use url::Url;
 
 use super::fetch::{Errand, Job, retry_after};
@@ -245,6 +246,7 @@ impl Workshop {
             attempt.similarity = similarity;
         }
         let judge = self.judge();
+        let language = spoken(judge.rules.config(), attempt, &extracted);
         let verdict = judge.after(&Fetched {
             url: state.url.normal(),
             depth: state.depth,
@@ -252,7 +254,7 @@ impl Workshop {
             body_bytes: body.len() as u64,
             text: &extracted.text,
             title: &attempt.title,
-            language: attempt.language.as_deref(),
+            language: language.as_deref(),
             requisite: state.requisite,
         });
         let entrance = judge.before(&Candidate {
@@ -278,6 +280,9 @@ impl Workshop {
             attempt
                 .detail
                 .get_or_insert_with(|| format!("not kept: {rule}"));
+            if verdict.outcome == Some(Outcome::LANGUAGE_REFUSED) {
+                attempt.outcome = Outcome::LANGUAGE_REFUSED;
+            }
         }
         page.in_scope_and_kept = keep && in_scope;
         if verdict.follow && (in_scope || !state.requisite) {
@@ -439,6 +444,31 @@ pub(crate) fn remember(digests: &Digests, attempt: &Attempt) {
             },
         );
     }
+}
+
+/// The language of a page as the rules are told of it: what it declares, or, where the collection
+/// chooses by language, what its text shows; `None` where nobody can tell.
+fn spoken(config: &FilterConfig, attempt: &Attempt, extracted: &Extracted) -> Option<String> {
+    if config.languages.is_empty() && config.or_languages.is_empty() {
+        return attempt.language.clone();
+    }
+    let declared = attempt.language.as_deref();
+    let (title, description) = (&attempt.title, &extracted.description);
+    let found = settled_language(declared, title, description, &extracted.text);
+    if found == UNDETERMINED {
+        return None;
+    }
+    // A declaration that is right may say more: `pt-BR`.
+    let says_the_same = |declared: &&str| {
+        declared
+            .get(..found.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(&found))
+    };
+    Some(
+        declared
+            .filter(says_the_same)
+            .map_or(found.clone(), str::to_owned),
+    )
 }
 
 fn describe(attempt: &mut Attempt, exchange: &Exchange) {

@@ -16,7 +16,7 @@ use teia_engine::{
 
 use super::options::CrawlOptions;
 use super::socket::{ControlSocket, ask};
-use super::{Usage, status};
+use super::{Usage, search, status};
 use crate::demo::DemoWeb;
 use crate::show::{ProgressBar, counted, print_summary};
 
@@ -198,6 +198,9 @@ fn in_use(path: PathBuf, holder: String) -> anyhow::Error {
     EngineError::InUse { path, holder }.into()
 }
 
+/// What the demo proposes to search for.
+const DEMO_QUERIES: [&str; 2] = ["kingfisher river", "museu"];
+
 /// Crawls the program's own little web.
 pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     let web = DemoWeb::start()?;
@@ -230,7 +233,13 @@ pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     outln!()?;
     outln!("What to try next:")?;
     let place = format!("--data {shown} --collection demo");
-    for (meaning, command) in [
+    let found = search::first_that_finds(&data, "demo", &DEMO_QUERIES);
+    let query = found.map_or(DEMO_QUERIES[0], |(query, _)| query);
+    let meaning = match found {
+        Some((_, total)) => format!("a search ({})", counted(total, "result")),
+        None => "a search".to_owned(),
+    };
+    let mut next = vec![
         ("the life of one URL", format!("page {first} {place}")),
         ("the page as it was fetched", format!("get {first} {place}")),
         ("the collection in numbers", format!("stats {place}")),
@@ -238,7 +247,9 @@ pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
             "a site of your own",
             "crawl YOUR-SITE.example --max-pages 100".to_owned(),
         ),
-    ] {
+    ];
+    next.push((&meaning, format!("search '{query}' --data {shown}")));
+    for (meaning, command) in next {
         outln!("  {meaning}:\n    {program} {command}")?;
     }
     if is_temporary {

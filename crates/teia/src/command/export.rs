@@ -9,8 +9,9 @@ use crate::show::outln;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use teia_archive::{Captures, CdxEntry, export as archive_export};
-use teia_base::DiskFiles;
+use teia_base::{CanonicalUrl, DiskFiles};
 use teia_engine::{CollectionConfig, Directory, Reading};
+use teia_graph::Snapshot;
 
 use super::Usage;
 
@@ -23,6 +24,8 @@ pub(crate) enum What {
     Cdxj,
     /// Every URL with its state, tab-separated
     Urls,
+    /// Every link: from, to, kind, rel and anchor text, tab-separated
+    Links,
     /// One file for each page, into a directory
     Files,
 }
@@ -40,6 +43,11 @@ pub(crate) fn export(
     if what == What::Urls {
         let mut out = sink(output)?;
         write_urls(&reading, prefix, &mut *out)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if what == What::Links {
+        let mut out = sink(output)?;
+        write_links(&reading, prefix, &mut *out)?;
         return Ok(ExitCode::SUCCESS);
     }
     let captures = Captures::open(reading.files(), &reading.layout().archive())?;
@@ -99,6 +107,43 @@ fn sink(output: Option<&Path>) -> Result<Box<dyn Write>> {
         )),
         None => Box::new(BufWriter::new(std::io::stdout().lock())),
     })
+}
+
+/// One line for each link of each page, as the graph has them now.
+fn write_links(reading: &Reading, prefix: Option<&str>, out: &mut dyn Write) -> Result<()> {
+    let (files, layout) = (reading.files(), reading.layout());
+    let config = CollectionConfig::load(&*files, reading.root(), layout)?.unwrap_or_default();
+    let snapshot = Snapshot::open(&*files, &layout.links(), &config.links.graph())?;
+    if snapshot.stats().pages == 0 {
+        eprintln!(
+            "teia: {} has no link graph yet; `teia index rebuild --links` makes one from the journal",
+            layout.name()
+        );
+    }
+    writeln!(out, "from\tto\tkind\trel\tanchor")?;
+    for page in snapshot.pages() {
+        let page = page?;
+        if prefix.is_some_and(|prefix| !page.starts_with(prefix)) {
+            continue;
+        }
+        let url = CanonicalUrl::from_stored(&page);
+        let links = snapshot.out_links(&url, 0, usize::MAX)?;
+        for link in links.map_or_else(Vec::new, |links| links.items) {
+            for label in &link.labels {
+                let rel = match (label.rel.nofollow, label.rel.foreign) {
+                    (true, _) => "nofollow",
+                    (false, true) => "foreign",
+                    (false, false) => "",
+                };
+                // A tab or a line break in an anchor would begin another column or line.
+                let anchor = label.anchor.replace(|c: char| c.is_control(), " ");
+                let (to, kind) = (&link.url, label.kind.name());
+                writeln!(out, "{page}\t{to}\t{kind}\t{rel}\t{anchor}")?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(())
 }
 
 fn write_urls(reading: &Reading, prefix: Option<&str>, out: &mut dyn Write) -> Result<()> {

@@ -8,8 +8,10 @@ mod config;
 mod crawl;
 mod export;
 mod get;
+mod index;
 mod options;
 mod page;
+mod search;
 mod socket;
 mod stats;
 mod status;
@@ -105,7 +107,25 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// What is known of a URL: where found, every decision, every attempt
+    /// Find what was collected, also while it is being collected
+    Search(search::SearchOptions),
+    /// The search index
+    Index {
+        #[command(subcommand)]
+        work: index::Work,
+    },
+    /// Rank pages and hosts by the links between them, and give the ranks to the index
+    Rank {
+        /// The best ones to show
+        #[arg(long, value_name = "N", default_value_t = 10)]
+        top: usize,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// What is known of a URL: where found, every decision, every attempt, its links and its rank
     Page {
         /// The URL
         #[arg(value_name = "URL")]
@@ -113,6 +133,12 @@ enum Command {
         /// As JSON
         #[arg(long)]
         json: bool,
+        /// Links to show in each direction
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: usize,
+        /// Links to pass over in each direction
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        offset: u64,
         #[command(flatten)]
         place: Place,
     },
@@ -200,9 +226,22 @@ pub(crate) fn main() -> ExitCode {
             "stop",
         ),
         Command::Status { name, json, place } => status::status(&place.data, name.as_deref(), json),
-        Command::Page { url, json, place } => {
-            page::page(&place.data, &place.collection, &url, json)
-        }
+        Command::Search(options) => search::search(&options),
+        Command::Index { work } => index::index(&work),
+        Command::Rank { top, json, place } => index::rank(&place, top, json),
+        Command::Page {
+            url,
+            json,
+            limit,
+            offset,
+            place,
+        } => page::page(
+            &place.data,
+            &place.collection,
+            &url,
+            json,
+            page::Part { offset, limit },
+        ),
         Command::Get {
             url,
             at,

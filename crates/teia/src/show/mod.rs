@@ -6,6 +6,7 @@ mod width;
 
 pub(crate) use progress::ProgressBar;
 pub(crate) use summary::{print_summary, print_tables};
+pub(crate) use width::{Width, cut};
 
 /// `1 page`, `2 pages`, `12 345 pages`.
 pub(crate) fn counted(count: u64, one: &str) -> String {
