@@ -66,8 +66,10 @@ pub fn rebuild_index(
     let entries = EntryStream::open(Arc::clone(files), &journal, 1, until)?;
     let mut rebuilt = Rebuilt::default();
     in_parallel(entries, &rereader, cores, |attempt, text, sequence| {
-        if matches!(text, Reread::Unknown) {
-            rebuilt.missing += 1;
+        match text {
+            Reread::Unknown => rebuilt.missing += 1,
+            Reread::NotNeeded if Fate::of(attempt) == Fate::Kept => rebuilt.refused += 1,
+            _ => {}
         }
         match take_in(&mut writer, attempt, text.as_text(), ranks.as_ref())? {
             Some(Added::Indexed) => rebuilt.indexed += 1,

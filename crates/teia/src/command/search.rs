@@ -15,8 +15,8 @@ use crate::show::{Width, counted, cut, outln};
 /// What is asked.
 #[derive(Debug, Args)]
 pub(crate) struct SearchOptions {
-    /// Words, "phrases", +must, -not, a OR b, title: site: lang: type: inurl: before: after:, prefix*
-    #[arg(value_name = "QUERY", required = true, allow_hyphen_values = true)]
+    /// 'words "a phrase" +must -not (a OR b) title:x site:x lang:pt type:x inurl:x before:2026 after:2025 prefix*'
+    #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
     /// As JSON
     #[arg(long)]
