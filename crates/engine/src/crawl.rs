@@ -153,7 +153,7 @@ impl Executor for DryRun {
     ) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
         Box::pin(async move {
             crawl.control.stop();
-            crawl.run().await
+            Box::pin(crawl.run()).await
         })
     }
 }

@@ -143,7 +143,8 @@ impl<F: Follower> Follow<F> {
             } else {
                 failures + 1
             };
-            if failures >= MOST_FAILURES || trouble.is_damage {
+            // At the end of a run nobody waits for a disk to recover.
+            if failures >= MOST_FAILURES || trouble.is_damage || self.queue.is_over() {
                 self.say(
                     Level::Error,
                     format!(

@@ -150,13 +150,19 @@ impl Queue {
         self.lock().is_stopped
     }
 
-    /// Rests, unless it is told to stop; whether it may go on.
+    /// Whether the run is over: there will be no more, or there is to be no more.
+    pub(super) fn is_over(&self) -> bool {
+        let inner = self.lock();
+        inner.is_closed || inner.is_stopped
+    }
+
+    /// Rests until the run is over, at most so long; whether it is still to go on.
     pub(super) fn rest(&self, time: Duration) -> bool {
         let until = Instant::now() + time;
         let mut inner = self.lock();
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            if inner.is_stopped || left.is_zero() {
+            if inner.is_stopped || inner.is_closed || left.is_zero() {
                 return !inner.is_stopped;
             }
             inner = self.wait(inner, left);
