@@ -30,7 +30,7 @@ const TOLD: u64 = 20;
 const MOST_LOOKS: u64 = 100;
 
 /// Documents of one journal entry.
-pub(crate) type Batch = (u64, Vec<Document>);
+pub(crate) type Batch = (u64, Arc<Vec<Document>>);
 
 /// Hands documents to the Analyzers, on a thread of its own.
 pub(crate) struct Analysis {
@@ -63,7 +63,7 @@ impl Analysis {
     fn run(self, batches: &Receiver<Batch>) {
         self.catch_up();
         while let Ok((sequence, documents)) = batches.recv() {
-            for document in &documents {
+            for document in &*documents {
                 self.hand_over(document);
             }
             self.analyzed.borrow_mut().advance(sequence);
@@ -180,7 +180,7 @@ impl Analysis {
         if !Outcome::http(response.status).is_ok() {
             return Ok(None);
         }
-        let read = || self.workshop.document_again(attempt, &response);
+        let read = || self.workshop.answers.document_again(attempt, &response);
         catch_unwind(AssertUnwindSafe(read)).map_err(|_| "reading it panicked".to_owned())
     }
 

@@ -13,6 +13,7 @@ use teia_frontier::{OrderName, Politeness};
 
 use crate::EngineError;
 use crate::directory::Layout;
+use crate::followers::{IndexSection, LinksSection};
 
 /// What a collection is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -36,6 +37,10 @@ pub struct CollectionConfig {
     pub extract: Limits,
     /// What is kept.
     pub archive: ArchiveSection,
+    /// How it is made searchable.
+    pub index: IndexSection,
+    /// How links between pages are kept.
+    pub links: LinksSection,
     /// Which spellings are one URL; fixed when the collection is created.
     pub normal_form: NormalForm,
 }
@@ -325,6 +330,8 @@ fn sections() -> Vec<(&'static str, Vec<String>)> {
         ("extract", keys::<Limits>()),
         ("archive", keys::<ArchiveSection>()),
         ("archive.warc", keys::<ArchiveConfig>()),
+        ("index", keys::<IndexSection>()),
+        ("links", keys::<LinksSection>()),
         ("normal-form", keys::<NormalForm>()),
     ]
 }

@@ -13,7 +13,6 @@ use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
 use teia_base::journal::{Entry, Record};
 use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, Seed, SystemClock};
-use teia_extract::Extractors;
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
 use teia_repository::{Repository, RepositoryConfig};
@@ -26,11 +25,13 @@ use crate::alias::AliasWatch;
 use crate::analysis::Analysis;
 use crate::analyzed::Analyzed;
 use crate::analyzer::Analyzer;
+use crate::answers::Answers;
 use crate::collection::CollectionConfig;
 use crate::control::Control;
 use crate::digests::Digests;
 use crate::directory::Layout;
 use crate::feedback::{Feedback, Silence};
+use crate::followers::Crew;
 use crate::journal_writer::JournalWriter;
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
@@ -41,7 +42,7 @@ use crate::ring::{Allow, Message, Ring};
 use crate::robots_book::RobotsBook;
 use crate::sense::check_fixed;
 use crate::stage::commit::{Committer, Window};
-use crate::stage::extract::{Workshop, remember};
+use crate::stage::extract::{Readers, Workshop, remember};
 use crate::stage::fetch::Job;
 use crate::stage::spread::Backlog;
 use crate::stats::{Stats, is_answer};
@@ -140,10 +141,7 @@ impl Executor for ThisMachine {
         &self,
         crawl: Crawl,
     ) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
-        Box::pin(async move {
-            let (ring, inbox) = crawl.start()?;
-            ring.run(inbox).await
-        })
+        Box::pin(crawl.run())
     }
 }
 
@@ -159,8 +157,7 @@ impl Executor for DryRun {
         Box::pin(async move {
             // As a signal ends a run, not as a person does: a pause that was left stays.
             crawl.control.interrupt();
-            let (ring, inbox) = crawl.start()?;
-            let mut report = ring.run(inbox).await?;
+            let mut report = Box::pin(crawl.run()).await?;
             report.reason = EndReason::Stopped;
             Ok(report)
         })
@@ -239,8 +236,20 @@ impl Past {
 }
 
 impl Crawl {
+    /// Runs to the end, and until the followers have everything too.
+    async fn run(self) -> Result<Report, EngineError> {
+        let control = self.control.clone();
+        let (ring, inbox, crew) = self.start()?;
+        let ended = ring.run(inbox).await;
+        let reason = ended
+            .as_ref()
+            .map_or(EndReason::Interrupted, |report| report.reason);
+        crew.finish(reason, control).await;
+        ended
+    }
+
     /// Recovers what was committed, starts the threads, and records the run's beginning.
-    fn start(self) -> Result<(Ring, mpsc::Receiver<Message>), EngineError> {
+    fn start(self) -> Result<(Ring, mpsc::Receiver<Message>, Crew), EngineError> {
         let Self {
             files,
             root,
@@ -332,22 +341,26 @@ impl Crawl {
             past.run
         };
         let robot_token = robot_token(&config.fetch.user_agent);
+        let last_entry = journal.next_sequence() - 1;
+        let (crew, feeds) = Crew::start(&files, &layout, &config, last_entry, &parts.feedback);
         let workshop = Arc::new(Workshop {
-            extractors: Extractors::new(config.extract.clone()),
+            answers: Answers::new(&config),
             normal_form: config.normal_form.clone(),
             judge: RwLock::new(Arc::new(Judge {
                 rules,
                 own: parts.filter.clone(),
             })),
-            robot_token: robot_token.clone(),
-            decode: config.decode_limits(),
             archive: config
                 .archive
                 .enabled
                 .then(|| (config.archive.warc.clone(), names)),
             next_capture: AtomicU64::new(past.next_capture),
             digests,
-            documents: !parts.analyzers.is_empty(),
+            readers: match (parts.analyzers.is_empty(), crew.reads_texts()) {
+                (false, _) => Readers::Analyzers,
+                (true, true) => Readers::Index,
+                (true, false) => Readers::None,
+            },
         });
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         let (messages, inbox) = mpsc::channel(1024);
@@ -380,6 +393,7 @@ impl Crawl {
             journalled: past.archive,
             clock: Arc::clone(&clock),
             documents,
+            feeds,
         };
         let committed = messages.clone();
         std::thread::Builder::new()
@@ -446,7 +460,7 @@ impl Crawl {
         };
         ring.rest_known_hosts();
         ring.begin(&new_seeds);
-        Ok((ring, inbox))
+        Ok((ring, inbox, crew))
     }
 }
 

@@ -307,6 +307,16 @@ impl Layout {
         Path::new(&self.name).join("spool")
     }
 
+    /// `NAME/index`.
+    pub fn index(&self) -> PathBuf {
+        Path::new(&self.name).join("index")
+    }
+
+    /// `NAME/links`.
+    pub fn links(&self) -> PathBuf {
+        Path::new(&self.name).join("links")
+    }
+
     /// `NAME/archive`.
     pub fn archive(&self) -> PathBuf {
         Path::new(&self.name).join("archive")

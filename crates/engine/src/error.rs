@@ -112,6 +112,18 @@ pub enum EngineError {
     /// The archive.
     #[error(transparent)]
     Archive(#[from] teia_archive::ArchiveError),
+    /// The search index.
+    #[error(transparent)]
+    Search(#[from] teia_search::SearchError),
+    /// The link graph.
+    #[error(transparent)]
+    Graph(#[from] teia_graph::GraphError),
+    /// Following the journal.
+    #[error("cannot follow the journal: {0}")]
+    Follower(String),
+    /// The search index needs a directory on this machine.
+    #[error("a search index needs a data directory on a disk of this machine")]
+    NotOnDisk,
     /// The fetcher could not start.
     #[error(transparent)]
     Fetch(#[from] FetchError),

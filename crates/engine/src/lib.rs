@@ -4,7 +4,8 @@
 //! ```text
 //!  Crawl ──> ring: seed ─> schedule ─> fetch ─> extract ─> admit ─> commit ──> journal, archive
 //!              ^                                                      │
-//!              └──────────────── Repository, Frontier <───────────────┘
+//!              └──────────────── Repository, Frontier <───────────────┤
+//!                                     index, link graph, Analyzers <──┘
 //! ```
 //!
 //! What the journal names has happened; what it does not name has not. Everything else here
@@ -15,6 +16,7 @@ mod alias;
 mod analysis;
 mod analyzed;
 mod analyzer;
+mod answers;
 mod collection;
 mod control;
 mod crawl;
@@ -22,6 +24,7 @@ mod digests;
 mod directory;
 mod error;
 mod feedback;
+mod followers;
 mod growth;
 mod journal_writer;
 mod judge;
@@ -43,6 +46,10 @@ pub use crawl::{Crawl, DryRun, Executor, Parts, ThisMachine, robot_token};
 pub use directory::{Directory, DirectoryLock, Layout};
 pub use error::EngineError;
 pub use feedback::{Event, Feedback, Level, Progress, Silence};
+pub use followers::{
+    IndexSection, LinksSection, Ranked, Ranks, Rebuilt, rank_collection, rebuild_index,
+    rebuild_links, renew_index,
+};
 pub use limits::hosts_at_once;
 pub use reading::{
     Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,

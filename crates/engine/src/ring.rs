@@ -67,7 +67,7 @@ pub(crate) enum Message {
     /// A worker is done with a page.
     Worked(Box<Page>),
     /// An entry is on disk.
-    Committed(Box<Entry>),
+    Committed(Arc<Entry>),
     /// The disk cannot go on.
     Broken(EngineError),
     /// An Analyzer has something to say.

@@ -57,3 +57,17 @@ pub enum GraphError {
     #[error("the computation of ranks was stopped")]
     Stopped,
 }
+
+impl GraphError {
+    /// Whether what lies on disk cannot be used: the graph is to be built anew from the journal.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Damaged { .. } | Self::Foreign { .. } => true,
+            Self::Read { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
+            ),
+            _ => false,
+        }
+    }
+}

@@ -57,6 +57,7 @@ mod memtable;
 mod merge;
 mod merged_texts;
 mod monotone;
+mod pages;
 mod rank;
 mod segment;
 mod snapshot;
@@ -69,6 +70,7 @@ pub use error::GraphError;
 pub use graph::Graph;
 pub use label::Label;
 pub use memtable::PageLink;
+pub use pages::Pages;
 pub use rank::{
     HostRank, OwnLinks, PageRank, Progress, RankFile, RankOptions, RankReport, Ranked, Voices, rank,
 };

@@ -43,6 +43,31 @@ pub enum SearchError {
     Page(#[from] postcard::Error),
 }
 
+impl SearchError {
+    /// Whether what lies on disk cannot be used: the index is to be built anew from the archive.
+    pub fn is_damage(&self) -> bool {
+        use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+        use tantivy::TantivyError as Inner;
+        match self {
+            Self::Format { .. } | Self::Page(_) => true,
+            Self::Directory { .. } => false,
+            Self::Open { source, .. } | Self::Write(source) | Self::Read(source) => match source {
+                Inner::DataCorruption(_)
+                | Inner::OpenReadError(_)
+                | Inner::SchemaError(_)
+                | Inner::FieldNotFound(_)
+                | Inner::DeserializeError(_)
+                | Inner::InternalError(_)
+                | Inner::IncompatibleIndex(_) => true,
+                Inner::IoError(error) => {
+                    matches!(error.kind(), InvalidData | NotFound | UnexpectedEof)
+                }
+                _ => false,
+            },
+        }
+    }
+}
+
 /// Reading is where most calls into the index library come from.
 impl From<tantivy::TantivyError> for SearchError {
     fn from(source: tantivy::TantivyError) -> Self {

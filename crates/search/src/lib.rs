@@ -43,7 +43,7 @@ mod writer;
 pub use config::{IndexConfig, SearchConfig};
 pub use error::SearchError;
 pub use language::{Detected, STEMMED, UNDETERMINED, detect, stem};
-pub use page::Extras;
+pub use page::{Extras, settled_language};
 pub use query::Repair;
 pub use search::{Facet, Hit, Results, SearchRequest, Searcher, Snippet, Sort};
 pub use weights::Weights;

@@ -59,20 +59,31 @@ impl Page {
             description: cut(&document.description, 4 * MAX_LINE_BYTES).to_owned(),
             headings: lines(&document.headings, MAX_HEADINGS),
             anchors: lines(&extras.anchors, config.max_anchors),
-            language: language_of(document, &text),
+            language: settled_language(
+                document.language.as_deref(),
+                &document.title,
+                &document.description,
+                &text,
+            ),
             media_type: media_type.map_or_else(String::new, |known| known.essence().to_owned()),
             fetched_micros: document.fetched.as_micros(),
             capture: document.capture,
             size: extras.size,
-            rank: if extras.rank.is_finite() {
-                extras.rank.clamp(0.0, 1.0)
-            } else {
-                0.0
-            },
+            rank: prior(extras.rank),
             digest,
             simhash,
             text,
         }
+    }
+
+    /// Takes over anchors and rank; whether that changes anything.
+    pub(crate) fn renew(&mut self, anchors: &[String], rank: f32, config: &IndexConfig) -> bool {
+        let anchors = lines(anchors, config.max_anchors);
+        let rank = prior(rank);
+        let is_new = self.anchors != anchors || self.rank != rank;
+        self.anchors = anchors;
+        self.rank = rank;
+        is_new
     }
 
     pub(crate) fn fetched(&self) -> Timestamp {
@@ -92,24 +103,31 @@ impl Page {
     }
 }
 
-/// Detection where there is enough text; the declaration where it agrees or the text says little.
-fn language_of(document: &Document, text: &str) -> String {
-    let declared = document
-        .language
-        .as_deref()
-        .map(primary)
-        .filter(|code| code.len() == 2);
+/// The language of a page: by detection where there is enough text, by what it declares where that
+/// agrees or the text says little. [`UNDETERMINED`] where nothing tells.
+pub fn settled_language(
+    declared: Option<&str>,
+    title: &str,
+    description: &str,
+    text: &str,
+) -> String {
+    let declared = declared.map(primary).filter(|code| code.len() == 2);
     let found = if text.len() < 40 {
-        detect(&format!(
-            "{} {} {text}",
-            document.title, document.description
-        ))
+        detect(&format!("{title} {description} {text}"))
     } else {
         detect(text)
     };
     match declared {
         Some(declared) if found.confidence < CERTAIN || found.language == UNDETERMINED => declared,
         _ => found.language.to_owned(),
+    }
+}
+
+fn prior(rank: f32) -> f32 {
+    if rank.is_finite() {
+        rank.clamp(0.0, 1.0)
+    } else {
+        0.0
     }
 }
 

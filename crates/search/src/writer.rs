@@ -117,17 +117,10 @@ impl Writer {
         let Some(mut page) = self.committed(url.as_str())?.map(|(_, page)| page) else {
             return Ok(false);
         };
-        page.anchors = anchors
-            .iter()
-            .take(self.config.max_anchors)
-            .cloned()
-            .collect();
-        page.rank = if rank.is_finite() {
-            rank.clamp(0.0, 1.0)
-        } else {
-            0.0
-        };
-        self.put(&page)?;
+        // Nothing is written where nothing changed: most pages keep what they have.
+        if page.renew(anchors, rank, &self.config) {
+            self.put(&page)?;
+        }
         Ok(true)
     }
 

@@ -20,6 +20,7 @@ use support::{
     Draw, Home, Running, answered, assert_polite, assert_same, crawl, crawl_with, from_environment,
     is_final, owned, requested, until,
 };
+use teia_base::journal::Record;
 use teia_testweb::{Failure, Listen, RequestLog, Rules, Scope, Server, WebConfig};
 
 /// The gap, also across kills.
@@ -281,9 +282,26 @@ fn run_with_kills(
             "still running after {MOST:?}: {}",
             running.said()
         );
+        if has_ended(home) {
+            // The run is over; index and graph are being finished. A kill would begin another run.
+            assert_eq!(running.wait(MOST).code, Some(0));
+            return killed;
+        }
         running.kill();
         killed.push(Instant::now());
     }
+}
+
+/// Whether the journal says that the run is over.
+fn has_ended(home: &Home) -> bool {
+    let mut ended = false;
+    if home.data().join("collections/default.toml").exists() {
+        let read = home.reading().entries(|entry| {
+            ended = matches!(entry.record, Record::RunEnded(_));
+        });
+        read.unwrap();
+    }
+    ended
 }
 
 /// Begins, or goes on where the last process was killed.

@@ -39,6 +39,9 @@ pub struct FilterConfig {
     /// If any are given, only documents in these languages are kept: `pt` (with `pt-BR`), `en`.
     /// A document whose language cannot be told is kept.
     pub languages: Vec<String>,
+    /// Pages outside the scope that are in one of these languages are kept and followed too: `pt`.
+    /// Others that were fetched to find out are `language_refused`.
+    pub or_languages: Vec<String>,
     /// If any are given, only documents with one of these words in title or text are kept.
     /// Capitals do not matter; several words in one string must stand together.
     pub words: Vec<String>,
@@ -88,6 +91,7 @@ impl Default for FilterConfig {
             schemes: vec!["http".to_owned(), "https".to_owned()],
             types: Vec::new(),
             languages: Vec::new(),
+            or_languages: Vec::new(),
             words: Vec::new(),
             text_include: Vec::new(),
             text_exclude: Vec::new(),

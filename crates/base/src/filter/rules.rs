@@ -256,13 +256,52 @@ impl Rules {
         format!("types {}", types.join(", "))
     }
 
+    /// Where the URL lies; a page outside the scope may be in a language that lets it in, and only
+    /// a fetch can tell.
+    fn place_or_language(&self, link: &Candidate<'_>) -> Verdict {
+        let place = self.place(link.url);
+        let wanted = &self.limits.config.or_languages;
+        let is_outside = !place.is_admitted() && place.kind == RuleKind::Scope;
+        let is_page = !link.kind.is_requisite() && link.kind != LinkKind::Sitemap;
+        if wanted.is_empty() || !is_outside || !is_page {
+            return place;
+        }
+        Verdict::admit(
+            RuleKind::Language,
+            format!("or-languages {}", wanted.join(", ")),
+        )
+    }
+
+    /// Whether a page outside the scope is in a language that lets it in; why not, where it is not.
+    fn foreign_refusal(&self, resource: &Fetched<'_>) -> Option<Verdict> {
+        let wanted = &self.limits.config.or_languages;
+        let language = resource.language;
+        if language.is_some_and(|language| wanted.iter().any(|it| speaks(language, it))) {
+            return None;
+        }
+        let found = language.unwrap_or("a page whose language can be told");
+        let rule = format!("or-languages {}: not {found}", wanted.join(", "));
+        // A seed is where a person wants to begin, whatever it speaks.
+        Some(match resource.depth {
+            0 => Verdict::follow_only(RuleKind::Language, rule),
+            _ => Verdict::refuse(RuleKind::Language, rule, Outcome::LANGUAGE_REFUSED),
+        })
+    }
+
     /// What speaks against keeping a document: where it lies (a seed may lie outside), or its text.
     fn objection(&self, resource: &Fetched<'_>) -> Option<Verdict> {
         let place = self.place(resource.url);
-        if !place.is_admitted() {
-            return Some(Verdict::follow_only(place.kind, place.rule));
-        }
         let limits = &self.limits;
+        if !place.is_admitted() {
+            let may_be_let_in =
+                place.kind == RuleKind::Scope && !limits.config.or_languages.is_empty();
+            if !may_be_let_in {
+                return Some(Verdict::follow_only(place.kind, place.rule));
+            }
+            if let Some(refusal) = self.foreign_refusal(resource) {
+                return Some(refusal);
+            }
+        }
         let languages = &limits.config.languages;
         if let Some(language) = resource.language.filter(|_| !languages.is_empty())
             && !languages.iter().any(|wanted| speaks(language, wanted))
@@ -294,7 +333,7 @@ impl Filter for Rules {
         if let Some(refusal) = self.refusal(link) {
             return refusal;
         }
-        let place = self.place(link.url);
+        let place = self.place_or_language(link);
         if link.kind == LinkKind::Seed {
             return match place.is_admitted() {
                 true => place,

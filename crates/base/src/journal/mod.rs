@@ -12,6 +12,7 @@
 
 mod entry;
 mod segment;
+mod stream;
 
 pub use entry::{
     ArchivePosition, Attempt, Chain, Commit, Entry, Exclusion, HostUpdate, LinkRecord, LinkVerdict,
@@ -21,3 +22,4 @@ pub use segment::{
     JournalError, MAX_ENTRY_BYTES, SEGMENT_HEADER, Segment, encode_frame, read_segment,
     segment_name, segments,
 };
+pub use stream::EntryStream;

@@ -14,7 +14,7 @@ pub const SEGMENT_HEADER: &[u8; 8] = b"TEIAJRN1";
 pub const MAX_ENTRY_BYTES: usize = 1 << 30;
 
 const MARK: &[u8; 4] = b"TEIJ";
-const FRAME_HEAD: usize = 16;
+pub(super) const FRAME_HEAD: usize = 16;
 
 /// What reading the journal can run into.
 #[derive(Debug, thiserror::Error)]
@@ -169,18 +169,20 @@ fn decode_frame(bytes: &[u8], offset: usize) -> Option<(Entry, usize)> {
 }
 
 fn frame_payload(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
-    let head = bytes.get(offset..offset + FRAME_HEAD)?;
+    let (len, checksum) = frame_head(bytes.get(offset..offset + FRAME_HEAD)?)?;
+    let start = offset + FRAME_HEAD;
+    let payload = bytes.get(start..start.checked_add(len)?)?;
+    (xxh3_64_with_seed(payload, offset as u64) == checksum).then_some((start, start + len))
+}
+
+/// Length and checksum of the payload, as the head of its frame says.
+pub(super) fn frame_head(head: &[u8]) -> Option<(usize, u64)> {
     if &head[..4] != MARK {
         return None;
     }
     let len = u32::from_le_bytes(head[4..8].try_into().expect("four bytes")) as usize;
     let checksum = u64::from_le_bytes(head[8..16].try_into().expect("eight bytes"));
-    if len > MAX_ENTRY_BYTES {
-        return None;
-    }
-    let start = offset + FRAME_HEAD;
-    let payload = bytes.get(start..start.checked_add(len)?)?;
-    (xxh3_64_with_seed(payload, offset as u64) == checksum).then_some((start, start + len))
+    (len <= MAX_ENTRY_BYTES).then_some((len, checksum))
 }
 
 fn has_frame_after(bytes: &[u8], from: usize) -> bool {

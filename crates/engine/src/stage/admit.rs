@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use teia_base::filter::Candidate;
 use teia_base::journal::{Attempt, Chain, HostUpdate, LinkRecord, LinkVerdict, Next};
-use teia_base::{Document, Flags, FoundUrl, LinkKind, LoginStep, Outcome, Rel, Retry, Timestamp};
+use teia_base::{Flags, FoundUrl, LinkKind, LoginStep, Outcome, Rel, Retry, Timestamp};
 use teia_fetch::robots::Answer;
 use teia_frontier::retry_wait;
 use teia_repository::{Admission, Offer, Offered, UrlRef, UrlState};
@@ -84,7 +84,7 @@ impl Ring {
             document.depth = depth;
             document.flags = attempt.flags;
             document.outcome = attempt.outcome;
-            self.window.bytes += weight(document);
+            self.window.bytes += crate::followers::text_bytes(document) as u64;
         }
         if let Some(records) = records {
             self.window.bytes += records.len();
@@ -521,14 +521,6 @@ impl Ring {
             recorded.links.append(&mut attempt.links);
         }
     }
-}
-
-/// What a document costs in memory while it waits for its commit, about.
-fn weight(document: &Document) -> u64 {
-    let links = document.links.iter();
-    let links: usize = links.map(|it| 96 + it.url.len() + it.anchor.len()).sum();
-    let headings: usize = document.headings.iter().map(String::len).sum();
-    (document.text.len() + headings + links) as u64
 }
 
 /// A login may take a few rounds (an old nonce, another realm), and a hostile server not more.

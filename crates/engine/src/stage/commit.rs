@@ -1,5 +1,6 @@
 //! Commit: archive appended and synced, then one journal entry, synced. Runs on a thread of its own.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Instant;
 
@@ -9,6 +10,7 @@ use teia_base::{Clock, Document};
 
 use crate::EngineError;
 use crate::analysis::Batch;
+use crate::followers::{Feeds, Handed};
 use crate::journal_writer::JournalWriter;
 use crate::ring::Message;
 
@@ -58,6 +60,7 @@ pub(crate) struct Committer {
     pub(crate) journalled: Option<Committed>,
     pub(crate) clock: std::sync::Arc<dyn Clock>,
     pub(crate) documents: Option<SyncSender<Batch>>,
+    pub(crate) feeds: Feeds,
 }
 
 impl Committer {
@@ -68,7 +71,7 @@ impl Committer {
     ) {
         while let Ok(order) = orders.recv() {
             let message = match self.commit(order) {
-                Ok(entry) => Message::Committed(Box::new(entry)),
+                Ok(entry) => Message::Committed(entry),
                 Err(error) => Message::Broken(error),
             };
             let broken = matches!(message, Message::Broken(_));
@@ -85,7 +88,7 @@ impl Committer {
         }
     }
 
-    fn commit(&mut self, order: Order) -> Result<Entry, EngineError> {
+    fn commit(&mut self, order: Order) -> Result<Arc<Entry>, EngineError> {
         let Order {
             mut entry,
             records,
@@ -112,6 +115,11 @@ impl Committer {
         } else {
             self.journal.append(&entry)?;
         }
+        let (entry, documents) = (Arc::new(entry), Arc::new(documents));
+        self.feeds.hand_over(Handed {
+            entry: Arc::clone(&entry),
+            documents: Arc::clone(&documents),
+        });
         if let Some(listener) = &self.documents
             && !documents.is_empty()
         {

@@ -10,19 +10,21 @@ use teia_archive::{
     ArchiveConfig, Capture, RecordNames, Records, RevisitOf, RevisitProfile, capture_records,
     payload_digest,
 };
-use teia_base::filter::{Candidate, Fetched, Verdict};
+use teia_base::filter::{Candidate, Fetched, FilterConfig, Verdict};
 use teia_base::journal::{Attempt, LinkRecord, LinkVerdict, Next, Revisit};
 use teia_base::{
     CanonicalUrl, CaptureId, Certificate, Document, Exchange, Flags, FoundUrl, Link, LinkKind,
     LoginStep, NormalForm, Outcome, Response,
 };
-use teia_extract::{Extracted, Extractors, Source, spaceless};
-use teia_fetch::DecodeLimits;
+use teia_extract::{Extracted, spaceless};
 use teia_repository::UrlState;
+use teia_search::{UNDETERMINED, settled_language};
 use url::Url;
 
 use super::fetch::{Errand, Job, retry_after};
+use crate::answers::{Answers, document};
 use crate::digests::Digests;
+use crate::followers::has_text;
 use crate::judge::Judge;
 
 /// Bytes of URLs and anchors that one page may bring; links beyond are left out, and it is flagged.
@@ -33,16 +35,25 @@ const LOCATION_BYTES: usize = 16 << 10;
 /// What all workers share.
 #[derive(Debug)]
 pub(crate) struct Workshop {
-    pub(crate) extractors: Extractors,
+    pub(crate) answers: Answers,
     pub(crate) normal_form: NormalForm,
     pub(crate) judge: RwLock<Arc<Judge>>,
-    pub(crate) robot_token: String,
-    pub(crate) decode: DecodeLimits,
     pub(crate) archive: Option<(ArchiveConfig, RecordNames)>,
     pub(crate) next_capture: AtomicU64,
     pub(crate) digests: Arc<Digests>,
-    /// Whether anybody wants the documents themselves.
-    pub(crate) documents: bool,
+    /// Who wants the documents themselves.
+    pub(crate) readers: Readers,
+}
+
+/// Who wants the documents themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// Nobody.
+    None,
+    /// The index: only those with a text, and without their links, which the journal has.
+    Index,
+    /// Analyzers, perhaps the index as well: everything.
+    Analyzers,
 }
 
 /// A page after its worker: all that is left is to decide and to write.
@@ -151,7 +162,7 @@ impl Workshop {
     }
 
     fn read(&self, page: &mut Page, exchange: &Exchange, response: &Response) {
-        let decoded = teia_fetch::decode(response, &self.decode);
+        let decoded = teia_fetch::decode(response, &self.answers.decode);
         page.attempt.body_bytes = decoded.bytes.len() as u64;
         if decoded.truncated {
             page.attempt.flags.add(Flags::TRUNCATED);
@@ -204,7 +215,7 @@ impl Workshop {
         let Ok(url) = Url::parse(state.url.request()) else {
             return true;
         };
-        let mut extracted = self.extract(&url, response, body);
+        let mut extracted = self.answers.extract(&url, response, body);
         let attempt = &mut page.attempt;
         attempt.flags.add(extracted.flags);
         attempt.flags.add(extracted.robots.flags(exchange.started));
@@ -222,6 +233,7 @@ impl Workshop {
             attempt.similarity = similarity;
         }
         let judge = self.judge();
+        let language = spoken(judge.rules.config(), attempt, &extracted);
         let verdict = judge.after(&Fetched {
             url: state.url.normal(),
             depth: state.depth,
@@ -229,7 +241,7 @@ impl Workshop {
             body_bytes: body.len() as u64,
             text: &extracted.text,
             title: &attempt.title,
-            language: attempt.language.as_deref(),
+            language: language.as_deref(),
             requisite: state.requisite,
         });
         let entrance = judge.before(&Candidate {
@@ -255,50 +267,24 @@ impl Workshop {
             attempt
                 .detail
                 .get_or_insert_with(|| format!("not kept: {rule}"));
+            if verdict.outcome == Some(Outcome::LANGUAGE_REFUSED) {
+                attempt.outcome = Outcome::LANGUAGE_REFUSED;
+            }
         }
         page.in_scope_and_kept = keep && in_scope;
         if verdict.follow && (in_scope || !state.requisite) {
             page.links = self.judge_links(page, state, &extracted, &judge);
         }
-        if self.documents && keep {
+        if self.readers == Readers::Index {
+            extracted.links = Vec::new();
+        }
+        if keep && self.readers != Readers::None {
             let title = page.attempt.title.clone();
-            page.document = Some(document(&page.attempt, title, extracted));
+            let document = document(&page.attempt, title, extracted);
+            let is_wanted = self.readers == Readers::Analyzers || has_text(&document);
+            page.document = Some(document).filter(|_| is_wanted);
         }
         keep
-    }
-
-    /// What the extractors make of an answer: of one that has just come, and of one that is read from
-    /// the archive, so that both give the same document.
-    fn extract(&self, url: &Url, response: &Response, body: &[u8]) -> Extracted {
-        let head = &response.head;
-        let declared = response.media_type();
-        let (refresh, content_language) = (head.text("refresh"), head.text("content-language"));
-        self.extractors.extract(&Source {
-            url,
-            media_type: declared.as_ref(),
-            body,
-            link_headers: &head.texts("link"),
-            robots_headers: &head.texts("x-robots-tag"),
-            refresh_header: refresh.as_deref(),
-            content_language: content_language.as_deref(),
-            robot_token: &self.robot_token,
-            status: response.status,
-        })
-    }
-
-    /// The document of a committed attempt, from its answer as the archive has it.
-    pub(crate) fn document_again(
-        &self,
-        attempt: &Attempt,
-        response: &Response,
-    ) -> Option<Document> {
-        let url = Url::parse(attempt.url.request()).ok()?;
-        let decoded = teia_fetch::decode(response, &self.decode);
-        let mut extracted = self.extract(&url, response, &decoded.bytes);
-        let title = std::mem::take(&mut extracted.title);
-        let mut document = document(attempt, title, extracted);
-        document.capture = attempt.capture;
-        Some(document)
     }
 
     fn judge_links(
@@ -448,6 +434,31 @@ pub(crate) fn remember(digests: &Digests, attempt: &Attempt) {
     }
 }
 
+/// The language of a page as the rules are told of it: what it declares, or, where the collection
+/// chooses by language, what its text shows; `None` where nobody can tell.
+fn spoken(config: &FilterConfig, attempt: &Attempt, extracted: &Extracted) -> Option<String> {
+    if config.languages.is_empty() && config.or_languages.is_empty() {
+        return attempt.language.clone();
+    }
+    let declared = attempt.language.as_deref();
+    let (title, description) = (&attempt.title, &extracted.description);
+    let found = settled_language(declared, title, description, &extracted.text);
+    if found == UNDETERMINED {
+        return None;
+    }
+    // A declaration that is right may say more: `pt-BR`.
+    let says_the_same = |declared: &&str| {
+        declared
+            .get(..found.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(&found))
+    };
+    Some(
+        declared
+            .filter(says_the_same)
+            .map_or(found.clone(), str::to_owned),
+    )
+}
+
 fn describe(attempt: &mut Attempt, exchange: &Exchange) {
     attempt.detail = exchange
         .detail
@@ -462,25 +473,4 @@ fn describe(attempt: &mut Attempt, exchange: &Exchange) {
     attempt.remote = exchange.remote;
     attempt.protocol = exchange.protocol;
     attempt.wire_bytes = exchange.wire_bytes();
-}
-
-/// Depth, capture and flags are settled when the page is admitted.
-fn document(attempt: &Attempt, title: String, extracted: Extracted) -> Document {
-    Document {
-        url: attempt.url.normal().clone(),
-        requested: attempt.url.spelling().map(str::to_owned),
-        outcome: attempt.outcome,
-        flags: attempt.flags,
-        fetched: attempt.started,
-        capture: None,
-        media_type: extracted.media_type,
-        depth: attempt.depth,
-        title,
-        description: extracted.description,
-        headings: extracted.headings,
-        text: extracted.text,
-        language: extracted.language,
-        links: extracted.links,
-        robots: extracted.robots,
-    }
 }

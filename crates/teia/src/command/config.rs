@@ -20,7 +20,7 @@ struct Section {
     source: &'static str,
 }
 
-const SECTIONS: [Section; 10] = [
+const SECTIONS: [Section; 12] = [
     Section {
         name: "",
         structure: "CollectionConfig",
@@ -65,6 +65,16 @@ const SECTIONS: [Section; 10] = [
         name: "archive.warc",
         structure: "ArchiveConfig",
         source: include_str!("../../../archive/src/config.rs"),
+    },
+    Section {
+        name: "index",
+        structure: "IndexSection",
+        source: include_str!("../../../engine/src/followers/config.rs"),
+    },
+    Section {
+        name: "links",
+        structure: "LinksSection",
+        source: include_str!("../../../engine/src/followers/config.rs"),
     },
     Section {
         name: "normal-form",

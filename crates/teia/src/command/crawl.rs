@@ -17,6 +17,7 @@ use teia_engine::{
 use super::Usage;
 use super::options::CrawlOptions;
 use super::place::{Place, program, quoted};
+use super::search;
 use super::signals;
 use super::socket::{ControlSocket, ask};
 use super::status::{self, Order};
@@ -161,6 +162,9 @@ fn in_use(path: PathBuf, holder: String) -> anyhow::Error {
     EngineError::InUse { path, holder }.into()
 }
 
+/// What the demo proposes to search for.
+const DEMO_QUERIES: [&str; 2] = ["kingfisher river", "museu"];
+
 /// Crawls the program's own little web.
 pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     let web = DemoWeb::start()?;
@@ -190,6 +194,12 @@ pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     let first = web.seeds().first().cloned().unwrap_or_default();
     outln!()?;
     outln!("What to try next:")?;
+    let found = search::first_that_finds(&place.data, place.name(), &DEMO_QUERIES);
+    let query = found.map_or(DEMO_QUERIES[0], |(query, _)| query);
+    let search = match found {
+        Some((_, total)) => format!("a search ({})", counted(total, "result")),
+        None => "a search".to_owned(),
+    };
     for (meaning, command) in [
         ("the life of one URL", place.command(&["page", &first])),
         (
@@ -201,6 +211,7 @@ pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
             "a site of your own",
             format!("{} crawl YOUR-SITE.example --max-pages 100", program()),
         ),
+        (&search, place.command(&["search", query])),
     ] {
         outln!("  {meaning}:\n    {command}")?;
     }

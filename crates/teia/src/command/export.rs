@@ -9,8 +9,9 @@ use crate::show::{counted, outln};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use teia_archive::{Captures, CdxEntry, export as archive_export};
-use teia_base::DiskFiles;
+use teia_base::{CanonicalUrl, DiskFiles};
 use teia_engine::{CollectionConfig, Directory, Reading};
+use teia_graph::Snapshot;
 
 use super::Usage;
 use super::place::Place;
@@ -24,6 +25,8 @@ pub(crate) enum What {
     Cdxj,
     /// Every URL with its state, tab-separated
     Urls,
+    /// Every link: from, to, kind, rel and anchor text, tab-separated
+    Links,
     /// One file for each page, into a directory
     Files,
 }
@@ -64,6 +67,10 @@ pub(crate) fn export(place: &Place, options: &ExportOptions) -> Result<ExitCode>
         What::Urls => {
             let count = write_urls(&reading, options.prefix.as_deref(), &mut sink)?;
             (counted(count, "URL"), 0)
+        }
+        What::Links => {
+            let count = write_links(place, &reading, options.prefix.as_deref(), &mut sink)?;
+            (counted(count, "link"), 0)
         }
         what => {
             let captures = Captures::open(reading.files(), &reading.layout().archive())?;
@@ -241,6 +248,51 @@ impl Drop for Sink {
             let _ = std::fs::remove_file(part);
         }
     }
+}
+
+/// One line for each link of each page, as the graph has them now.
+fn write_links(
+    place: &Place,
+    reading: &Reading,
+    prefix: Option<&str>,
+    out: &mut dyn Write,
+) -> Result<u64> {
+    let mut count = 0;
+    let (files, layout) = (reading.files(), reading.layout());
+    let config = CollectionConfig::load(&*files, reading.root(), layout)?.unwrap_or_default();
+    let snapshot = Snapshot::open(&*files, &layout.links(), &config.links.graph())?;
+    if snapshot.stats().pages == 0 {
+        eprintln!(
+            "teia: {} has no link graph yet; `{}` makes one from the journal",
+            layout.name(),
+            place.command(&["index", "rebuild", "--links"])
+        );
+    }
+    writeln!(out, "from\tto\tkind\trel\tanchor")?;
+    for page in snapshot.pages() {
+        let page = page?;
+        if prefix.is_some_and(|prefix| !page.starts_with(prefix)) {
+            continue;
+        }
+        let url = CanonicalUrl::from_stored(&page);
+        let links = snapshot.out_links(&url, 0, usize::MAX)?;
+        for link in links.map_or_else(Vec::new, |links| links.items) {
+            for label in &link.labels {
+                let rel = match (label.rel.nofollow, label.rel.foreign) {
+                    (true, _) => "nofollow",
+                    (false, true) => "foreign",
+                    (false, false) => "",
+                };
+                // A tab or a line break in an anchor would begin another column or line.
+                let anchor = label.anchor.replace(|c: char| c.is_control(), " ");
+                let (to, kind) = (&link.url, label.kind.name());
+                writeln!(out, "{page}\t{to}\t{kind}\t{rel}\t{anchor}")?;
+                count += 1;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(count)
 }
 
 fn write_urls(reading: &Reading, prefix: Option<&str>, out: &mut dyn Write) -> Result<u64> {

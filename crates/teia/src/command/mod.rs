@@ -8,9 +8,11 @@ mod config;
 mod crawl;
 mod export;
 mod get;
+mod index;
 mod options;
 mod page;
 mod place;
+mod search;
 mod signals;
 mod socket;
 mod stats;
@@ -122,7 +124,25 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// What is known of a URL: where found, every decision, every attempt
+    /// Find what was collected, also while it is being collected
+    Search(search::SearchOptions),
+    /// The search index
+    Index {
+        #[command(subcommand)]
+        work: index::Work,
+    },
+    /// Rank pages and hosts by the links between them, and give the ranks to the index
+    Rank {
+        /// The best ones to show
+        #[arg(long, value_name = "N", default_value_t = 10)]
+        top: usize,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// What is known of a URL: where found, every decision, every attempt, its links and its rank
     Page {
         /// The URL
         #[arg(value_name = "URL")]
@@ -130,6 +150,12 @@ enum Command {
         /// As JSON
         #[arg(long)]
         json: bool,
+        /// Links to show in each direction
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: usize,
+        /// Links to pass over in each direction
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        offset: u64,
         #[command(flatten)]
         place: Place,
     },
@@ -219,9 +245,12 @@ impl Command {
             | Self::Page { place, .. }
             | Self::Get { place, .. }
             | Self::Stats { place, .. }
+            | Self::Rank { place, .. }
             | Self::Export { place, .. } => Some(place.clone()),
             Self::Check { part } => part.place(),
             Self::Demo { data, .. } => data.as_deref().map(|data| Place::new(data, "demo")),
+            Self::Search(options) => Some(options.place()),
+            Self::Index { work } => Some(work.place()),
             Self::Config => None,
         }
     }
@@ -244,7 +273,16 @@ impl Command {
                 status::tell(&place.named(name)?, Order::Stop { wait })
             }
             Self::Status { name, json, place } => status::status(&place.named(name)?, json),
-            Self::Page { url, json, place } => page::page(&place, &url, json),
+            Self::Search(options) => search::search(&options),
+            Self::Index { work } => index::index(&work),
+            Self::Rank { top, json, place } => index::rank(&place, top, json),
+            Self::Page {
+                url,
+                json,
+                limit,
+                offset,
+                place,
+            } => page::page(&place, &url, json, page::Part { offset, limit }),
             Self::Get {
                 url,
                 at,

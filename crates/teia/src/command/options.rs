@@ -61,6 +61,9 @@ pub(crate) struct CrawlOptions {
     /// Languages to keep, separated by commas: pt,en; or all [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |text: &str| given(text, "all", parse_language))]
     pub(crate) lang: Vec<Given<String>>,
+    /// Languages that let pages outside the scope in, separated by commas; or none [default: none]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = |text: &str| given(text, "none", |text| Ok(text.to_owned())))]
+    pub(crate) or_lang: Vec<Given<String>>,
     /// Rest between two requests to a host [default: 1s]
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
     pub(crate) delay: Option<Duration>,
@@ -133,9 +136,12 @@ pub(crate) struct CrawlOptions {
     /// Keep an archive again
     #[arg(long, overrides_with = "no_archive")]
     pub(crate) archive: bool,
-    /// Build no search index (there is none yet; accepted for scripts)
-    #[arg(long)]
+    /// Build no search index; links are gathered and ranked all the same
+    #[arg(long, overrides_with = "index")]
     pub(crate) no_index: bool,
+    /// Build a search index again; what was collected without one is added from the archive
+    #[arg(long, overrides_with = "no_index")]
+    pub(crate) index: bool,
     /// What to print at the end: text or json
     #[arg(long, value_name = "FORM", value_parser = ["text", "json"])]
     pub(crate) report: Option<String>,
@@ -178,6 +184,7 @@ impl CrawlOptions {
         replace(&mut filter.exclude, &self.exclude);
         replace_kept(&mut filter.types, &self.types);
         replace_kept(&mut filter.languages, &self.lang);
+        replace_kept(&mut filter.or_languages, &self.or_lang);
         set(&mut filter.max_depth, self.max_depth.as_ref());
         set(&mut filter.max_path_depth, self.max_path_depth.as_ref());
         set(&mut filter.max_pages, self.max_pages.as_ref());
@@ -199,6 +206,7 @@ impl CrawlOptions {
         );
         config.politeness.delay = self.delay.unwrap_or(config.politeness.delay);
         switch(&mut config.archive.enabled, self.archive, self.no_archive);
+        switch(&mut config.index.enabled, self.index, self.no_index);
         self.apply_fetch(config)
     }
 

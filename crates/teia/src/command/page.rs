@@ -8,12 +8,27 @@ use serde_json::json;
 use teia_base::journal::Attempt;
 use teia_base::{FoundUrl, Seed};
 use teia_engine::{CollectionConfig, Directory, Explanation, Reading};
+use teia_graph::{Listing, Neighbour, Snapshot};
 
-use super::Usage;
 use super::place::Place;
+use super::{Usage, index};
+
+/// Which links of a long list are shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) offset: u64,
+    pub(crate) limit: usize,
+}
+
+/// The links of a page as the graph has them, and its rank.
+struct Standing {
+    links_in: Listing<Neighbour>,
+    links_out: Option<Listing<Neighbour>>,
+    rank: Option<serde_json::Value>,
+}
 
 /// Tells everything that is known of a URL.
-pub(crate) fn page(place: &Place, url: &str, as_json: bool) -> Result<ExitCode> {
+pub(crate) fn page(place: &Place, url: &str, as_json: bool, part: Part) -> Result<ExitCode> {
     let directory = Directory::open(&place.data)?;
     let reading = Reading::open(&directory, place.name())?;
     let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
@@ -33,12 +48,43 @@ pub(crate) fn page(place: &Place, url: &str, as_json: bool) -> Result<ExitCode> 
         }
         return Ok(ExitCode::from(1));
     };
+    let standing = standing(&reading, &config, &known, part);
     if as_json {
-        outln!("{}", to_json(&known))?;
+        outln!("{}", to_json(&known, standing.as_ref(), part))?;
     } else {
-        print(&known)?;
+        print(&known, standing.as_ref(), part)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the graph says; `None` where there is none, or none that can be read.
+fn standing(
+    reading: &Reading,
+    config: &CollectionConfig,
+    known: &Explanation,
+    part: Part,
+) -> Option<Standing> {
+    let (files, layout) = (reading.files(), reading.layout());
+    let read = || {
+        let snapshot = Snapshot::open(&*files, &layout.links(), &config.links.graph())?;
+        if snapshot.position() == 0 {
+            return Ok(None);
+        }
+        let url = known.state.url.normal();
+        Ok::<_, teia_graph::GraphError>(Some(Standing {
+            links_in: snapshot.in_links(url, part.offset, part.limit)?,
+            links_out: snapshot.out_links(url, part.offset, part.limit)?,
+            rank: index::standing(reading, config, url),
+        }))
+    };
+    read().unwrap_or_else(|error| {
+        let place = Place::new(reading.root(), layout.name());
+        eprintln!(
+            "teia: the link graph cannot be read ({error}); links are shown as the journal has them, and `{}` makes it anew",
+            place.command(&["index", "rebuild", "--links"])
+        );
+        None
+    })
 }
 
 /// The URLs that a person may have meant: with a scheme one, without https or http.
@@ -55,7 +101,7 @@ pub(crate) fn spellings(config: &CollectionConfig, text: &str) -> Result<Vec<Fou
         .collect())
 }
 
-fn print(known: &Explanation) -> Result<()> {
+fn print(known: &Explanation, standing: Option<&Standing>, part: Part) -> Result<()> {
     let state = &known.state;
     outln!("{}", state.url.normal())?;
     if let Some(spelling) = state.url.spelling() {
@@ -91,6 +137,16 @@ fn print(known: &Explanation) -> Result<()> {
         (Some(referrer), _) => outln!("  found      on {referrer}")?,
         (None, false) => {}
     }
+    if let Some(rank) = standing.and_then(|standing| standing.rank.as_ref()) {
+        outln!(
+            "  rank       {:.1} times the mean of {} URLs (PageRank {:.3e}); host rank {:.3e}, {} other hosts link to it",
+            rank["times_the_mean"].as_f64().unwrap_or_default(),
+            rank["of"],
+            rank["rank"].as_f64().unwrap_or_default(),
+            rank["host_rank"].as_f64().unwrap_or_default(),
+            rank["in_hosts"].as_u64().unwrap_or_default(),
+        )?;
+    }
     if let Some(original) = known
         .attempts
         .iter()
@@ -116,6 +172,13 @@ fn print(known: &Explanation) -> Result<()> {
             outln!("  {}  {}", version.started, version_in_words(version))?;
         }
     }
+    if let Some(standing) = standing {
+        print_links("Links in", &standing.links_in, part)?;
+        if let Some(links_out) = &standing.links_out {
+            print_links("Links out", links_out, part)?;
+        }
+        return Ok(());
+    }
     if known.in_link_count > 0 {
         outln!("\nLinks in ({})", known.in_link_count)?;
         for link in known.in_links.iter().take(20) {
@@ -134,6 +197,41 @@ fn print(known: &Explanation) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// One part of a list of links.
+fn print_links(name: &str, links: &Listing<Neighbour>, part: Part) -> Result<()> {
+    if links.total == 0 {
+        return Ok(());
+    }
+    outln!("\n{name} ({})", links.total)?;
+    for link in &links.items {
+        let mut texts: Vec<&str> = link.labels.iter().map(|it| it.anchor.as_str()).collect();
+        texts.retain(|text| !text.is_empty());
+        let texts = texts.join(" | ");
+        let texts = texts.replace(|c: char| c.is_control(), " ");
+        outln!("{}", format!("  {}  {texts}", link.url).trim_end())?;
+    }
+    let shown = part.offset + links.items.len() as u64;
+    if shown < links.total {
+        outln!("  … {} more: --offset {shown}", links.total - shown)?;
+    }
+    Ok(())
+}
+
+fn links_json(links: &Listing<Neighbour>) -> Vec<serde_json::Value> {
+    let link = |link: &Neighbour| {
+        let first = link.labels.first();
+        json!({
+            "url": link.url,
+            "kind": first.map(|label| label.kind.name()),
+            "anchor": first.map(|label| label.anchor.as_str()),
+            "labels": link.labels.iter().map(|label| json!({
+                "kind": label.kind.name(), "anchor": label.anchor, "nofollow": label.rel.nofollow,
+            })).collect::<Vec<_>>(),
+        })
+    };
+    links.items.iter().map(link).collect()
 }
 
 fn state_in_words(known: &Explanation) -> String {
@@ -170,7 +268,7 @@ fn version_in_words(version: &Attempt) -> String {
     )
 }
 
-fn to_json(known: &Explanation) -> serde_json::Value {
+fn to_json(known: &Explanation, standing: Option<&Standing>, part: Part) -> serde_json::Value {
     let state = &known.state;
     let last = known
         .attempts
@@ -200,7 +298,16 @@ fn to_json(known: &Explanation) -> serde_json::Value {
         })),
         "history": known.life,
         "attempts": known.attempts.iter().map(attempt_json).collect::<Vec<_>>(),
-        "in_links": { "count": known.in_link_count, "links": known.in_links },
+        "in_links": match standing {
+            Some(standing) => json!({
+                "count": standing.links_in.total, "offset": part.offset, "links": links_json(&standing.links_in),
+            }),
+            None => json!({ "count": known.in_link_count, "links": known.in_links }),
+        },
+        "links_out": standing.and_then(|standing| standing.links_out.as_ref()).map(|links| json!({
+            "count": links.total, "offset": part.offset, "links": links_json(links),
+        })),
+        "rank": standing.and_then(|standing| standing.rank.clone()),
         "out_links": last.map(|last| last.links.iter().map(|link| json!({
             "url": link.url.normal().as_str(), "kind": link.kind.name(), "anchor": link.anchor, "depth": link.depth,
             "nofollow": link.rel.nofollow, "verdict": format!("{:?}", link.verdict).to_lowercase().split(['(', ' ']).next(),

@@ -1,0 +1,106 @@
+//! Settings of the followers.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use teia_base::measure;
+use teia_graph::GraphConfig;
+use teia_search::IndexConfig;
+
+/// The search index.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct IndexSection {
+    /// Build a search index while collecting.
+    pub enabled: bool,
+    /// How often what was collected becomes searchable.
+    #[serde(with = "measure::duration")]
+    pub commit_every: Duration,
+    /// Documents that wait for the index in memory; what is more is read again from the archive.
+    #[serde(with = "measure::size")]
+    pub queue_bytes: u64,
+    /// Memory in which the index is built.
+    #[serde(with = "measure::size")]
+    pub memory_bytes: u64,
+    /// Threads that index.
+    pub threads: usize,
+    /// Bytes of one document's text that are indexed and kept for snippets.
+    #[serde(with = "measure::size")]
+    pub max_text_bytes: u64,
+    /// Anchor texts of links that are indexed with the page they lead to.
+    pub max_anchors: usize,
+}
+
+impl Default for IndexSection {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            commit_every: Duration::from_secs(3),
+            queue_bytes: 16 << 20,
+            memory_bytes: 32 << 20,
+            threads: 1,
+            max_text_bytes: 512 << 10,
+            max_anchors: 64,
+        }
+    }
+}
+
+impl IndexSection {
+    pub(crate) fn writer(&self) -> IndexConfig {
+        let bytes = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
+        IndexConfig {
+            memory_bytes: bytes(self.memory_bytes),
+            threads: self.threads,
+            max_text_bytes: bytes(self.max_text_bytes),
+            max_anchors: self.max_anchors,
+            ..IndexConfig::default()
+        }
+    }
+}
+
+/// The link graph.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LinksSection {
+    /// Keep every link in both directions, and rank pages and hosts by them.
+    pub enabled: bool,
+    /// How often new links become visible.
+    #[serde(with = "measure::duration")]
+    pub commit_every: Duration,
+    /// Links that wait for the graph in memory; what is more is read again from the journal.
+    #[serde(with = "measure::size")]
+    pub queue_bytes: u64,
+    /// Links that are gathered in memory before they go to disk.
+    #[serde(with = "measure::size")]
+    pub memory_bytes: u64,
+    /// Parts of the graph's files that are kept in memory.
+    #[serde(with = "measure::size")]
+    pub cache_bytes: u64,
+    /// How often ranks are computed while a run lasts; they also are at its end.
+    #[serde(with = "measure::duration")]
+    pub rank_every: Duration,
+}
+
+impl Default for LinksSection {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            commit_every: Duration::from_secs(5),
+            queue_bytes: 8 << 20,
+            memory_bytes: 16 << 20,
+            cache_bytes: 8 << 20,
+            rank_every: Duration::from_secs(900),
+        }
+    }
+}
+
+impl LinksSection {
+    /// The settings of the graph itself, also for those who only read it.
+    pub fn graph(&self) -> GraphConfig {
+        GraphConfig {
+            memory_bytes: self.memory_bytes,
+            cache_bytes: self.cache_bytes,
+            ..GraphConfig::default()
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! The followers of one run: started, fed, and waited for.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use teia_base::Files;
+use teia_graph::GraphError;
+
+use super::follow::{Follow, Follower};
+use super::index::{Index, State};
+use super::links::Links;
+use super::queue::{Full, Handed, Queue};
+use super::ranks::{Ranked, rank_collection};
+use crate::collection::CollectionConfig;
+use crate::control::Control;
+use crate::directory::Layout;
+use crate::feedback::{Event, Feedback, Level};
+use crate::report::EndReason;
+
+/// A wait that is longer is told of.
+const LONG: Duration = Duration::from_secs(2);
+/// How often a wait looks around.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What the committer hands to the followers. Dropped, it tells them that there will be no more.
+#[derive(Debug, Default)]
+pub(crate) struct Feeds {
+    links: Option<Arc<Queue>>,
+    index: Option<Arc<Queue>>,
+}
+
+impl Feeds {
+    /// Hands over what is on disk now.
+    pub(crate) fn hand_over(&self, handed: Handed) {
+        if let Some(links) = &self.links {
+            links.push(Handed {
+                entry: Arc::clone(&handed.entry),
+                documents: Arc::default(),
+            });
+        }
+        if let Some(index) = &self.index {
+            index.push(handed);
+        }
+    }
+}
+
+impl Drop for Feeds {
+    fn drop(&mut self) {
+        for queue in self.links.iter().chain(&self.index) {
+            queue.close();
+        }
+    }
+}
+
+/// Followers at work.
+pub(crate) struct Crew {
+    links: Option<Member<Links>>,
+    index: Option<Member<Index>>,
+    ranker: Option<JoinHandle<()>>,
+    is_over: Arc<AtomicBool>,
+    files: Arc<dyn Files>,
+    layout: Layout,
+    config: Arc<CollectionConfig>,
+    feedback: Arc<dyn Feedback>,
+}
+
+struct Member<F> {
+    queue: Arc<Queue>,
+    thread: JoinHandle<Option<F>>,
+}
+
+impl Crew {
+    /// Starts the followers that the settings ask for; `committed` is the last entry on disk.
+    pub(crate) fn start(
+        files: &Arc<dyn Files>,
+        layout: &Layout,
+        config: &CollectionConfig,
+        committed: u64,
+        feedback: &Arc<dyn Feedback>,
+    ) -> (Self, Feeds) {
+        let config = Arc::new(config.clone());
+        let mut crew = Self {
+            links: None,
+            index: None,
+            ranker: None,
+            is_over: Arc::default(),
+            files: Arc::clone(files),
+            layout: layout.clone(),
+            config: Arc::clone(&config),
+            feedback: Arc::clone(feedback),
+        };
+        let rankings: Arc<AtomicU64> = Arc::default();
+        if config.links.enabled {
+            let links = Links::new(Arc::clone(files), layout.clone(), config.links.graph());
+            let (bytes, every) = (config.links.queue_bytes, config.links.commit_every);
+            let queue = Queue::new(bytes, Full::Drops, committed);
+            crew.links = crew.hire("teia-links", links, queue, every);
+            crew.ranker = crew.start_ranker(Arc::clone(&rankings));
+        }
+        // The index has its own way to the disk: without a real one there is none.
+        if config.index.enabled
+            && let Some(path) = files.on_disk(&layout.index())
+        {
+            let index = Index {
+                files: Arc::clone(files),
+                layout: layout.clone(),
+                path,
+                config: config.index.writer(),
+                links: config.links.clone(),
+                rankings,
+                state: State::default(),
+            };
+            let full = if config.archive.enabled {
+                Full::Drops
+            } else {
+                Full::Waits
+            };
+            let queue = Queue::new(config.index.queue_bytes, full, committed);
+            crew.index = crew.hire("teia-index", index, queue, config.index.commit_every);
+        }
+        let feeds = Feeds {
+            links: crew.links.as_ref().map(|links| Arc::clone(&links.queue)),
+            index: crew.index.as_ref().map(|index| Arc::clone(&index.queue)),
+        };
+        (crew, feeds)
+    }
+
+    /// Whether somebody wants the texts of documents.
+    pub(crate) fn reads_texts(&self) -> bool {
+        self.index.is_some()
+    }
+
+    fn hire<F: Follower + 'static>(
+        &self,
+        name: &str,
+        follower: F,
+        queue: Queue,
+        commit_every: Duration,
+    ) -> Option<Member<F>> {
+        let queue = Arc::new(queue);
+        let follow = Follow {
+            follower,
+            queue: Arc::clone(&queue),
+            commit_every,
+            files: Arc::clone(&self.files),
+            layout: self.layout.clone(),
+            config: Arc::clone(&self.config),
+            feedback: Arc::clone(&self.feedback),
+        };
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || follow.run());
+        Some(Member {
+            queue,
+            thread: thread.ok()?,
+        })
+    }
+
+    /// Ranks at intervals while the run lasts.
+    fn start_ranker(&self, rankings: Arc<AtomicU64>) -> Option<JoinHandle<()>> {
+        let (files, layout) = (Arc::clone(&self.files), self.layout.clone());
+        let (config, is_over) = (Arc::clone(&self.config), Arc::clone(&self.is_over));
+        let every = config.links.rank_every;
+        let ranks = move || {
+            loop {
+                let until = Instant::now() + every;
+                while !is_over.load(Ordering::Acquire) {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        break;
+                    }
+                    std::thread::park_timeout(left);
+                }
+                if is_over.load(Ordering::Acquire) {
+                    return;
+                }
+                match rank_collection(&*files, &layout, &config.links, |_| going(&is_over)) {
+                    Ok(Ranked::Anew(_)) => {
+                        rankings.fetch_add(1, Ordering::Release);
+                    }
+                    Ok(_) | Err(GraphError::Stopped) => {}
+                    Err(error) => {
+                        tracing::warn!(%error, "ranks cannot be computed now; later perhaps");
+                    }
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name("teia-rank".to_owned())
+            .spawn(ranks)
+            .ok()
+    }
+
+    /// Waits until everything that was committed is in index and graph, ranks it, and ends. Where
+    /// the run was interrupted, now or then, what is in them is committed and the rest is left; one
+    /// that was stopped is ranked at the end of the next.
+    pub(crate) async fn finish(self, reason: EndReason, control: Control) {
+        let waited = tokio::task::spawn_blocking(move || self.wait(reason, &control));
+        // A panic of ours has nothing to say to a run that is over.
+        let _ = waited.await;
+    }
+
+    fn wait(mut self, reason: EndReason, control: &Control) {
+        self.is_over.store(true, Ordering::Release);
+        if let Some(ranker) = self.ranker.take() {
+            ranker.thread().unpark();
+            let _ = ranker.join();
+        }
+        let must_stop = || {
+            let interrupted = EndReason::Interrupted;
+            reason == interrupted || control.end() == Some(interrupted)
+        };
+        let queues: Vec<Arc<Queue>> = self
+            .links
+            .iter()
+            .map(|member| Arc::clone(&member.queue))
+            .chain(self.index.iter().map(|member| Arc::clone(&member.queue)))
+            .collect();
+        let began = Instant::now();
+        let mut is_told = false;
+        loop {
+            let links_done = self.links.as_ref().is_none_or(|it| it.thread.is_finished());
+            let index_done = self.index.as_ref().is_none_or(|it| it.thread.is_finished());
+            if links_done && index_done {
+                break;
+            }
+            if must_stop() {
+                queues.iter().for_each(|queue| queue.stop());
+            }
+            if began.elapsed() >= LONG && !is_told {
+                is_told = true;
+                let what = match (links_done, index_done) {
+                    (false, false) => "the search index and the link graph",
+                    (false, true) => "the link graph",
+                    _ => "the search index",
+                };
+                self.say(format!(
+                    "everything is collected; waiting until {what} of {} has it all (Ctrl-C leaves the rest for the next run)",
+                    self.layout.name()
+                ));
+            }
+            std::thread::sleep(LOOK);
+        }
+        let links = self.links.take().and_then(|it| it.thread.join().ok());
+        let index = self.index.take().and_then(|it| it.thread.join().ok());
+        let has_links = links.flatten().is_some();
+        let mut index = index.flatten();
+        if has_links && reason != EndReason::Stopped && !must_stop() {
+            self.rank(index.as_mut(), &must_stop);
+        }
+        // Who is in a hurry does not wait for merges: they only make the index smaller.
+        if let Some(index) = index.filter(|_| !must_stop()) {
+            index.close();
+        }
+    }
+
+    /// Ranks what was collected, and gives the index ranks and anchor texts.
+    fn rank(&self, index: Option<&mut Index>, must_stop: &dyn Fn() -> bool) {
+        let began = Instant::now();
+        let mut is_told = false;
+        let mut tell = || {
+            if began.elapsed() >= LONG && !is_told {
+                is_told = true;
+                self.say(format!(
+                    "ranking the pages of {} and writing ranks and anchor texts into the index (Ctrl-C leaves it for the next run)",
+                    self.layout.name()
+                ));
+            }
+        };
+        let ranked = rank_collection(&*self.files, &self.layout, &self.config.links, |_| {
+            tell();
+            if must_stop() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        if let Err(error) = ranked {
+            if !matches!(error, GraphError::Stopped) {
+                self.say(format!(
+                    "pages could not be ranked ({error}); `teia rank` tries again"
+                ));
+            }
+            return;
+        }
+        let Some(index) = index.filter(|_| !must_stop()) else {
+            return;
+        };
+        if !index.begin_renewal() {
+            return;
+        }
+        loop {
+            match index.renew() {
+                Ok(true) if !must_stop() => tell(),
+                Ok(_) => return,
+                Err(trouble) => {
+                    self.say(format!(
+                        "ranks could not be written into the index ({}); the next run does",
+                        trouble.text
+                    ));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn say(&self, text: String) {
+        let level = Level::Info;
+        self.feedback.hear(&Event::Notice { level, text });
+    }
+}
+
+fn going(is_over: &AtomicBool) -> ControlFlow<()> {
+    if is_over.load(Ordering::Acquire) {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,32 @@
+//! Followers of the journal beside the Repository: the search index and the link graph.
+//!
+//! ```text
+//!             ┌─> Queue ─> Follow<Links> ──commit──> NAME/links/ ──> ranks ─┐
+//! committer ──┤  (bytes)       ^  behind? entries from the journal          │ anchors, rank
+//!             └─> Queue ─> Follow<Index> ──commit──> NAME/index/ <──────────┘
+//!                              ^  behind? entries from the journal, texts from the archive
+//! ```
+//!
+//! A follower is never ahead of the journal: it is handed an entry after its sync. It never holds
+//! up a commit: a queue that is full drops, and what was dropped is read again from the disk (only
+//! where nothing is archived does the queue make the committer wait). Its position lies inside its
+//! own commit, so after a kill it goes on where it stood.
+
+mod config;
+mod crew;
+mod fate;
+mod follow;
+mod index;
+mod links;
+mod queue;
+mod ranks;
+mod rebuild;
+mod reread;
+
+pub use config::{IndexSection, LinksSection};
+pub use ranks::{Ranked, Ranks, rank_collection};
+pub use rebuild::{Rebuilt, rebuild_index, rebuild_links, renew_index};
+
+pub(crate) use crew::{Crew, Feeds};
+pub(crate) use index::has_text;
+pub(crate) use queue::{Handed, text_bytes};

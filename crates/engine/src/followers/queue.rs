@@ -1,0 +1,250 @@
+//! What was committed and waits for one follower: bounded in bytes.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use teia_base::Document;
+use teia_base::journal::{Attempt, Entry, Record};
+
+/// A committed entry and its documents, shared by all who follow.
+#[derive(Clone, Debug)]
+pub(crate) struct Handed {
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) documents: Arc<Vec<Document>>,
+}
+
+/// What a queue does when it is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Full {
+    /// Drops: the follower reads it again from the disk.
+    Drops,
+    /// Makes the committer wait: there is nothing to read again.
+    Waits,
+}
+
+/// Between the committer and one follower.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    inner: Mutex<Inner>,
+    changed: Condvar,
+    most_bytes: u64,
+    full: Full,
+}
+
+#[derive(Debug)]
+struct Inner {
+    waiting: VecDeque<(u64, Handed)>,
+    bytes: u64,
+    /// The last entry that is on disk.
+    committed: u64,
+    /// There will be no more.
+    is_closed: bool,
+    /// What is applied is to be committed, and the rest left for the next run.
+    is_stopped: bool,
+}
+
+/// What a follower is to do next.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// Apply this, which is the next.
+    Apply(Handed),
+    /// Read the journal up to this entry: what comes next was dropped, or was never handed over.
+    CatchUp(u64),
+    /// Nothing has come in that time.
+    Nothing,
+    /// There will be no more, or there is to be no more.
+    End,
+}
+
+impl Queue {
+    pub(super) fn new(most_bytes: u64, full: Full, committed: u64) -> Self {
+        Self {
+            inner: Mutex::new(Inner {
+                waiting: VecDeque::new(),
+                bytes: 0,
+                committed,
+                is_closed: false,
+                is_stopped: false,
+            }),
+            changed: Condvar::new(),
+            most_bytes,
+            full,
+        }
+    }
+
+    /// Takes in what is on disk now.
+    pub(super) fn push(&self, handed: Handed) {
+        let bytes = weight(&handed);
+        let mut inner = self.lock();
+        inner.committed = handed.entry.sequence;
+        while inner.bytes > 0 && inner.bytes + bytes > self.most_bytes {
+            if self.full == Full::Drops || inner.is_stopped {
+                return;
+            }
+            inner = self.wait(inner, Duration::from_secs(1));
+        }
+        if inner.is_stopped {
+            return;
+        }
+        inner.bytes += bytes;
+        inner.waiting.push_back((bytes, handed));
+        self.changed.notify_all();
+    }
+
+    /// What comes after the entry `applied`; waits so long for it.
+    pub(super) fn next(&self, applied: u64, patience: Duration) -> Task {
+        let until = Instant::now() + patience;
+        let mut inner = self.lock();
+        loop {
+            if inner.is_stopped {
+                return Task::End;
+            }
+            while let Some((bytes, handed)) = inner.waiting.front() {
+                let (bytes, sequence) = (*bytes, handed.entry.sequence);
+                if sequence > applied + 1 {
+                    return Task::CatchUp(inner.committed);
+                }
+                let taken = inner.waiting.pop_front();
+                inner.bytes -= bytes;
+                self.changed.notify_all();
+                if let Some((_, handed)) = taken.filter(|_| sequence == applied + 1) {
+                    return Task::Apply(handed);
+                }
+            }
+            if applied < inner.committed {
+                return Task::CatchUp(inner.committed);
+            }
+            if inner.is_closed {
+                return Task::End;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Task::Nothing;
+            }
+            inner = self.wait(inner, left);
+        }
+    }
+
+    /// The last entry that is on disk.
+    pub(super) fn committed(&self) -> u64 {
+        self.lock().committed
+    }
+
+    /// There will be no more.
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    /// The follower is to end soon; what waits is dropped.
+    pub(super) fn stop(&self) {
+        let mut inner = self.lock();
+        inner.is_stopped = true;
+        inner.waiting.clear();
+        inner.bytes = 0;
+        self.changed.notify_all();
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.lock().is_stopped
+    }
+
+    /// Whether the run is over: there will be no more, or there is to be no more.
+    pub(super) fn is_over(&self) -> bool {
+        let inner = self.lock();
+        inner.is_closed || inner.is_stopped
+    }
+
+    /// Rests until the run is over, at most so long; whether it is still to go on.
+    pub(super) fn rest(&self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        let mut inner = self.lock();
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if inner.is_stopped || inner.is_closed || left.is_zero() {
+                return !inner.is_stopped;
+            }
+            inner = self.wait(inner, left);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, inner: MutexGuard<'a, Inner>, time: Duration) -> MutexGuard<'a, Inner> {
+        let waited = self.changed.wait_timeout(inner, time);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// What it takes in memory, about.
+fn weight(handed: &Handed) -> u64 {
+    let attempts: &[Attempt] = match &handed.entry.record {
+        Record::Commit(commit) => &commit.attempts,
+        _ => &[],
+    };
+    let links = attempts.iter().flat_map(|attempt| &attempt.links);
+    let links: usize = links
+        .map(|link| 200 + link.url.request().len() + link.anchor.len())
+        .sum();
+    let texts: usize = handed.documents.iter().map(text_bytes).sum();
+    (512 * (1 + attempts.len()) + links + texts) as u64
+}
+
+/// The texts of a document, in bytes.
+pub(crate) fn text_bytes(document: &Document) -> usize {
+    let headings: usize = document.headings.iter().map(|text| 24 + text.len()).sum();
+    let links: usize = document
+        .links
+        .iter()
+        .map(|link| 96 + link.url.len() + link.anchor.len())
+        .sum();
+    512 + document.text.len() + document.description.len() + headings + links
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use teia_base::Timestamp;
+
+    fn handed(sequence: u64) -> Handed {
+        Handed {
+            entry: Arc::new(Entry {
+                sequence,
+                wall: Timestamp::default(),
+                run: 1,
+                record: Record::Paused,
+            }),
+            documents: Arc::default(),
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_to_be_read_again() {
+        let queue = Queue::new(1100, Full::Drops, 3);
+        assert!(matches!(queue.next(0, Duration::ZERO), Task::CatchUp(3)));
+        for sequence in 4..=8 {
+            queue.push(handed(sequence));
+        }
+        assert!(matches!(queue.next(3, Duration::ZERO), Task::Apply(_)));
+        assert!(matches!(queue.next(4, Duration::ZERO), Task::Apply(_)));
+        // Two fitted; the other three were dropped.
+        assert!(matches!(queue.next(5, Duration::ZERO), Task::CatchUp(8)));
+        queue.push(handed(9));
+        assert!(matches!(queue.next(5, Duration::ZERO), Task::CatchUp(9)));
+        assert!(matches!(queue.next(9, Duration::ZERO), Task::Nothing));
+        queue.close();
+        assert!(matches!(queue.next(9, Duration::from_secs(9)), Task::End));
+    }
+
+    #[test]
+    fn a_stop_ends_it_with_work_left() {
+        let queue = Queue::new(1 << 20, Full::Waits, 0);
+        queue.push(handed(1));
+        queue.stop();
+        assert!(matches!(queue.next(0, Duration::ZERO), Task::End));
+        assert!(!queue.rest(Duration::from_secs(9)));
+    }
+}

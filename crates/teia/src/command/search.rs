@@ -1,0 +1,373 @@
+//! `teia search`: what was collected, found.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use teia_engine::{Directory, Layout, Reading};
+use teia_search::{Hit, Results, SearchConfig, SearchRequest, Searcher, Snippet, Sort, Weights};
+
+use super::place::{Place, USUAL_COLLECTION};
+use crate::show::{Width, counted, cut, outln};
+
+/// What is asked.
+#[derive(Debug, Args)]
+pub(crate) struct SearchOptions {
+    /// 'words "a phrase" +must -not (a OR b) title:x site:x lang:pt type:x inurl:x before:2026 after:2025 prefix*'
+    #[arg(value_name = "QUERY", required = true)]
+    query: Vec<String>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// Results to show
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
+    /// Results to pass over
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: usize,
+    /// What comes first
+    #[arg(long, value_enum, default_value = "relevance")]
+    sort: Order,
+    /// Look also for words that the first results have in common
+    #[arg(long)]
+    expand: bool,
+    /// The data directory
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "teia-data",
+        env = "TEIA_DATA"
+    )]
+    data: PathBuf,
+    /// Only this collection (repeatable); all of them if not given
+    #[arg(long, value_name = "NAME")]
+    collection: Vec<String>,
+}
+
+impl SearchOptions {
+    /// Where it looks.
+    pub(crate) fn place(&self) -> Place {
+        let first = self.collection.first().map(String::as_str);
+        Place::new(&self.data, first.unwrap_or(USUAL_COLLECTION))
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Order {
+    /// The best match
+    Relevance,
+    /// The latest visit
+    Date,
+}
+
+/// Answers a query from the indexes of the data directory.
+pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
+    let directory = Directory::open(&options.data)?;
+    let searcher = open(&directory, &options.collection)?;
+    let request = SearchRequest {
+        limit: options.limit.into(),
+        offset: options.offset,
+        sort: match options.sort {
+            Order::Relevance => Sort::Relevance,
+            Order::Date => Sort::Date,
+        },
+        expand: options.expand,
+        ..SearchRequest::new(as_query(&options.query))
+    };
+    let results = searcher.search(&request)?;
+    if options.json {
+        outln!("{}", to_json(&results))?;
+    } else {
+        print(&results, &request, options)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The indexes of these collections, or of all.
+fn open(directory: &Directory, collections: &[String]) -> Result<Searcher> {
+    let mut searcher = Searcher::new(SearchConfig::default(), Weights::default());
+    let names = if collections.is_empty() {
+        directory.collections()
+    } else {
+        for name in collections {
+            Reading::open(directory, name)?;
+        }
+        collections.to_vec()
+    };
+    let mut opened = 0;
+    for name in &names {
+        let path = directory.root().join(Layout::new(name)?.index());
+        if !path.join("meta.json").exists() {
+            continue;
+        }
+        match searcher.open(name, &path) {
+            Ok(()) => opened += 1,
+            Err(error) => eprintln!(
+                "teia: the search index of {name} cannot be read ({error}); `{}` makes it anew",
+                Place::new(directory.root(), name).command(&["index", "rebuild"])
+            ),
+        }
+    }
+    if opened == 0 {
+        let first = collections.first().or(names.first());
+        let name = first.map_or(USUAL_COLLECTION, String::as_str);
+        let place = Place::new(directory.root(), name);
+        anyhow::bail!(
+            "there is no search index in {}; `{}` builds one while it collects, and `{}` makes one from an archive",
+            directory.root().display(),
+            place.command(&["crawl"]),
+            place.command(&["index", "rebuild"])
+        );
+    }
+    Ok(searcher)
+}
+
+/// The words of a command line as one query: what the shell kept together is a phrase, unless it is
+/// all there is.
+fn as_query(words: &[String]) -> String {
+    if let [query] = words {
+        return query.clone();
+    }
+    let phrase = |word: &String| match word.contains(char::is_whitespace) && !word.contains('"') {
+        true => format!("\"{word}\""),
+        false => word.clone(),
+    };
+    words.iter().map(phrase).collect::<Vec<_>>().join(" ")
+}
+
+fn to_json(results: &Results) -> serde_json::Value {
+    json!({
+        "total": results.total,
+        "seconds": results.seconds,
+        "hits": results.hits.iter().map(hit_json).collect::<Vec<_>>(),
+        "suggestion": results.suggestion,
+        "repairs": results.repairs.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "added_words": results.added_words,
+        "partial": results.is_partial,
+    })
+}
+
+fn hit_json(hit: &Hit) -> serde_json::Value {
+    json!({
+        "url": hit.url,
+        "title": hit.title,
+        "snippet": hit.snippet.text,
+        "score": hit.score,
+        "language": hit.language,
+        "fetched_at": hit.fetched_at.to_string(),
+        "collection": hit.collection,
+        "type": hit.media_type,
+        "size": hit.size,
+        "rank": hit.rank,
+        "highlights": hit.snippet.highlights.iter().map(|part| [part.start, part.end]).collect::<Vec<_>>(),
+        "other_addresses": hit.other_addresses,
+        "similar": hit.similar,
+        "capture": hit.capture.map(|capture| capture.0),
+    })
+}
+
+fn print(results: &Results, request: &SearchRequest, options: &SearchOptions) -> Result<()> {
+    let is_terminal = std::io::stdout().is_terminal();
+    let look = Look::new(is_terminal);
+    let width = Width::of_stdout(is_terminal);
+    for repair in &results.repairs {
+        eprintln!("note: {repair}");
+    }
+    if !results.added_words.is_empty() {
+        eprintln!("note: searched also for {}", results.added_words.join(", "));
+    }
+    let mut out = std::io::stdout().lock();
+    let mut first = format!(
+        "{} for {} in {:.3} s",
+        counted(results.total, "result"),
+        request.query,
+        results.seconds
+    );
+    if request.offset > 0 {
+        first.push_str(&format!(", from number {}", request.offset + 1));
+    }
+    writeln!(out, "{}{first}{}", look.quiet, look.plain)?;
+    let many = results
+        .hits
+        .iter()
+        .any(|hit| hit.collection != results.hits[0].collection);
+    for (number, hit) in (request.offset + 1..).zip(&results.hits) {
+        let columns = width.left_of(5, usize::MAX);
+        writeln!(
+            out,
+            "\n{number:>3}. {}{}{}",
+            look.strong,
+            cut(&hit.title, columns),
+            look.plain
+        )?;
+        writeln!(out, "     {}{}{}", look.address, hit.url, look.plain)?;
+        for line in snippet_lines(&hit.snippet, width.left_of(5, 100), &look) {
+            writeln!(out, "     {line}")?;
+        }
+        writeln!(out, "     {}{}{}", look.quiet, facts(hit, many), look.plain)?;
+    }
+    if let Some(suggestion) = &results.suggestion {
+        writeln!(
+            out,
+            "\nDid you mean: {}{suggestion}{}",
+            look.strong, look.plain
+        )?;
+    }
+    let shown = request.offset + results.hits.len();
+    if results.total > shown as u64 && !results.hits.is_empty() {
+        writeln!(out, "\n{}More: --offset {shown}{}", look.quiet, look.plain)?;
+    }
+    if results.hits.is_empty() && results.suggestion.is_none() && request.offset == 0 {
+        writeln!(
+            out,
+            "\nNothing was found in {}; fewer or other words may help.",
+            options.data.display()
+        )?;
+    }
+    Ok(())
+}
+
+/// What stands below a result.
+fn facts(hit: &Hit, many_collections: bool) -> String {
+    let mut facts = Vec::new();
+    if many_collections {
+        facts.push(hit.collection.clone());
+    }
+    if hit.language != teia_search::UNDETERMINED {
+        facts.push(hit.language.clone());
+    }
+    let date = hit.fetched_at.to_string();
+    facts.push(date.get(..10).unwrap_or(&date).to_owned());
+    if !hit.media_type.is_empty() && hit.media_type != "text/html" {
+        facts.push(hit.media_type.clone());
+    }
+    match hit.other_addresses.as_slice() {
+        [] => {}
+        [one] => facts.push(format!("also at {one}")),
+        [one, more @ ..] => facts.push(format!("also at {one} and {} more", more.len())),
+    }
+    if hit.similar > 0 {
+        facts.push(format!("{} like it", counted(hit.similar as u64, "page")));
+    }
+    facts.join(" · ")
+}
+
+/// The snippet in lines of so many columns, with the words that match shown strongly.
+fn snippet_lines(snippet: &Snippet, columns: usize, look: &Look) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut length = 0;
+    let mut start = 0;
+    for word in snippet.text.split(' ') {
+        let end = start + word.len();
+        let letters = word.chars().count();
+        if length > 0 && length + 1 + letters > columns {
+            lines.push(String::new());
+            length = 0;
+        }
+        let line = lines.last_mut().expect("there is always one line");
+        if length > 0 {
+            line.push(' ');
+            length += 1;
+        }
+        mark(snippet, start..end, look, line);
+        length += letters;
+        start = end + 1;
+    }
+    lines.retain(|line| !line.is_empty());
+    lines
+}
+
+/// Appends a part of the snippet, its matching words marked.
+fn mark(snippet: &Snippet, part: std::ops::Range<usize>, look: &Look, line: &mut String) {
+    let mut at = part.start;
+    for strong in &snippet.highlights {
+        let (from, to) = (strong.start.max(at), strong.end.min(part.end));
+        if from >= to {
+            continue;
+        }
+        line.push_str(&snippet.text[at..from]);
+        line.push_str(look.strong);
+        line.push_str(&snippet.text[from..to]);
+        line.push_str(look.plain);
+        at = to;
+    }
+    line.push_str(&snippet.text[at..part.end]);
+}
+
+/// Colours only on terminals, and not where `NO_COLOR` is set.
+struct Look {
+    strong: &'static str,
+    address: &'static str,
+    quiet: &'static str,
+    plain: &'static str,
+}
+
+impl Look {
+    fn new(is_terminal: bool) -> Self {
+        if is_terminal && std::env::var_os("NO_COLOR").is_none() {
+            Self {
+                strong: "\x1b[1m",
+                address: "\x1b[32m",
+                quiet: "\x1b[2m",
+                plain: "\x1b[0m",
+            }
+        } else {
+            Self {
+                strong: "",
+                address: "",
+                quiet: "",
+                plain: "",
+            }
+        }
+    }
+}
+
+/// A query that finds something in this index, of those given; for the demo.
+pub(crate) fn first_that_finds<'a>(
+    data: &Path,
+    collection: &str,
+    queries: &[&'a str],
+) -> Option<(&'a str, u64)> {
+    let directory = Directory::open(data).ok()?;
+    let searcher = open(&directory, &[collection.to_owned()]).ok()?;
+    queries.iter().find_map(|query| {
+        let results = searcher.search(&SearchRequest::new(*query)).ok()?;
+        (results.total > 0).then_some((*query, results.total))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_shell_kept_together_is_a_phrase() {
+        let words = |words: &[&str]| -> Vec<String> {
+            words.iter().map(|word| (*word).to_owned()).collect()
+        };
+        assert_eq!(as_query(&words(&["a b -c"])), "a b -c");
+        assert_eq!(as_query(&words(&["a", "b c", "-d"])), "a \"b c\" -d");
+        assert_eq!(as_query(&words(&["a", "\"b c\""])), "a \"b c\"");
+    }
+
+    #[test]
+    fn a_snippet_is_wrapped_and_its_words_are_marked() {
+        let look = Look {
+            strong: "<",
+            address: "",
+            quiet: "",
+            plain: ">",
+        };
+        let snippet = Snippet {
+            text: "o bico-amarelo do melro canta".to_owned(),
+            highlights: vec![2..6, 18..23],
+        };
+        assert_eq!(
+            snippet_lines(&snippet, 17, &look),
+            ["o <bico>-amarelo do", "<melro> canta"]
+        );
+    }
+}
