@@ -33,6 +33,7 @@ mod ring;
 mod robots_book;
 mod stage;
 mod stats;
+mod urls;
 
 pub use analyzer::{Analyzer, Ignore, Insight};
 pub use collection::{ArchiveSection, CollectionConfig, Mode, RunConfig, nearest};

@@ -294,6 +294,18 @@ impl Reading {
                         });
                     }
                 }
+                Record::Folded(folded) => {
+                    for change in folded.changes.iter().filter(|change| change.url == *url) {
+                        let what = match change.verdict {
+                            LinkVerdict::Readmitted => "decided: admitted now",
+                            _ => "decided: new",
+                        };
+                        life.push(Happening {
+                            at: entry.wall,
+                            what: what.to_owned(),
+                        });
+                    }
+                }
                 _ => {}
             }
             replay.add(&entry);

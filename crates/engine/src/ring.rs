@@ -112,6 +112,8 @@ pub(crate) struct Ring {
     pub(crate) pause_noted: bool,
     pub(crate) reserve: Reserve,
     pub(crate) window: Window,
+    /// What folds of the Repository found out, and the journal has not been told yet.
+    pub(crate) late_news: VecDeque<teia_base::journal::Folded>,
     pub(crate) committing: usize,
     pub(crate) run: u32,
     pub(crate) next_sequence: u64,
@@ -165,8 +167,9 @@ impl Ring {
                 stop_by = Some(self.clock.now() + GRACE);
             }
             self.rest_if_told();
+            self.look_after_urls()?;
             self.schedule();
-            if self.outstanding == 0 && reason.is_none() && self.nothing_is_due() {
+            if self.outstanding == 0 && reason.is_none() && self.nothing_is_due()? {
                 self.stopping = true;
                 reason = Some(EndReason::Done);
             }
@@ -221,7 +224,7 @@ impl Ring {
         }
     }
 
-    fn warn(&self, text: String) {
+    pub(crate) fn warn(&self, text: String) {
         let level = Level::Warning;
         self.feedback.hear(&Event::Notice { level, text });
     }
@@ -487,7 +490,7 @@ impl Ring {
         self.order(record, records, documents);
     }
 
-    fn order(
+    pub(crate) fn order(
         &mut self,
         record: Record,
         records: Vec<teia_archive::Records>,
@@ -561,11 +564,11 @@ impl Ring {
         self.host_pages.get(&host).copied().unwrap_or(0) < most
     }
 
-    fn nothing_is_due(&mut self) -> bool {
+    fn nothing_is_due(&mut self) -> Result<bool, EngineError> {
         if self.control.is_paused() || !self.window.is_empty() || self.committing > 0 {
-            return false;
+            return Ok(false);
         }
-        self.is_idle() && !self.settle_samples()
+        Ok(self.is_idle() && !self.settle_samples() && !self.decide_rest()?)
     }
 
     fn is_idle(&mut self) -> bool {

@@ -58,7 +58,8 @@ fn web() -> (ScriptedFetcher, BTreeSet<String>) {
     (fetcher, all)
 }
 
-fn config() -> CollectionConfig {
+/// Every other seed has so little memory for URLs that they are soon on disk.
+fn config(seed: u64) -> CollectionConfig {
     let mut config = CollectionConfig::default();
     config.politeness.delay = Duration::ZERO;
     config.filter.scope = "suffix:.cut.test".parse().unwrap();
@@ -67,6 +68,9 @@ fn config() -> CollectionConfig {
     config.run.journal_segment_bytes = 6 << 10;
     config.archive.warc.max_file_bytes = 12 << 10;
     config.run.alias_pages = 0;
+    if seed % 2 == 1 {
+        config.run.repository_memory = 4 << 10;
+    }
     config
 }
 
@@ -119,7 +123,7 @@ fn check_seed(seed: u64, fetcher: &ScriptedFetcher, all: &BTreeSet<String>) -> u
     loop {
         if cuts < 6 {
             disk.plan(PowerCut {
-                after_calls: draw(90),
+                after_calls: draw(if seed % 2 == 1 { 240 } else { 90 }),
             });
         }
         let acknowledged = Arc::new(Acknowledged::default());
@@ -129,7 +133,13 @@ fn check_seed(seed: u64, fetcher: &ScriptedFetcher, all: &BTreeSet<String>) -> u
             ..Parts::default()
         };
         let files: Arc<dyn Files> = Arc::new(disk.clone());
-        let result = crawl_on(files, &config(), &[url(0, 0)], parts, &Control::default());
+        let result = crawl_on(
+            files,
+            &config(seed),
+            &[url(0, 0)],
+            parts,
+            &Control::default(),
+        );
         if result.is_ok() {
             break;
         }
@@ -163,6 +173,8 @@ fn check_seed(seed: u64, fetcher: &ScriptedFetcher, all: &BTreeSet<String>) -> u
         "seed {seed}: {counts:?}"
     );
     check_archive(seed, &disk, all);
+    let on_disk = disk.exists(&Layout::new("default").unwrap().urls().join("manifest"));
+    assert_eq!(on_disk, seed % 2 == 1, "seed {seed}: where the URLs are");
     cuts
 }
 

@@ -344,22 +344,21 @@ impl Ring {
 
     /// A run begins, perhaps with wider rules: what was left out and is now inside enters.
     pub(crate) fn judge_again(&mut self) {
-        for url in self.repository.excluded() {
-            let state = self.repository.view_of(url);
+        let judge = self.workshop.judge();
+        let admitted = self.repository.excluded(|state| {
             // Met only through links that are not to be followed: no way leads there.
-            if state.depth == u16::MAX {
-                continue;
-            }
-            let verdict = self.workshop.judge().before(&Candidate {
-                url: state.url.normal(),
-                depth: state.depth,
-                kind: LinkKind::Anchor,
-                from_kept_in_scope: false,
-                from: None,
-            });
-            if !verdict.is_admitted() {
-                continue;
-            }
+            state.depth != u16::MAX
+                && judge
+                    .before(&Candidate {
+                        url: state.url.normal(),
+                        depth: state.depth,
+                        kind: LinkKind::Anchor,
+                        from_kept_in_scope: false,
+                        from: None,
+                    })
+                    .is_admitted()
+        });
+        for state in admitted {
             let offer = Offer {
                 url: &state.url,
                 depth: state.depth,

@@ -45,6 +45,8 @@ pub struct Store {
     pub(crate) fold: u64,
     pub(crate) credit: i64,
     pub(crate) states: [u64; 5],
+    pub(crate) notes: Vec<u8>,
+    pub(crate) sealed_notes: Vec<u8>,
 }
 
 /// How large the store is.
@@ -141,6 +143,8 @@ impl Store {
             fold: manifest.fold,
             credit: 0,
             states: manifest.states,
+            sealed_notes: manifest.notes.clone(),
+            notes: manifest.notes,
         };
         store.find_taken()?;
         Ok(store)
@@ -149,6 +153,16 @@ impl Store {
     /// The caller's position as of the last fold: what came after it is to be told again.
     pub fn position(&self) -> u64 {
         self.position
+    }
+
+    /// What the caller noted beside the store, as of its position.
+    pub fn notes(&self) -> &[u8] {
+        &self.notes
+    }
+
+    /// Notes something beside the store: it becomes durable with what is told until the next fold.
+    pub fn set_notes(&mut self, notes: Vec<u8>) {
+        self.notes = notes;
     }
 
     /// Number of the last fold.
