@@ -12,13 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use support::{attempts, crawl_on};
+use support::{attempts, called_new, crawl_on, requested};
 use teia_base::journal::Next;
 use teia_base::{Files, SimulatedDisk, SystemClock};
 use teia_engine::{CollectionConfig, Control, Layout, Parts, Report};
 use teia_fetch::ScriptedFetcher;
 use teia_repository::blocks::{Store, StoreStats};
 use teia_repository::{Backing, State};
+use teia_testweb::{Listen, Server, WebConfig};
 
 const HOSTS: u64 = 12;
 const PAGES: u64 = 150;
@@ -115,6 +116,9 @@ fn a_crawl_far_beyond_memory_fetches_what_one_in_memory_does() {
         );
         let twice = counts.iter().find(|(_, count)| **count != 1);
         assert_eq!(twice, None);
+        let new = called_new(&disk);
+        let not_once: Vec<_> = new.iter().filter(|(_, count)| **count != 1).collect();
+        assert_eq!((new.len(), not_once), (all.len(), Vec::new()), "called new");
         assert_eq!(report.states, expected.states, "{memory}");
         assert_eq!(report.known_urls, expected.known_urls);
         assert_eq!(report.hosts, expected.hosts);
@@ -127,4 +131,42 @@ fn a_crawl_far_beyond_memory_fetches_what_one_in_memory_does() {
         assert_eq!(store.count(State::Waiting), 0);
         assert!(store.verify().problems.is_empty());
     }
+}
+
+/// Retries, redirects, sitemaps, requisites, traps: whatever makes a URL wait, move or fail.
+#[test]
+fn a_web_with_everything_is_the_same_beyond_memory() {
+    let everything = || {
+        let config = WebConfig {
+            calendar: false,
+            ..WebConfig::everything(3)
+        };
+        Server::start(config, Listen::Names { port: 0 }).unwrap()
+    };
+    let over = |memory| {
+        let server = everything();
+        let directory = tempfile::tempdir().unwrap();
+        let mut config = support::config(&server);
+        config.run.repository_memory = memory;
+        let seeds = [server.web().front(0)];
+        support::crawl(directory.path(), &config, &seeds).unwrap();
+        let asked: BTreeSet<String> = requested(&server)
+            .into_keys()
+            .filter(|url| !server.web().is_trap(url))
+            .collect();
+        // A second run has nothing left to do, however the URLs are kept.
+        server.clear_log();
+        support::crawl(directory.path(), &config, &seeds).unwrap();
+        let again = requested(&server);
+        (asked, again)
+    };
+    let (in_memory, again_in_memory) = over(512 << 20);
+    let (on_disk, again_on_disk) = over(4 << 10);
+    let missing: Vec<_> = in_memory.difference(&on_disk).take(9).collect();
+    let extra: Vec<_> = on_disk.difference(&in_memory).take(9).collect();
+    assert!(
+        missing.is_empty() && extra.is_empty(),
+        "{missing:?} {extra:?}"
+    );
+    assert_eq!(again_in_memory, again_on_disk);
 }

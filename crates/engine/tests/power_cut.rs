@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use support::{attempts, crawl_on, last_entry};
+use support::{attempts, called_new, crawl_on, last_entry};
 use teia_archive::Captures;
 use teia_base::journal::Next;
 use teia_base::{Files, PowerCut, SimulatedDisk, SystemClock};
@@ -173,6 +173,13 @@ fn check_seed(seed: u64, fetcher: &ScriptedFetcher, all: &BTreeSet<String>) -> u
         "seed {seed}: {counts:?}"
     );
     check_archive(seed, &disk, all);
+    let new = called_new(&disk);
+    let not_once: Vec<_> = new.iter().filter(|(_, count)| **count != 1).collect();
+    assert_eq!(
+        (new.len(), not_once),
+        (all.len(), Vec::new()),
+        "seed {seed}: called new"
+    );
     let on_disk = disk.exists(&Layout::new("default").unwrap().urls().join("manifest"));
     assert_eq!(on_disk, seed % 2 == 1, "seed {seed}: where the URLs are");
     cuts

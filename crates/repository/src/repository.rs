@@ -1,6 +1,7 @@
 //! The Repository itself.
 
 mod disk;
+mod folding;
 mod journal;
 mod moving;
 mod queue;
@@ -97,6 +98,8 @@ pub struct Repository {
     backing: Option<Backing>,
     /// What does not fit into memory.
     disk: Option<Box<Disk>>,
+    /// The journal is being replayed.
+    replaying: bool,
 }
 
 impl fmt::Debug for Repository {
@@ -125,6 +128,7 @@ impl Repository {
             weight: 0,
             backing: None,
             disk: None,
+            replaying: false,
         }
     }
 

@@ -226,12 +226,19 @@ impl Store {
         });
         let answer = met.unwrap_or_else(|| {
             let filter = self.filters[block_of(&self.blocks, &key)].as_ref();
-            if filter.is_some_and(|filter| !filter.contains(url_hash)) {
+            let is_new = filter.is_some_and(|filter| !filter.contains(url_hash));
+            // What was left to a visit once stays so, even if there is a filter by now that could
+            // say it: two would call it new. The caller keeps in mind what was called new.
+            if is_new && !self.asked.contains(&url_hash) {
                 Answer::New(0)
             } else {
                 Answer::Pending
             }
         });
+        let is_left = answer == Answer::Pending || !admits;
+        if is_left && answer != Answer::Known {
+            self.asked.insert(url_hash);
+        }
         self.scratch = scratch;
         answer
     }
@@ -247,6 +254,7 @@ impl Store {
         let key = Key { hash, host, rest };
         let url_hash = key.url_hash();
         let is_new = decided == Decided::New;
+        self.asked.remove(&url_hash);
         let answer;
         if let Some(at) = self.front.find(&key, url_hash) {
             let was_decided = self.front.delta(at).ops & DECIDED != 0;

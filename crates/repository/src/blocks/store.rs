@@ -29,6 +29,8 @@ pub struct Store {
     /// URLs that were settled in news that waits for their block: no longer to be handed out.
     pub(crate) taken: Vec<HashSet<u64, ByHash>>,
     pub(crate) leased: HashSet<u64, ByHash>,
+    /// URLs that were asked for, left to a visit, and not taken in yet.
+    pub(crate) asked: HashSet<u64, ByHash>,
     pub(crate) schedules: HashMap<u64, Schedule, ByHash>,
     pub(crate) waiting: Vec<Arc<RunFile>>,
     pub(crate) front: Front,
@@ -124,6 +126,7 @@ impl Store {
         let mut store = Self {
             taken: blocks.iter().map(|_| HashSet::default()).collect(),
             leased: HashSet::default(),
+            asked: HashSet::default(),
             schedules: HashMap::default(),
             recent: Recent::new(disk.config.recent_links, disk.config.key),
             disk: Arc::new(disk),

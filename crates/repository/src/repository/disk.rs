@@ -16,24 +16,22 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-use teia_base::journal::{Exclusion, LinkVerdict, UrlChange};
+use teia_base::journal::{LinkVerdict, UrlChange};
 use teia_base::{CanonicalUrl, Files, FoundUrl, HostId, Outcome, Timestamp};
 
+use super::folding::Notes;
 use super::moving::Moving;
 use super::{Admission, Offer, Offered, Repository};
 use crate::blocks::{
-    Answer, FoldDone, Known, Leased, News as Found, Standing, Stands, Store, StoreConfig,
-    StoreError, Visited, WindowOrder,
+    Answer, FoldDone, Known, Leased, Standing, Stands, Store, StoreConfig, StoreError, Visited,
+    WindowOrder,
 };
 use crate::host::Stored;
 use crate::row::{Fetched, Rare, Row, State, UrlRef, UrlState};
 
 /// The rows of a host are brought from the store when fewer than this are in memory.
 const LOW: usize = 10;
-/// A fold is begun at the latest after this long, if there is anything to fold.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where the Repository goes on when memory does not hold everything.
 #[derive(Clone, Debug)]
@@ -79,21 +77,21 @@ pub struct News {
 /// The store, and what goes on around it.
 pub(super) struct Disk {
     pub(super) store: Store,
-    folding: Option<JoinHandle<Result<FoldDone, StoreError>>>,
+    pub(super) folding: Option<JoinHandle<Result<FoldDone, StoreError>>>,
     pub(super) moving: Option<Moving>,
     /// Where rows went that were referred to before the move.
     pub(super) moved_rows: HashMap<UrlRef, UrlRef>,
     /// Commits that must pass before the first fold: what was met before the move is in them.
     pub(super) open_commits: u8,
     /// What was told of states and has not reached the blocks: with the last fold, and since.
-    ahead: [[i64; 5]; 2],
+    pub(super) ahead: [[i64; 5]; 2],
     pub(super) failure: OnceLock<StoreError>,
-    woken: Vec<HostId>,
-    news: Vec<News>,
-    damaged: Vec<StoreError>,
-    last_fold: Option<Timestamp>,
+    pub(super) woken: Vec<HostId>,
+    pub(super) news: Vec<News>,
+    pub(super) damaged: Vec<StoreError>,
+    pub(super) last_fold: Option<Timestamp>,
     /// The last fold of an earlier process: its news is told again, and counted already.
-    inherited: u64,
+    pub(super) inherited: u64,
     window: usize,
     rows_at_ease: usize,
 }
@@ -155,10 +153,12 @@ impl Repository {
             let disk = Disk::open(&backing, repository.config.key)?;
             repository.position = disk.store.position();
             repository.table.let_rows_go();
-            let rules: Vec<Exclusion> =
-                postcard::from_bytes(disk.store.notes()).unwrap_or_default();
-            for rule in &rules {
+            let notes: Notes = postcard::from_bytes(disk.store.notes()).unwrap_or_default();
+            for rule in &notes.rules {
                 repository.intern_rule(rule);
+            }
+            for host in &notes.hosts {
+                repository.intern_host(host);
             }
             repository.disk = Some(Box::new(disk));
             repository.find_hosts()?;
@@ -179,33 +179,6 @@ impl Repository {
     /// Whether the disk holds what memory cannot.
     pub fn is_on_disk(&self) -> bool {
         self.disk.is_some()
-    }
-
-    /// Reads from the directories of the blocks which hosts there are and what waits on them.
-    fn find_hosts(&mut self) -> Result<(), StoreError> {
-        let mut hosts: HashMap<String, (u64, u64)> = HashMap::new();
-        let Some(disk) = &self.disk else {
-            return Ok(());
-        };
-        disk.store.hosts(|counts| {
-            let host = hosts.entry(counts.host).or_default();
-            host.0 += counts.urls;
-            host.1 += counts.waiting;
-        })?;
-        let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        for (name, (urls, waiting)) in hosts {
-            let at = self.intern_host(&name);
-            let row = &mut self.hosts[at as usize];
-            row.known = narrow(urls);
-            row.waiting = narrow(waiting);
-            if waiting > 0 {
-                row.stored = Stored::Perhaps;
-                if let Some(disk) = &mut self.disk {
-                    disk.woken.push(HostId(at));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// An offer of a URL that no row in memory has. The store takes it in with its commit.
@@ -354,294 +327,6 @@ impl Repository {
         }
     }
 
-    /// Looks after what goes on beside the commits: moves to the disk when memory is used up, begins
-    /// folds, takes their results in. To be called often; never takes long. With `quiet`, everything
-    /// that was offered is committed.
-    pub fn maintain(&mut self, now: Timestamp, quiet: bool) -> Result<(), StoreError> {
-        if self.is_too_large() {
-            self.begin_moving(if quiet { 0 } else { 2 })?;
-        }
-        let Some(disk) = &mut self.disk else {
-            return Ok(());
-        };
-        if let Some(error) = disk.failure.take() {
-            return Err(error);
-        }
-        if quiet {
-            disk.open_commits = 0;
-        }
-        if disk.moving.is_some() {
-            self.move_some(50_000);
-            return Ok(());
-        }
-        if let Some(folding) = disk.folding.take_if(|folding| folding.is_finished()) {
-            let done = join(folding)?;
-            self.finish_fold(done)?;
-        }
-        let Some(disk) = &mut self.disk else {
-            return Ok(());
-        };
-        let last = *disk.last_fold.get_or_insert(now);
-        let is_old = disk.store.has_unfolded() && now.since(last) >= PATIENCE;
-        if disk.folding.is_none() && disk.open_commits == 0 && (disk.store.wants_fold() || is_old) {
-            disk.last_fold = Some(now);
-            self.begin_fold();
-        }
-        Ok(())
-    }
-
-    /// Whether there is more than memory should hold. Where the links of pages are kept, everything
-    /// stays in memory: they are needed at once when a shorter way to a page is found.
-    pub(super) fn is_too_large(&self) -> bool {
-        self.disk.is_none()
-            && !self.config.keep_links
-            && self
-                .backing
-                .as_ref()
-                .is_some_and(|backing| self.weight > backing.memory / 5 * 3)
-    }
-
-    fn begin_fold(&mut self) {
-        let notes = postcard::to_stdvec(&self.rules).unwrap_or_default();
-        let position = self.position;
-        let Some(disk) = &mut self.disk else { return };
-        disk.store.set_notes(notes);
-        for state in 0..5 {
-            disk.ahead[0][state] += std::mem::take(&mut disk.ahead[1][state]);
-        }
-        let job = disk.store.begin_fold(position);
-        let begun = std::thread::Builder::new()
-            .name("teia-fold".to_owned())
-            .spawn(move || job.run());
-        match begun {
-            Ok(folding) => disk.folding = Some(folding),
-            Err(source) => disk.fail(StoreError::disk("start a thread for", "fold")(source)),
-        }
-    }
-
-    fn finish_fold(&mut self, done: FoldDone) -> Result<usize, StoreError> {
-        let Some(disk) = &mut self.disk else {
-            return Ok(0);
-        };
-        let before = State::ALL.map(|state| disk.store.count(state));
-        let report = disk.store.finish_fold(done)?;
-        disk.damaged.extend(report.damaged);
-        let verdicts = disk.store.verdicts()?;
-        for (state, before) in State::ALL.into_iter().zip(before) {
-            let change = disk.store.count(state).cast_signed() - before.cast_signed();
-            disk.ahead[0][state as usize] -= change;
-        }
-        let inherited = disk.inherited;
-        for fold in verdicts {
-            let is_counted = fold.fold <= inherited;
-            let mut changes = Vec::new();
-            for told in fold.urls {
-                if !is_counted {
-                    self.expect_news(told.news, told.state);
-                }
-                let verdict = match (told.news, told.state) {
-                    (Found::New, State::Excluded) | (Found::Lowered, _) => continue,
-                    (Found::New, _) => LinkVerdict::New,
-                    (Found::Readmitted, _) => LinkVerdict::Readmitted,
-                };
-                let url = CanonicalUrl::from_stored(&told.url);
-                let host = self.intern_host(url.host_str());
-                if !is_counted {
-                    let row = &mut self.hosts[host as usize];
-                    row.known += u32::from(verdict == LinkVerdict::New);
-                    row.waiting += 1;
-                }
-                self.wake_for_store(host);
-                changes.push(UrlChange {
-                    url,
-                    depth: told.depth,
-                    verdict,
-                });
-            }
-            if let Some(disk) = &mut self.disk {
-                let fold = fold.fold;
-                disk.news.push(News { fold, changes });
-            }
-        }
-        if let Some(disk) = &mut self.disk
-            && disk.store.stats().waiting_rows == 0
-        {
-            disk.ahead[0] = [0; 5];
-        }
-        Ok(report.visited)
-    }
-
-    /// What a fold found out has reached the blocks with it: nobody had counted it before.
-    fn expect_news(&mut self, news: Found, state: State) {
-        let Some(disk) = &mut self.disk else { return };
-        let ahead = &mut disk.ahead[0];
-        match (news, state) {
-            (Found::Lowered, _) => {}
-            (Found::New, State::Excluded) => ahead[State::Excluded as usize] += 1,
-            (Found::New, _) => ahead[State::Waiting as usize] += 1,
-            (Found::Readmitted, _) => {
-                ahead[State::Excluded as usize] -= 1;
-                ahead[State::Waiting as usize] += 1;
-            }
-        }
-    }
-
-    /// A host may have something on disk that it had not before.
-    pub(super) fn wake_for_store(&mut self, host: u32) {
-        let row = &mut self.hosts[host as usize];
-        row.stored = Stored::Perhaps;
-        if let Some(disk) = &mut self.disk
-            && disk.woken.last() != Some(&HostId(host))
-        {
-            disk.woken.push(HostId(host));
-        }
-    }
-
-    /// Hosts that may have a URL for which they are to be asked, since the last call.
-    pub fn take_woken(&mut self) -> Vec<HostId> {
-        let disk = self.disk.as_mut();
-        disk.map_or_else(Vec::new, |disk| std::mem::take(&mut disk.woken))
-    }
-
-    /// What folds found out since the last call, to be written down.
-    pub fn take_news(&mut self) -> Vec<News> {
-        let disk = self.disk.as_mut();
-        disk.map_or_else(Vec::new, |disk| std::mem::take(&mut disk.news))
-    }
-
-    /// Blocks that could not be visited since the last call; their news waits.
-    pub fn take_damage(&mut self) -> Vec<StoreError> {
-        let disk = self.disk.as_mut();
-        disk.map_or_else(Vec::new, |disk| std::mem::take(&mut disk.damaged))
-    }
-
-    /// Decides everything that is still to be decided, and waits for it: for a moment in which there
-    /// is nothing else to do. Says whether anything was. Nothing may be offered and not committed.
-    pub fn decide_everything(&mut self) -> Result<bool, StoreError> {
-        let Some(disk) = &mut self.disk else {
-            return Ok(false);
-        };
-        disk.open_commits = 0;
-        if !disk.store.has_unfolded() && disk.moving.is_none() {
-            return Ok(false);
-        }
-        let visited = self.fold_everything()?;
-        self.find_hosts()?;
-        Ok(visited > 0)
-    }
-
-    /// Brings everything that was told into the blocks. Returns how many were visited.
-    fn fold_everything(&mut self) -> Result<usize, StoreError> {
-        while self.disk.as_ref().is_some_and(|disk| disk.moving.is_some()) {
-            self.move_some(u32::MAX);
-        }
-        let mut visited = self.wait_for_fold()?;
-        let unfolded = self.disk.as_ref().is_some_and(|disk| {
-            disk.open_commits == 0 && disk.store.has_unfolded() && disk.failure.get().is_none()
-        });
-        if unfolded {
-            let notes = postcard::to_stdvec(&self.rules).unwrap_or_default();
-            let position = self.position;
-            if let Some(disk) = &mut self.disk {
-                disk.store.set_notes(notes);
-                for state in 0..5 {
-                    disk.ahead[0][state] += std::mem::take(&mut disk.ahead[1][state]);
-                }
-                let done = disk.store.begin_fold(position).everywhere().run()?;
-                visited += self.finish_fold(done)?;
-            }
-        }
-        Ok(visited)
-    }
-
-    fn wait_for_fold(&mut self) -> Result<usize, StoreError> {
-        let folding = self.disk.as_mut().and_then(|disk| disk.folding.take());
-        match folding {
-            Some(folding) => {
-                let done = join(folding)?;
-                self.finish_fold(done)
-            }
-            None => Ok(0),
-        }
-    }
-
-    /// After an entry of the journal was replayed: nothing else goes on, so everything may take its
-    /// time.
-    pub(super) fn keep_up(&mut self) {
-        let kept_up = self.keep_up_or_fail();
-        if let (Err(error), Some(disk)) = (kept_up, &self.disk) {
-            disk.fail(error);
-        }
-    }
-
-    fn keep_up_or_fail(&mut self) -> Result<(), StoreError> {
-        if self.is_too_large() {
-            self.begin_moving(0)?;
-        }
-        while self.disk.as_ref().is_some_and(|disk| disk.moving.is_some()) {
-            self.move_some(u32::MAX);
-        }
-        if self
-            .disk
-            .as_ref()
-            .is_some_and(|disk| disk.store.wants_fold())
-        {
-            self.begin_fold();
-            self.wait_for_fold()?;
-        }
-        Ok(())
-    }
-
-    /// URLs of a host, or of all, that ended in a way that is worth another chance wait again.
-    pub(super) fn reopen_on_disk(
-        &mut self,
-        host: Option<&str>,
-        worth_it: impl Fn(Outcome, Timestamp) -> bool,
-    ) {
-        if let (Err(error), Some(disk)) = (self.try_reopen(host, worth_it), &self.disk) {
-            disk.fail(error);
-        }
-    }
-
-    fn try_reopen(
-        &mut self,
-        host: Option<&str>,
-        worth_it: impl Fn(Outcome, Timestamp) -> bool,
-    ) -> Result<(), StoreError> {
-        self.fold_everything()?;
-        let mut urls = Vec::new();
-        let Some(disk) = &mut self.disk else {
-            return Ok(());
-        };
-        let ended = |state| !matches!(state, State::Waiting | State::Excluded);
-        let wanted = |state| {
-            if host.is_some() {
-                ended(state)
-            } else {
-                state == State::Failed
-            }
-        };
-        disk.store.scan(host, wanted, |url, known| {
-            let visited = known.rare.visited.as_ref();
-            if visited.is_some_and(|it| {
-                worth_it(Outcome::from_number(it.outcome), moment(it.last_attempt))
-            }) {
-                urls.push((url.to_owned(), known.state));
-            }
-        })?;
-        for (url, state) in &urls {
-            disk.store.stand(url, Stands::default());
-            disk.expect(*state, -1);
-            disk.expect(State::Waiting, 1);
-        }
-        if !urls.is_empty() {
-            // Only what is in the blocks is found there.
-            self.fold_everything()?;
-            self.find_hosts()?;
-        }
-        Ok(())
-    }
-
     pub(super) fn excluded_on_disk(
         &mut self,
         mut admits: impl FnMut(&UrlState) -> bool,
@@ -654,7 +339,7 @@ impl Repository {
         let scanned = folded.and_then(|_| {
             let is_out = |state| state == State::Excluded;
             disk.store.scan(None, is_out, |url, known| {
-                let state = self.view_known(url, known);
+                let state = self.view_known(url, &known);
                 if admits(&state) {
                     found.push(state);
                 }
@@ -669,7 +354,7 @@ impl Repository {
     pub(super) fn state_on_disk(&self, url: &CanonicalUrl) -> Option<UrlState> {
         let disk = self.disk.as_ref()?;
         match disk.store.state(url.as_str()) {
-            Ok(known) => known.map(|known| self.view_known(url.as_str(), known)),
+            Ok(known) => known.map(|known| self.view_known(url.as_str(), &known)),
             Err(error) => {
                 disk.fail(error);
                 None
@@ -686,7 +371,7 @@ impl Repository {
         }
     }
 
-    fn view_known(&self, url: &str, known: Known) -> UrlState {
+    fn view_known(&self, url: &str, known: &Known) -> UrlState {
         let url = CanonicalUrl::from_stored(url);
         let host = self.host(url.host_str()).unwrap_or(HostId(u32::MAX));
         let rule = known.rule.checked_sub(1);
@@ -710,13 +395,6 @@ impl Repository {
             fetched: known.rare.visited.as_ref().map(fetched),
         }
     }
-}
-
-fn join(folding: JoinHandle<Result<FoldDone, StoreError>>) -> Result<FoldDone, StoreError> {
-    folding.join().unwrap_or_else(|_| {
-        let source = std::io::Error::other("the thread that folds has ended");
-        Err(StoreError::disk("finish", "fold")(source))
-    })
 }
 
 /// Seconds since 1970, enough until 2106.

@@ -32,6 +32,7 @@ impl Repository {
 
     /// Takes an entry of an earlier process: links, outcomes and all.
     pub fn replay(&mut self, entry: &Entry) {
+        self.replaying = true;
         if self.disk.is_some() {
             if entry.sequence > self.position {
                 self.take_in(entry);

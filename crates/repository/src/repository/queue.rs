@@ -71,10 +71,7 @@ impl Repository {
     /// When the host's next URL is due: now, at a moment, or never.
     pub fn next_due(&mut self, host: HostId, now: Timestamp) -> Option<Timestamp> {
         self.bring_due(host, now);
-        loop {
-            let Some(Reverse((_, url))) = self.hosts[host.0 as usize].queue.peek().copied() else {
-                break;
-            };
+        while let Some(Reverse((_, url))) = self.hosts[host.0 as usize].queue.peek().copied() {
             if self.is_due(url, now) {
                 return Some(now);
             }
