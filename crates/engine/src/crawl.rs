@@ -47,7 +47,7 @@ use crate::stats::{Stats, is_answer};
 pub(crate) const NEW_CHANCE: Duration = Duration::from_secs(60);
 
 /// URLs of a host that are brought from disk at once.
-const WINDOW: usize = 1000;
+pub(crate) const WINDOW: usize = 1000;
 
 /// Everything that a run needs to know.
 pub struct Crawl {

@@ -33,6 +33,7 @@ mod ring;
 mod robots_book;
 mod stage;
 mod stats;
+mod url_list;
 mod urls;
 
 pub use analyzer::{Analyzer, Ignore, Insight};
@@ -48,3 +49,4 @@ pub use reading::{
 };
 pub use report::{EndReason, Report};
 pub use stats::Stats;
+pub use url_list::{AddReport, UrlList};

@@ -193,6 +193,10 @@ impl Reading {
         let mut curve = Curve::default();
         self.entries(|entry| {
             replay.add(&entry);
+            // What a person adds belongs to no run.
+            if matches!(entry.record, Record::Added(_)) {
+                return;
+            }
             let run = runs.entry(entry.run).or_insert_with(|| RunSummary {
                 number: entry.run,
                 started: entry.wall,
@@ -291,6 +295,14 @@ impl Reading {
                         life.push(Happening {
                             at: entry.wall,
                             what,
+                        });
+                    }
+                }
+                Record::Added(added) => {
+                    if added.urls.iter().any(|(added, _)| added.normal() == url) {
+                        life.push(Happening {
+                            at: entry.wall,
+                            what: "added by a person (`teia urls add`)".to_owned(),
                         });
                     }
                 }

@@ -58,6 +58,22 @@ pub struct Offer<'a> {
     pub admission: Admission,
 }
 
+impl<'a> Offer<'a> {
+    /// A URL that a person adds to what is collected.
+    pub fn added(url: &'a FoundUrl) -> Self {
+        Self {
+            url,
+            depth: 0,
+            referrer: None,
+            requisite: false,
+            chain: None,
+            last_modified: None,
+            seed: None,
+            admission: Admission::Admit,
+        }
+    }
+}
+
 /// What the rules say of an offered URL.
 #[derive(Clone, Debug)]
 pub enum Admission {

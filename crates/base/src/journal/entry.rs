@@ -37,6 +37,8 @@ pub enum Record {
     Resumed,
     /// What a fold of the Repository found out of links that were to be decided.
     Folded(Folded),
+    /// A person added URLs, without a crawl.
+    Added(Added),
 }
 
 impl Record {
@@ -94,6 +96,13 @@ pub struct Commit {
     /// Changes to URLs that come from no link of this commit: a verdict that came late, or a
     /// shorter way found to a page whose own links were met before.
     pub changes: Vec<UrlChange>,
+}
+
+/// URLs that a person added.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Added {
+    /// Each with what the Repository said.
+    pub urls: Vec<(FoundUrl, LinkVerdict)>,
 }
 
 /// Late verdicts: what a fold found out.

@@ -14,8 +14,8 @@ mod entry;
 mod segment;
 
 pub use entry::{
-    ArchivePosition, Attempt, Chain, Commit, Entry, Exclusion, Folded, HostUpdate, LinkRecord,
-    LinkVerdict, Next, Record, Revisit, RunEnded, RunStarted, SeedRecord, UrlChange,
+    Added, ArchivePosition, Attempt, Chain, Commit, Entry, Exclusion, Folded, HostUpdate,
+    LinkRecord, LinkVerdict, Next, Record, Revisit, RunEnded, RunStarted, SeedRecord, UrlChange,
 };
 pub use segment::{
     JournalError, MAX_ENTRY_BYTES, SEGMENT_HEADER, Segment, encode_frame, read_segment,

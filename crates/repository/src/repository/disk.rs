@@ -24,8 +24,8 @@ use super::folding::Notes;
 use super::moving::Moving;
 use super::{Admission, Offer, Offered, Repository};
 use crate::blocks::{
-    Answer, FoldDone, Known, Leased, Standing, Stands, Store, StoreConfig, StoreError, Visited,
-    WindowOrder,
+    Answer, FoldDone, Known, Leased, Standing, Stands, Store, StoreConfig, StoreError,
+    VerifyReport, Visited, WindowOrder,
 };
 use crate::host::Stored;
 use crate::row::{Fetched, Rare, Row, State, UrlRef, UrlState};
@@ -349,6 +349,33 @@ impl Repository {
             disk.fail(error);
         }
         found
+    }
+
+    /// Tells of every URL, on one host or on all, in states that are wanted. Where there is a disk,
+    /// everything is folded first.
+    pub fn for_each(
+        &mut self,
+        host: Option<&str>,
+        wanted: impl Fn(State) -> bool,
+        mut tell: impl FnMut(UrlState),
+    ) -> Result<(), StoreError> {
+        self.fold_everything()?;
+        let Some(disk) = &self.disk else {
+            let host = host.map(|host| self.host(host));
+            let rows = self.table.rows().filter(|(_, row)| {
+                wanted(row.state) && host.is_none_or(|host| host == Some(HostId(row.host)))
+            });
+            rows.for_each(|(at, _)| tell(self.view(at)));
+            return Ok(());
+        };
+        disk.store.scan(host, wanted, |url, known| {
+            tell(self.view_known(url, &known));
+        })
+    }
+
+    /// Looks at every byte on disk; nothing where everything is in memory.
+    pub fn verify(&self) -> Option<VerifyReport> {
+        self.disk.as_ref().map(|disk| disk.store.verify())
     }
 
     pub(super) fn state_on_disk(&self, url: &CanonicalUrl) -> Option<UrlState> {

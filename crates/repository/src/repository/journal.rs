@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use teia_base::journal::{
     Attempt, Commit, Entry, LinkRecord, LinkVerdict, Next, Record, SeedRecord,
 };
-use teia_base::{CanonicalUrl, Outcome, Retry, Timestamp};
+use teia_base::{CanonicalUrl, FoundUrl, Outcome, Retry, Timestamp};
 
 use super::{Admission, Offer, Repository};
 use crate::row::{Fetched, State, UrlRef};
@@ -57,6 +57,11 @@ impl Repository {
                 }
                 self.apply_hosts(commit);
             }
+            Record::Added(added) => {
+                for (url, verdict) in &added.urls {
+                    self.replay_added(url, verdict, entry.wall);
+                }
+            }
             _ => {}
         }
         self.position = entry.sequence;
@@ -84,6 +89,12 @@ impl Repository {
             admission,
         };
         self.offer(&offer, wall);
+    }
+
+    fn replay_added(&mut self, url: &FoundUrl, verdict: &LinkVerdict, wall: Timestamp) {
+        if *verdict != LinkVerdict::Known {
+            self.offer(&Offer::added(url), wall);
+        }
     }
 
     fn replay_attempt(&mut self, attempt: &Attempt, wall: Timestamp) {

@@ -35,6 +35,12 @@ impl Repository {
                     disk.open_commits = disk.open_commits.saturating_sub(1);
                 }
             }
+            Record::Added(added) => {
+                for (url, verdict) in &added.urls {
+                    let link = Link::new(url.normal().as_str(), 0);
+                    self.take_link(url, link, verdict);
+                }
+            }
             Record::Folded(folded) if folded.is_last => {
                 if let Some(disk) = &mut self.disk {
                     disk.store.acknowledge(folded.fold);

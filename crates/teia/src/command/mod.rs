@@ -13,6 +13,7 @@ mod page;
 mod socket;
 mod stats;
 mod status;
+mod urls;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -157,6 +158,13 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// The list of URLs itself, while nobody crawls: add, list, count, export, verify
+    Urls {
+        #[command(subcommand)]
+        what: urls::Do,
+        #[command(flatten)]
+        place: Place,
+    },
     /// Every setting with its default and its meaning
     Config,
 }
@@ -223,6 +231,7 @@ pub(crate) fn main() -> ExitCode {
             output.as_deref(),
             prefix.as_deref(),
         ),
+        Command::Urls { what, place } => urls::urls(&place.data, &place.collection, &what),
         Command::Config => config::config(),
     };
     match result {
