@@ -298,13 +298,13 @@ impl Reading {
                         });
                     }
                 }
-                Record::Added(added) => {
-                    if added.urls.iter().any(|(added, _)| added.normal() == url) {
-                        life.push(Happening {
-                            at: entry.wall,
-                            what: "added by a person (`teia urls add`)".to_owned(),
-                        });
-                    }
+                Record::Added(added)
+                    if added.urls.iter().any(|(added, _)| added.normal() == url) =>
+                {
+                    life.push(Happening {
+                        at: entry.wall,
+                        what: "added by a person (`teia urls add`)".to_owned(),
+                    });
                 }
                 Record::Folded(folded) => {
                     for change in folded.changes.iter().filter(|change| change.url == *url) {

@@ -54,8 +54,9 @@ impl Backing {
         StoreConfig {
             prefix: self.prefix.clone(),
             key,
-            // What is being folded and what comes meanwhile, at about 200 bytes each.
-            front_urls: narrow(part(512, 16, 1_000_000)),
+            // What is being folded and what comes meanwhile, at about 200 bytes each, and as much
+            // again for the fold itself.
+            front_urls: narrow(part(1024, 16, 1_000_000)),
             page_bytes: narrow(part(64, 512, 16 << 10)),
             block_bytes: part(8, 4 << 10, 64 << 20),
             scan_rows: part(128, 64, 3_000_000),

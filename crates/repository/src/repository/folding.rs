@@ -78,7 +78,8 @@ impl Repository {
             && self
                 .backing
                 .as_ref()
-                .is_some_and(|backing| self.weight > backing.memory / 5 * 3)
+                // While they move, rows are in both places.
+                .is_some_and(|backing| self.weight > backing.memory / 5 * 2)
     }
 
     /// Seals what was told so far, to be folded.
