@@ -107,6 +107,10 @@ pub struct RunConfig {
     pub max_redirects: u8,
     /// Read sitemaps that robots.txt names.
     pub sitemaps: bool,
+    /// Memory for URLs. When they need more, they go on disk, and a crawl may have as many as fit
+    /// there. With a limit of depth they stay in memory.
+    #[serde(with = "measure::size")]
+    pub repository_memory: u64,
     /// Equal pages on two hosts before one is taken for an alias of the other; 0 turns it off.
     pub alias_pages: u32,
 }
@@ -126,6 +130,7 @@ impl Default for RunConfig {
             digests_remembered: 65_536,
             max_redirects: 10,
             sitemaps: true,
+            repository_memory: 512 << 20,
             alias_pages: 16,
         }
     }

@@ -1,6 +1,6 @@
 //! A crawl: what an Executor is given, and how the one on this machine starts it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use teia_base::journal::{Entry, Record};
 use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, Seed, SystemClock};
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
-use teia_repository::{Repository, RepositoryConfig};
+use teia_repository::{Backing, Repository, RepositoryConfig};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -49,6 +49,9 @@ use crate::stats::{Stats, is_answer};
 
 /// A URL whose tries were used up gets new ones in a run that begins this much later.
 pub(crate) const NEW_CHANCE: Duration = Duration::from_secs(60);
+
+/// URLs of a host that are brought from disk at once.
+pub(crate) const WINDOW: usize = 1000;
 
 /// Everything that a run needs to know.
 pub struct Crawl {
@@ -187,7 +190,10 @@ impl Past {
             if entry.run != self.run {
                 self.stats = Stats::default();
                 self.host_pages.clear();
-                self.repository.begin_run(entry.wall, NEW_CHANCE);
+                // Blocks on disk that know of this entry have begun the run.
+                if entry.sequence > self.repository.position() {
+                    self.repository.begin_run(entry.wall, NEW_CHANCE);
+                }
             }
             self.run = entry.run;
             self.run_ended = false;
@@ -272,11 +278,19 @@ impl Crawl {
         let order = config.run.order.policy();
         let digests = Arc::new(Digests::new(config.run.digests_remembered));
         let mut past = Past {
-            repository: Repository::new(RepositoryConfig {
-                key,
-                order: Arc::clone(&order),
-                keep_links: config.filter.max_depth.is_some(),
-            }),
+            repository: Repository::open(
+                RepositoryConfig {
+                    key,
+                    order: Arc::clone(&order),
+                    keep_links: config.filter.max_depth.is_some(),
+                },
+                Backing {
+                    files: Arc::clone(&files),
+                    prefix: layout.urls(),
+                    memory: config.run.repository_memory,
+                    window: WINDOW,
+                },
+            )?,
             run: 0,
             run_ended: true,
             paused: false,
@@ -295,6 +309,15 @@ impl Crawl {
             config.run.journal_segment_bytes,
             |entry| past.replay(&entry, &digests),
         )?;
+        past.repository.maintain(clock.wall(), true)?;
+        let last_entry = journal.next_sequence() - 1;
+        if past.repository.position() > last_entry {
+            return Err(EngineError::JournalLost {
+                urls: past.repository.position(),
+                journal: last_entry,
+                path: root.join(layout.urls()),
+            });
+        }
         check_fixed(&config, past.last_options.as_deref())?;
         let names = RecordNames::new(key);
         let archive = if config.archive.enabled {
@@ -445,6 +468,7 @@ impl Crawl {
             reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
             backlog: Backlog::default(),
+            late_news: VecDeque::new(),
             committing: 0,
             run,
             next_sequence,

@@ -317,6 +317,11 @@ impl Layout {
         Path::new(&self.name).join("links")
     }
 
+    /// `NAME/part-0/urls`.
+    pub fn urls(&self) -> PathBuf {
+        Path::new(&self.name).join("part-0/urls")
+    }
+
     /// `NAME/archive`.
     pub fn archive(&self) -> PathBuf {
         Path::new(&self.name).join("archive")

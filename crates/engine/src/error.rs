@@ -19,6 +19,21 @@ pub enum EngineError {
         /// What the system said.
         source: io::Error,
     },
+    /// The URLs on disk.
+    #[error("the URLs on disk cannot be used")]
+    Urls(#[from] teia_repository::blocks::StoreError),
+    /// The URLs on disk know of more than the journal does.
+    #[error(
+        "the URLs on disk know of journal entry {urls}, and the journal ends with {journal}: restore the journal, or remove {path} so that it is built anew"
+    )]
+    JournalLost {
+        /// The last entry that the URLs know of.
+        urls: u64,
+        /// The last entry there is.
+        journal: u64,
+        /// Where the URLs lie.
+        path: PathBuf,
+    },
     /// Another process collects there.
     #[error("{path} is in use by process {holder}")]
     InUse {

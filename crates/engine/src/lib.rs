@@ -38,6 +38,8 @@ mod robots_book;
 mod sense;
 mod stage;
 mod stats;
+mod url_list;
+mod urls;
 
 pub use analyzer::{Analyzer, Ignore, Insight};
 pub use collection::{ArchiveSection, CollectionConfig, Mode, RunConfig, nearest};
@@ -57,3 +59,4 @@ pub use reading::{
 pub use report::{EndReason, Report};
 pub use sense::{Senseless, sensible};
 pub use stats::Stats;
+pub use url_list::{AddReport, UrlList};

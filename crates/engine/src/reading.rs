@@ -184,6 +184,10 @@ impl Reading {
         let mut curve = Curve::default();
         self.entries(|entry| {
             replay.add(&entry);
+            // What a person adds belongs to no run.
+            if matches!(entry.record, Record::Added(_)) {
+                return;
+            }
             let run = runs.entry(entry.run).or_insert_with(|| RunSummary {
                 number: entry.run,
                 started: entry.wall,
@@ -282,6 +286,26 @@ impl Reading {
                         life.push(Happening {
                             at: entry.wall,
                             what,
+                        });
+                    }
+                }
+                Record::Added(added)
+                    if added.urls.iter().any(|(added, _)| added.normal() == url) =>
+                {
+                    life.push(Happening {
+                        at: entry.wall,
+                        what: "added by a person (`teia urls add`)".to_owned(),
+                    });
+                }
+                Record::Folded(folded) => {
+                    for change in folded.changes.iter().filter(|change| change.url == *url) {
+                        let what = match change.verdict {
+                            LinkVerdict::Readmitted => "decided: admitted now",
+                            _ => "decided: new",
+                        };
+                        life.push(Happening {
+                            at: entry.wall,
+                            what: what.to_owned(),
                         });
                     }
                 }

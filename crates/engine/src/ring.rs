@@ -114,6 +114,8 @@ pub(crate) struct Ring {
     pub(crate) reserve: Reserve,
     pub(crate) window: Window,
     pub(crate) backlog: Backlog,
+    /// What folds of the Repository found out, and the journal has not been told yet.
+    pub(crate) late_news: VecDeque<teia_base::journal::Folded>,
     pub(crate) committing: usize,
     pub(crate) run: u32,
     pub(crate) next_sequence: u64,
@@ -164,8 +166,9 @@ impl Ring {
             }
             self.rest_if_told();
             self.work_off();
+            self.look_after_urls()?;
             self.schedule();
-            if self.outstanding == 0 && reason.is_none() && self.nothing_is_due() {
+            if self.outstanding == 0 && reason.is_none() && self.nothing_is_due()? {
                 self.stopping = true;
                 reason = Some(EndReason::Done);
             }
@@ -487,7 +490,7 @@ impl Ring {
         self.order(record, records, documents);
     }
 
-    fn order(
+    pub(crate) fn order(
         &mut self,
         record: Record,
         records: Vec<teia_archive::Records>,
@@ -561,12 +564,12 @@ impl Ring {
         self.host_pages.get(&host).copied().unwrap_or(0) < most
     }
 
-    fn nothing_is_due(&mut self) -> bool {
+    fn nothing_is_due(&mut self) -> Result<bool, EngineError> {
         let is_busy = !self.window.is_empty() || self.committing > 0 || !self.backlog.is_empty();
         if self.control.is_paused() || is_busy {
-            return false;
+            return Ok(false);
         }
-        self.is_idle() && !self.settle_samples(Wait::No)
+        Ok(self.is_idle() && !self.settle_samples(Wait::No) && !self.decide_rest()?)
     }
 
     fn is_idle(&mut self) -> bool {

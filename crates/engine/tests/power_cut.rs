@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use support::{attempts, crawl_on, last_entry};
+use support::{attempts, called_new, crawl_on, last_entry};
 use teia_archive::Captures;
 use teia_base::journal::Next;
 use teia_base::{Files, PowerCut, SimulatedDisk, SystemClock};
@@ -58,7 +58,8 @@ fn web() -> (ScriptedFetcher, BTreeSet<String>) {
     (fetcher, all)
 }
 
-fn config() -> CollectionConfig {
+/// Every other seed has so little memory for URLs that they are soon on disk.
+fn config(seed: u64) -> CollectionConfig {
     let mut config = CollectionConfig::default();
     // Here the power is cut while journal and archive are written; the graph has such a test of its own.
     config.links.enabled = false;
@@ -69,6 +70,9 @@ fn config() -> CollectionConfig {
     config.run.journal_segment_bytes = 6 << 10;
     config.archive.warc.max_file_bytes = 12 << 10;
     config.run.alias_pages = 0;
+    if seed % 2 == 1 {
+        config.run.repository_memory = 4 << 10;
+    }
     config
 }
 
@@ -121,7 +125,7 @@ fn check_seed(seed: u64, fetcher: &ScriptedFetcher, all: &BTreeSet<String>) -> u
     loop {
         if cuts < 6 {
             disk.plan(PowerCut {
-                after_calls: draw(90),
+                after_calls: draw(if seed % 2 == 1 { 240 } else { 90 }),
             });
         }
         let acknowledged = Arc::new(Acknowledged::default());
@@ -131,7 +135,13 @@ fn check_seed(seed: u64, fetcher: &ScriptedFetcher, all: &BTreeSet<String>) -> u
             ..Parts::default()
         };
         let files: Arc<dyn Files> = Arc::new(disk.clone());
-        let result = crawl_on(files, &config(), &[url(0, 0)], parts, &Control::default());
+        let result = crawl_on(
+            files,
+            &config(seed),
+            &[url(0, 0)],
+            parts,
+            &Control::default(),
+        );
         if result.is_ok() {
             break;
         }
@@ -165,6 +175,15 @@ fn check_seed(seed: u64, fetcher: &ScriptedFetcher, all: &BTreeSet<String>) -> u
         "seed {seed}: {counts:?}"
     );
     check_archive(seed, &disk, all);
+    let new = called_new(&disk);
+    let not_once: Vec<_> = new.iter().filter(|(_, count)| **count != 1).collect();
+    assert_eq!(
+        (new.len(), not_once),
+        (all.len(), Vec::new()),
+        "seed {seed}: called new"
+    );
+    let on_disk = disk.exists(&Layout::new("default").unwrap().urls().join("manifest"));
+    assert_eq!(on_disk, seed % 2 == 1, "seed {seed}: where the URLs are");
     cuts
 }
 

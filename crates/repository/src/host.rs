@@ -5,18 +5,34 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use teia_base::Timestamp;
 
+use crate::row::UrlRef;
+
 #[derive(Debug, Default)]
 pub(crate) struct HostRow {
     pub(crate) name: Box<str>,
     /// URLs that may be asked now, smallest key first. An entry is stale when its URL is no longer
     /// waiting or has been put in again with a smaller key.
-    pub(crate) queue: BinaryHeap<Reverse<((u8, u64), u32)>>,
+    pub(crate) queue: BinaryHeap<Reverse<((u8, u64), UrlRef)>>,
     /// URLs whose next try lies ahead.
-    pub(crate) later: BinaryHeap<Reverse<(Timestamp, u32)>>,
+    pub(crate) later: BinaryHeap<Reverse<(Timestamp, UrlRef)>>,
+    /// What waits on disk.
+    pub(crate) stored: Stored,
     pub(crate) known: u32,
     pub(crate) waiting: u32,
     pub(crate) fetched: u32,
     pub(crate) record: Option<Box<HostRecord>>,
+}
+
+/// What of a host waits on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// Nothing, as far as is known.
+    #[default]
+    Nothing,
+    /// Perhaps something: to be looked at.
+    Perhaps,
+    /// Nothing before then.
+    Later(Timestamp),
 }
 
 /// What is kept of a host between runs.

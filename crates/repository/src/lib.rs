@@ -8,8 +8,8 @@
 //!
 //! A URL is in one place only: excluded, waiting in its host's queue, waiting for a later moment,
 //! leased, or finished. Leases live in memory only; after a restart a leased URL waits again.
-//! Here everything is held in memory and the journal is replayed at start. The half that is larger
-//! than memory stands in [`blocks`], on its own until it is put behind this interface.
+//! While everything fits, everything is in memory, and the journal is replayed at start. Beyond that
+//! [`blocks`] on disk hold it, and memory what is about to be asked (`repository/disk.rs`).
 
 pub mod blocks;
 mod host;
@@ -18,5 +18,5 @@ mod row;
 mod table;
 
 pub use host::HostRecord;
-pub use repository::{Admission, Offer, Offered, Repository, RepositoryConfig};
+pub use repository::{Admission, Backing, News, Offer, Offered, Repository, RepositoryConfig};
 pub use row::{Fetched, State, UrlRef, UrlState};

@@ -1,18 +1,29 @@
 //! The Repository itself.
 
+mod disk;
+mod folding;
 mod journal;
+mod moving;
+mod queue;
+mod take_in;
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use teia_base::journal::{Chain, Exclusion, LinkVerdict};
-use teia_base::{CanonicalUrl, FoundUrl, HostId, Order, Outcome, Retry, Timestamp, UrlFacts};
+use teia_base::{CanonicalUrl, FoundUrl, HostId, Order, Outcome, Retry, Timestamp};
 
+use self::disk::Disk;
+pub use self::disk::{Backing, News};
 use crate::host::{HostRecord, HostRow};
 use crate::row::{Rare, Row, State, UrlRef, UrlState};
 use crate::table::Table;
+
+/// What a row costs in memory beside its text, about: row, index, queue, allocations.
+const ROW_WEIGHT: u64 = 160;
+/// What a host costs, about.
+const HOST_WEIGHT: u64 = 320;
 
 /// How the Repository works.
 #[derive(Clone, Debug)]
@@ -45,6 +56,22 @@ pub struct Offer<'a> {
     pub seed: Option<bool>,
     /// What the rules say of it.
     pub admission: Admission,
+}
+
+impl<'a> Offer<'a> {
+    /// A URL that a person adds to what is collected.
+    pub fn added(url: &'a FoundUrl) -> Self {
+        Self {
+            url,
+            depth: 0,
+            referrer: None,
+            requisite: false,
+            chain: None,
+            last_modified: None,
+            seed: None,
+            admission: Admission::Admit,
+        }
+    }
 }
 
 /// What the rules say of an offered URL.
@@ -81,6 +108,14 @@ pub struct Repository {
     redirects: HashMap<u32, u32>,
     counts: [u64; 5],
     position: u64,
+    /// About as many bytes as the rows take.
+    weight: u64,
+    /// Where to go on when memory does not hold everything.
+    backing: Option<Backing>,
+    /// What does not fit into memory.
+    disk: Option<Box<Disk>>,
+    /// The journal is being replayed.
+    replaying: bool,
 }
 
 impl fmt::Debug for Repository {
@@ -106,6 +141,10 @@ impl Repository {
             redirects: HashMap::new(),
             counts: [0; 5],
             position: 0,
+            weight: 0,
+            backing: None,
+            disk: None,
+            replaying: false,
         }
     }
 
@@ -116,17 +155,23 @@ impl Repository {
 
     /// URLs ever met.
     pub fn len(&self) -> u64 {
-        self.table.len() as u64
+        match &self.disk {
+            None => self.table.len() as u64,
+            Some(disk) => State::ALL.iter().map(|state| disk.count(*state)).sum(),
+        }
     }
 
     /// Whether no URL was ever met.
     pub fn is_empty(&self) -> bool {
-        self.table.len() == 0
+        self.len() == 0
     }
 
     /// URLs in this state.
     pub fn count(&self, state: State) -> u64 {
-        self.counts[state as usize]
+        match &self.disk {
+            None => self.counts[state as usize],
+            Some(disk) => disk.count(state),
+        }
     }
 
     /// Hosts ever met.
@@ -139,6 +184,9 @@ impl Repository {
         if let Some(at) = self.table.find(offer.url.normal().as_str()) {
             return self.offer_known(at, offer);
         }
+        if self.disk.is_some() {
+            return self.offer_on_disk(offer, now);
+        }
         let host = self.intern_host(offer.url.normal().host_str());
         let verdict = match &offer.admission {
             Admission::Admit => LinkVerdict::New,
@@ -146,7 +194,7 @@ impl Repository {
         };
         let at = self.insert(offer, host, now);
         Offered {
-            reference: UrlRef(at),
+            reference: self.table.reference(at),
             host: HostId(host),
             verdict,
             lowered: false,
@@ -157,7 +205,8 @@ impl Repository {
     /// people can ask about it. Such a link is no way: it gives a URL that is new no depth, and one
     /// that is known nothing.
     pub fn meet_barred(&mut self, url: &FoundUrl, referrer: Option<UrlRef>, now: Timestamp) {
-        if self.table.find(url.normal().as_str()).is_some() {
+        // On disk it is taken in with its commit.
+        if self.disk.is_some() || self.table.find(url.normal().as_str()).is_some() {
             return;
         }
         let offer = Offer {
@@ -168,10 +217,7 @@ impl Repository {
             chain: None,
             last_modified: None,
             seed: None,
-            admission: Admission::Exclude(Exclusion {
-                outcome: Outcome::OUT_OF_SCOPE,
-                rule: "nofollow".to_owned(),
-            }),
+            admission: Admission::Exclude(take_in::not_followed()),
         };
         self.offer(&offer, now);
     }
@@ -193,7 +239,7 @@ impl Repository {
             LinkVerdict::Known
         };
         Offered {
-            reference: UrlRef(at),
+            reference: self.table.reference(at),
             host: HostId(host),
             verdict,
             lowered,
@@ -240,7 +286,9 @@ impl Repository {
             rare,
             fetched: None,
             host,
-            referrer: offer.referrer.map_or(0, |referrer| referrer.0 + 1),
+            referrer: offer
+                .referrer
+                .map_or(0, |referrer| referrer.at.wrapping_add(1)),
             first_seen: u32::try_from(now.as_seconds()).unwrap_or(0),
             rule,
             depth: offer.depth,
@@ -249,6 +297,7 @@ impl Repository {
             leased: false,
             requisite: offer.requisite,
         });
+        self.weight += ROW_WEIGHT + offer.url.normal().as_str().len() as u64;
         self.counts[state as usize] += 1;
         let row = &mut self.hosts[host as usize];
         row.known += 1;
@@ -259,114 +308,34 @@ impl Repository {
         at
     }
 
-    /// Takes up to `n` URLs of a host that are due, in the chosen order, and leases them.
-    pub fn window(&mut self, host: HostId, n: usize, now: Timestamp) -> Vec<UrlState> {
-        self.bring_due(host, now);
-        let mut window = Vec::new();
-        while window.len() < n {
-            let Some(Reverse((key, at))) = self.hosts[host.0 as usize].queue.pop() else {
-                break;
-            };
-            let row = self.table.row(at);
-            let due = row.rare.as_ref().and_then(|rare| rare.due);
-            if row.state != State::Waiting || row.leased || due.is_some_and(|due| due > now) {
-                continue;
-            }
-            let place = self.place(at);
-            if key != place {
-                // Put in before its depth, tries or priority changed: its place is another one.
-                self.hosts[host.0 as usize].queue.push(Reverse((place, at)));
-                continue;
-            }
-            self.table.row_mut(at).leased = true;
-            window.push(self.view(at));
+    /// URLs that a rule left out and that now may enter, as `admits` says.
+    pub fn excluded(&mut self, mut admits: impl FnMut(&UrlState) -> bool) -> Vec<UrlState> {
+        if self.disk.is_some() {
+            return self.excluded_on_disk(admits);
         }
-        window
-    }
-
-    /// Gives a lease back without an attempt: the URL waits again in its old place.
-    pub fn release(&mut self, url: UrlRef) {
-        self.table.row_mut(url.0).leased = false;
-        if self.table.row(url.0).state == State::Waiting {
-            self.enqueue(url.0);
-        }
-    }
-
-    /// Gives a lease back: the URL waits again, and not before then. In memory only.
-    pub fn defer(&mut self, url: UrlRef, until: Timestamp) {
-        let row = self.table.row_mut(url.0);
-        row.leased = false;
-        if row.state == State::Waiting {
-            row.rare.get_or_insert_default().due = Some(until);
-            self.enqueue(url.0);
-        }
-    }
-
-    /// URLs that a rule left out.
-    pub fn excluded(&self) -> Vec<UrlRef> {
         let rows = self.table.rows();
-        rows.filter(|(_, row)| row.state == State::Excluded)
-            .map(|(at, _)| UrlRef(at))
+        let rows = rows.filter(|(_, row)| row.state == State::Excluded);
+        rows.map(|(at, _)| self.view(at))
+            .filter(|state| admits(state))
             .collect()
-    }
-
-    /// When the host's next URL is due: now, at a moment, or never.
-    pub fn next_due(&mut self, host: HostId, now: Timestamp) -> Option<Timestamp> {
-        self.bring_due(host, now);
-        loop {
-            let row = &mut self.hosts[host.0 as usize];
-            if let Some(Reverse((_, at))) = row.queue.peek() {
-                let url = self.table.row(*at);
-                let later = url
-                    .rare
-                    .as_ref()
-                    .and_then(|rare| rare.due)
-                    .is_some_and(|due| due > now);
-                if url.state == State::Waiting && !url.leased && !later {
-                    return Some(now);
-                }
-                row.queue.pop();
-                continue;
-            }
-            let Reverse((due, at)) = row.later.peek()?;
-            let url = self.table.row(*at);
-            if url.state == State::Waiting
-                && !url.leased
-                && url.rare.as_ref().and_then(|rare| rare.due) == Some(*due)
-            {
-                return Some(*due);
-            }
-            row.later.pop();
-        }
-    }
-
-    fn bring_due(&mut self, host: HostId, now: Timestamp) {
-        while let Some(Reverse((due, at))) = self.hosts[host.0 as usize].later.peek().copied() {
-            if due > now {
-                break;
-            }
-            self.hosts[host.0 as usize].later.pop();
-            let row = self.table.row_mut(at);
-            if let Some(rare) = &mut row.rare
-                && rare.due == Some(due)
-            {
-                rare.due = None;
-                if row.state == State::Waiting && !row.leased {
-                    self.enqueue(at);
-                }
-            }
-        }
     }
 
     /// A new run begins: URLs that failed for a passing reason, a while ago, get another chance.
     pub fn begin_run(&mut self, wall: Timestamp, patience: std::time::Duration) {
-        for at in 0..u32::try_from(self.table.len()).expect("fewer than 2^32 rows") {
+        let another_chance = |outcome: Outcome, last_attempt: Timestamp| {
+            outcome.retry() != Retry::Final && wall.since(last_attempt) >= patience
+        };
+        if self.disk.is_some() {
+            self.reopen_on_disk(None, another_chance);
+            return;
+        }
+        for at in 0..self.table.places() {
             let row = self.table.row_mut(at);
             let worth_it = row.state == State::Failed
-                && row.fetched.as_ref().is_some_and(|fetched| {
-                    fetched.outcome.retry() != Retry::Final
-                        && wall.since(fetched.last_attempt) >= patience
-                });
+                && row
+                    .fetched
+                    .as_ref()
+                    .is_some_and(|it| another_chance(it.outcome, it.last_attempt));
             if worth_it {
                 row.tries = 0;
                 if let Some(rare) = &mut row.rare {
@@ -394,46 +363,64 @@ impl Repository {
     pub fn set_links(&mut self, page: UrlRef, targets: &[UrlRef]) {
         if self.config.keep_links && !targets.is_empty() {
             self.links
-                .insert(page.0, targets.iter().map(|target| target.0).collect());
+                .insert(page.at, targets.iter().map(|target| target.at).collect());
         }
     }
 
     /// The links of a page, where they are remembered.
     pub fn links_of(&self, page: UrlRef) -> Vec<UrlRef> {
-        self.links.get(&page.0).map_or_else(Vec::new, |links| {
-            links.iter().map(|&at| UrlRef(at)).collect()
+        self.links.get(&page.at).map_or_else(Vec::new, |links| {
+            links.iter().map(|&at| self.table.reference(at)).collect()
         })
     }
 
     /// Remembers where a page redirects to, where depth is limited.
     pub fn set_redirect(&mut self, page: UrlRef, target: UrlRef) {
         if self.config.keep_links {
-            self.redirects.insert(page.0, target.0);
+            self.redirects.insert(page.at, target.at);
         }
     }
 
     /// Where a page redirects to, where that is remembered. A redirect is no hop: its target is as
     /// near as the page.
     pub fn redirect_of(&self, page: UrlRef) -> Option<UrlRef> {
-        self.redirects.get(&page.0).map(|&at| UrlRef(at))
+        self.redirects
+            .get(&page.at)
+            .map(|&at| self.table.reference(at))
     }
 
     /// What is known of a URL.
     pub fn state(&self, url: &CanonicalUrl) -> Option<UrlState> {
-        self.table.find(url.as_str()).map(|at| self.view(at))
+        match self.table.find(url.as_str()) {
+            Some(at) => Some(self.view(at)),
+            None => self.state_on_disk(url),
+        }
     }
 
     /// What is known of the URL in this place.
     pub fn view_of(&self, url: UrlRef) -> UrlState {
-        self.view(url.0)
+        self.view(
+            self.place_of(url)
+                .expect("only URLs in memory are referred to"),
+        )
+    }
+
+    /// Where the URL is now: a reference outlives the moment in which rows move to the disk.
+    fn place_of(&self, url: UrlRef) -> Option<u32> {
+        if self.table.holds(url) {
+            return Some(url.at);
+        }
+        let moved = self.disk.as_ref()?.moved_rows.get(&url)?;
+        self.table.holds(*moved).then_some(moved.at)
     }
 
     /// Least known hops to the URL in this place.
     pub fn depth_of(&self, url: UrlRef) -> u16 {
-        self.table.row(url.0).depth
+        self.place_of(url)
+            .map_or(u16::MAX, |at| self.table.row(at).depth)
     }
 
-    /// All URLs, in the order in which they were met.
+    /// All URLs in memory, in the order in which they were met.
     pub fn urls(&self) -> impl Iterator<Item = UrlState> {
         self.table.rows().map(|(at, _)| self.view(at))
     }
@@ -476,7 +463,7 @@ impl Repository {
         let rare = row.rare.as_deref();
         let spelling = rare.and_then(|rare| rare.spelling.as_deref());
         UrlState {
-            reference: UrlRef(at),
+            reference: self.table.reference(at),
             url: FoundUrl::from_stored(CanonicalUrl::from_stored(&row.text), spelling),
             host: HostId(row.host),
             state: row.state,
@@ -484,9 +471,11 @@ impl Repository {
                 .rule
                 .checked_sub(1)
                 .map(|rule| self.rules[rule as usize].clone()),
+            // The row of the page may be gone where there is a disk; the journal has it.
             referrer: row
                 .referrer
                 .checked_sub(1)
+                .filter(|_| self.disk.is_none())
                 .map(|at| self.table.row(at).text.to_string()),
             depth: row.depth,
             first_seen: Timestamp::from_micros(i64::from(row.first_seen) * 1_000_000),
@@ -502,32 +491,6 @@ impl Repository {
         }
     }
 
-    fn enqueue(&mut self, at: u32) {
-        let row = self.table.row(at);
-        let rare = row.rare.as_deref();
-        if let Some(due) = rare.and_then(|rare| rare.due) {
-            self.hosts[row.host as usize].later.push(Reverse((due, at)));
-            return;
-        }
-        let host = row.host as usize;
-        let place = self.place(at);
-        self.hosts[host].queue.push(Reverse((place, at)));
-    }
-
-    /// Where a URL stands in its host's queue. Another try never holds up what was not tried yet.
-    fn place(&self, at: u32) -> (u8, u64) {
-        let row = self.table.row(at);
-        let facts = UrlFacts {
-            depth: row.depth,
-            sequence: u64::from(at) + 1,
-            hash: self.table.hash(&row.text),
-            first_seen: Timestamp::from_micros(i64::from(row.first_seen) * 1_000_000),
-            requisite: row.requisite,
-            priority: row.rare.as_ref().map_or(0, |rare| rare.priority),
-        };
-        (row.tries, self.config.order.url_key(&facts))
-    }
-
     fn set_state(&mut self, at: u32, state: State) {
         let row = self.table.row_mut(at);
         if row.state == state {
@@ -539,7 +502,7 @@ impl Repository {
         row.state = state;
         let host = &mut self.hosts[row.host as usize];
         match (waited, state == State::Waiting) {
-            (true, false) => host.waiting -= 1,
+            (true, false) => host.waiting = host.waiting.saturating_sub(1),
             (false, true) => host.waiting += 1,
             _ => {}
         }
@@ -548,6 +511,7 @@ impl Repository {
     /// Sets what an Analyzer thinks of a URL, and moves it in its queue.
     pub fn set_priority(&mut self, url: &CanonicalUrl, priority: i32) {
         let Some(at) = self.table.find(url.as_str()) else {
+            self.set_priority_on_disk(url, priority);
             return;
         };
         let row = self.table.row_mut(at);
@@ -562,6 +526,7 @@ impl Repository {
             return at;
         }
         let at = u32::try_from(self.hosts.len()).expect("fewer than 2^32 hosts");
+        self.weight += HOST_WEIGHT;
         self.hosts.push(HostRow {
             name: name.into(),
             ..HostRow::default()

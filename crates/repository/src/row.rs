@@ -3,9 +3,22 @@
 use teia_base::journal::{Chain, Exclusion};
 use teia_base::{CaptureId, FoundUrl, HostId, Outcome, Timestamp};
 
-/// A URL's place in the table; valid while the process runs.
+/// A URL's place in the table; valid while the process runs, or while the URL is leased where the
+/// disk holds the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct UrlRef(pub(crate) u32);
+pub struct UrlRef {
+    pub(crate) at: u32,
+    /// Tells it from the rows that were in this place before.
+    pub(crate) generation: u32,
+}
+
+impl UrlRef {
+    /// A URL that is on disk only.
+    pub(crate) const ELSEWHERE: Self = Self {
+        at: u32::MAX,
+        generation: u32::MAX,
+    };
+}
 
 /// Where a URL stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +86,19 @@ pub(crate) struct Rare {
     pub(crate) last_modified: Option<Timestamp>,
     pub(crate) priority: i32,
     pub(crate) seed: bool,
+}
+
+impl Rare {
+    /// Whether anything is in it.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.spelling.is_some()
+            || self.chain.is_some()
+            || self.due.is_some()
+            || self.fallback_http
+            || self.last_modified.is_some()
+            || self.priority != 0
+            || self.seed
+    }
 }
 
 /// What is known after a visit.

@@ -91,7 +91,9 @@ impl Caller {
         let from = usize::try_from(store.position()).unwrap();
         for noted in &self.journal[from..] {
             match noted {
-                Noted::Link(url, decided) => store.replay(&Link::new(url, 1), *decided),
+                Noted::Link(url, decided) => {
+                    store.replay(&Link::new(url, 1), *decided);
+                }
                 Noted::Settled(url) => store.settle(url, fetched()),
             }
         }

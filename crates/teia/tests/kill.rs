@@ -36,11 +36,22 @@ fn killed_again_and_again_it_loses_nothing_and_doubles_nothing() {
     let mut kills = from_environment("TEIA_KILLS").unwrap_or(KILLS_A_ROUND);
     let mut round = seed;
     while kills > 0 {
-        let made = replayable(round, |draw| one_round(draw, kills.min(KILLS_A_ROUND)));
+        let made = replayable(round, |draw| {
+            one_round(draw, kills.min(KILLS_A_ROUND), "512MiB")
+        });
         println!("seed {round}: {made} kills");
         kills -= made;
         round += 1;
     }
+}
+
+#[test]
+fn with_its_urls_on_disk_it_loses_nothing_and_doubles_nothing_either() {
+    let seed = from_environment("TEIA_SEED").unwrap_or_else(|| std::process::id().into());
+    let kills = from_environment("TEIA_KILLS").unwrap_or(KILLS_A_ROUND);
+    replayable(seed, |draw| {
+        one_round(draw, kills.min(KILLS_A_ROUND), "8KiB")
+    });
 }
 
 #[test]
@@ -232,11 +243,12 @@ fn web(seed: u64) -> WebConfig {
 }
 
 /// One crawl of a web of its own, killed up to so many times; how many it took.
-fn one_round(draw: &mut Draw, kills: u64) -> u64 {
+fn one_round(draw: &mut Draw, kills: u64, memory: &str) -> u64 {
     let began = Instant::now();
     let server = Server::start(web(draw.next()), Listen::Names { port: 0 }).unwrap();
     let home = Home::new();
-    let first = crawl(&home, &server, "50ms", &["--report", "json"]);
+    let settings = format!("[run]\nrepository-memory = \"{memory}\"\n");
+    let first = crawl_with(&home, &server, "50ms", &settings, &["--report", "json"]);
     let moments = run_with_kills(&home, &first, kills, draw, (50, 1400));
     let killed: Vec<Duration> = moments
         .iter()
@@ -247,6 +259,8 @@ fn one_round(draw: &mut Draw, kills: u64) -> u64 {
     check_little_repeated(&server.log(), &killed);
     assert_polite(&server, GAP);
     check_readable(&home, draw);
+    let on_disk = home.data().join("default/part-0/urls/manifest").exists();
+    assert_eq!(on_disk, memory == "8KiB", "where the URLs are");
     moments.len() as u64
 }
 

@@ -35,6 +35,10 @@ pub enum Record {
     Paused,
     /// A person let it go on.
     Resumed,
+    /// What a fold of the Repository found out of links that were to be decided.
+    Folded(Folded),
+    /// A person added URLs, without a crawl.
+    Added(Added),
 }
 
 impl Record {
@@ -92,6 +96,24 @@ pub struct Commit {
     /// Changes to URLs that come from no link of this commit: a verdict that came late, or a
     /// shorter way found to a page whose own links were met before.
     pub changes: Vec<UrlChange>,
+}
+
+/// URLs that a person added.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Added {
+    /// Each with what the Repository said.
+    pub urls: Vec<(FoundUrl, LinkVerdict)>,
+}
+
+/// Late verdicts: what a fold found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Folded {
+    /// Number of the fold: the same number tells the same news.
+    pub fold: u64,
+    /// URLs that are new, or admitted again.
+    pub changes: Vec<UrlChange>,
+    /// Whether nothing more is told of this fold: then it is never told again.
+    pub is_last: bool,
 }
 
 /// A change to a URL apart from its links.

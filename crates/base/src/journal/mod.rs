@@ -15,8 +15,8 @@ mod segment;
 mod stream;
 
 pub use entry::{
-    ArchivePosition, Attempt, Chain, Commit, Entry, Exclusion, HostUpdate, LinkRecord, LinkVerdict,
-    Next, Record, Revisit, RunEnded, RunStarted, SeedRecord, UrlChange,
+    Added, ArchivePosition, Attempt, Chain, Commit, Entry, Exclusion, Folded, HostUpdate,
+    LinkRecord, LinkVerdict, Next, Record, Revisit, RunEnded, RunStarted, SeedRecord, UrlChange,
 };
 pub use segment::{
     JournalError, MAX_ENTRY_BYTES, SEGMENT_HEADER, Segment, encode_frame, read_segment,

@@ -29,8 +29,8 @@ pub(crate) struct Backlog {
     /// Pages to which a shorter way was found, and how many of their links have been looked at.
     nearer: VecDeque<(UrlRef, usize)>,
     queued: HashSet<UrlRef>,
-    /// URLs that a rule of an earlier run left out.
-    excluded: VecDeque<UrlRef>,
+    /// URLs that a rule of an earlier run left out, and that the rules of this one let in.
+    let_in: VecDeque<UrlState>,
 }
 
 impl Backlog {
@@ -43,7 +43,7 @@ impl Backlog {
 
     /// Whether nothing is left to be looked at.
     pub(crate) fn is_empty(&self) -> bool {
-        self.nearer.is_empty() && self.excluded.is_empty()
+        self.nearer.is_empty() && self.let_in.is_empty()
     }
 }
 
@@ -51,7 +51,17 @@ impl Ring {
     /// A run begins, perhaps with wider rules: what was left out is judged again. The last process may
     /// have ended before every link of a page was brought nearer.
     pub(crate) fn look_again(&mut self) {
-        self.backlog.excluded = self.repository.excluded().into();
+        let judge = self.workshop.judge();
+        let let_in = self.repository.excluded(|state| {
+            // Met only through links that are not to be followed, a URL has no depth: no way leads
+            // there.
+            let is_reached = state.depth != u16::MAX;
+            is_reached
+                && judge
+                    .before_or_refuse(&candidate(state, state.depth))
+                    .is_admitted()
+        });
+        self.backlog.let_in = let_in.into();
         if self.config.filter.max_depth.is_some() {
             let fetched = self.repository.urls().filter(|url| url.fetched.is_some());
             let pages: Vec<UrlRef> = fetched.map(|url| url.reference).collect();
@@ -69,8 +79,8 @@ impl Ring {
                 // From here on a still shorter way begins anew with its first link.
                 self.backlog.queued.remove(&page);
                 left = left.saturating_sub(self.spread_depth(page, done, left).max(1));
-            } else if let Some(url) = self.backlog.excluded.pop_front() {
-                self.judge_again(url);
+            } else if let Some(state) = self.backlog.let_in.pop_front() {
+                self.let_in(state);
                 left -= 1;
             } else {
                 return;
@@ -136,21 +146,13 @@ impl Ring {
         self.backlog.bring_nearer(target);
     }
 
-    fn judge_again(&mut self, url: UrlRef) {
-        let state = self.repository.view_of(url);
-        // Another page may have let it in meanwhile. Met only through links that are not to be
-        // followed, it has no depth: no way leads there.
-        if state.exclusion.is_none() || state.depth == u16::MAX {
+    fn let_in(&mut self, state: UrlState) {
+        // Another page may have let it in meanwhile.
+        let now = self.repository.state(state.url.normal());
+        if now.is_none_or(|now| now.exclusion.is_none()) {
             return;
         }
         let depth = state.depth;
-        let verdict = self
-            .workshop
-            .judge()
-            .before_or_refuse(&candidate(&state, depth));
-        if !verdict.is_admitted() {
-            return;
-        }
         let offer = Offer {
             url: &state.url,
             depth,

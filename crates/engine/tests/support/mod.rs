@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use teia_base::journal::{Attempt, Record, read_segment, segments};
+use teia_base::journal::{Attempt, LinkVerdict, Record, read_segment, segments};
 use teia_base::{DiskFiles, Files, Seed};
 use teia_engine::{
     CollectionConfig, Control, Crawl, EngineError, Executor, Layout, Parts, Report, ThisMachine,
@@ -89,6 +89,45 @@ pub(crate) fn attempts(files: &dyn Files) -> Vec<Attempt> {
         }
     }
     attempts
+}
+
+/// How often the journal says of each URL that it is new.
+pub(crate) fn called_new(files: &dyn Files) -> BTreeMap<String, usize> {
+    let directory = Layout::new("default").unwrap().journal();
+    let found = segments(files, &directory).unwrap();
+    let mut counts = BTreeMap::new();
+    let mut count = |url: &teia_base::CanonicalUrl, verdict: &LinkVerdict| {
+        if *verdict == LinkVerdict::New {
+            *counts.entry(url.to_string()).or_default() += 1;
+        }
+    };
+    for (at, first) in found.iter().enumerate() {
+        let is_last = at + 1 == found.len();
+        for entry in read_segment(files, &directory, *first, is_last)
+            .unwrap()
+            .entries
+        {
+            match &entry.record {
+                Record::RunStarted(run) => {
+                    for seed in &run.seeds {
+                        count(seed.url.normal(), &seed.verdict);
+                    }
+                }
+                Record::Commit(commit) => {
+                    for link in commit.attempts.iter().flat_map(|attempt| &attempt.links) {
+                        count(link.url.normal(), &link.verdict);
+                    }
+                }
+                Record::Folded(folded) => {
+                    for change in &folded.changes {
+                        count(&change.url, &change.verdict);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    counts
 }
 
 /// The number of the last entry in the journal; 0 where there is none.

@@ -43,9 +43,7 @@ impl Store {
 
     /// Folds, and visits every block that has news.
     pub fn fold_everything(&mut self, position: u64) -> Result<FoldReport, StoreError> {
-        let mut job = self.begin_fold(position);
-        job.everything = true;
-        let done = job.run()?;
+        let done = self.begin_fold(position).everywhere().run()?;
         self.finish_fold(done)
     }
 
@@ -56,6 +54,7 @@ impl Store {
             Some(front) => Arc::clone(front),
             None => {
                 self.sealed_position = position;
+                self.sealed_notes = self.notes.clone();
                 let next = Front::like(&self.front);
                 let front = Arc::new(std::mem::replace(&mut self.front, next));
                 self.sealed = Some(Arc::clone(&front));
@@ -195,6 +194,7 @@ impl Store {
             news: news.iter().map(|(fold, runs)| (*fold, ids(runs))).collect(),
             epochs: self.epochs.clone(),
             states,
+            notes: self.sealed_notes.clone(),
         };
         let path = self.disk.config.prefix.join("manifest");
         manifest.write(&*self.disk.files, &path)

@@ -43,6 +43,20 @@ pub(crate) enum Event {
     Spelling(Box<str>),
     Chain(Chain),
     LastModified(u32),
+    Standing(Stands),
+}
+
+/// Where a URL stands by another way than an attempt: it was kept elsewhere so far, or waits again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stands {
+    /// Where the URL stands now.
+    pub state: Standing,
+    /// Tries of the present visit so far.
+    pub tries: u8,
+    /// Not to be asked before then, in seconds since 1970.
+    pub due: u32,
+    /// What the visits brought, where that is to replace what is known.
+    pub visited: Option<Visited>,
 }
 
 /// What became of a URL: the outcome of an attempt, and what is to be done now.
@@ -236,6 +250,14 @@ fn happen(row: &mut Row<'_>, rare: &mut Rare, mut events: &[u8], is_new: bool) {
             }
             Event::Chain(chain) if is_new => rare.chain = Some(chain),
             Event::Spelling(_) | Event::Chain(_) => {}
+            Event::Standing(stands) => {
+                row.tries = stands.tries;
+                row.due = stands.due;
+                stand(row, stands.state);
+                if stands.visited.is_some() {
+                    rare.visited = stands.visited;
+                }
+            }
             Event::LastModified(moment) => {
                 rare.last_modified = Some(rare.last_modified.map_or(moment, |was| was.max(moment)));
             }
@@ -243,10 +265,8 @@ fn happen(row: &mut Row<'_>, rare: &mut Rare, mut events: &[u8], is_new: bool) {
     }
 }
 
-fn settle(row: &mut Row<'_>, rare: &mut Rare, settlement: Settlement) {
-    row.tries = settlement.tries;
-    row.due = settlement.due;
-    row.state = match settlement.state {
+fn stand(row: &mut Row<'_>, standing: Standing) {
+    row.state = match standing {
         Standing::Waiting => State::Waiting,
         Standing::Fetched => State::Fetched,
         Standing::Failed => State::Failed,
@@ -256,6 +276,12 @@ fn settle(row: &mut Row<'_>, rare: &mut Rare, settlement: Settlement) {
             State::Excluded
         }
     };
+}
+
+fn settle(row: &mut Row<'_>, rare: &mut Rare, settlement: Settlement) {
+    row.tries = settlement.tries;
+    row.due = settlement.due;
+    stand(row, settlement.state);
     let visited = rare.visited.get_or_insert_default();
     let over = settlement.tries == 0;
     if over {

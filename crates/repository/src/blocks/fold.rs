@@ -39,6 +39,13 @@ pub struct FoldDone {
 }
 
 impl FoldJob {
+    /// Visits every block that has news, whatever it costs.
+    #[must_use]
+    pub fn everywhere(mut self) -> Self {
+        self.everything = true;
+        self
+    }
+
     /// Sorts, visits, writes and syncs. Nothing of it counts before the store has taken it in.
     pub fn run(self) -> Result<FoldDone, StoreError> {
         let sorted = self.front.sorted();

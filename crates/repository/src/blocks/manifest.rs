@@ -14,7 +14,7 @@ use super::error::{Flaw, StoreError};
 use super::key::OwnedKey;
 
 const MAGIC: &[u8; 8] = b"teiaurls";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The store as of its last fold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +36,8 @@ pub(crate) struct Manifest {
     pub(crate) epochs: Vec<(u64, u32)>,
     /// URLs in each state.
     pub(crate) states: [u64; 5],
+    /// What the caller keeps beside it, as of the position.
+    pub(crate) notes: Vec<u8>,
 }
 
 /// A block.

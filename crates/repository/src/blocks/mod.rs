@@ -44,6 +44,7 @@ mod pending;
 mod recent;
 mod row;
 mod run;
+mod scan;
 mod schedule;
 mod store;
 mod stream;
@@ -54,7 +55,7 @@ mod window;
 
 pub use commit::FoldReport;
 pub use config::StoreConfig;
-pub use delta::{Settlement, Standing};
+pub use delta::{Settlement, Standing, Stands};
 pub use error::StoreError;
 pub use fold::{FoldDone, FoldJob};
 pub use hosts::HostCounts;

@@ -4,7 +4,8 @@ use teia_base::journal::Chain;
 
 use super::block::block_of;
 use super::delta::{
-    ADMITS, DECIDED, DECIDED_OUT, Delta, Event, OFFERED, PRIORITISED, SETTLED, Settlement, Standing,
+    ADMITS, DECIDED, DECIDED_OUT, Delta, Event, OFFERED, PRIORITISED, SETTLED, Settlement,
+    Standing, Stands,
 };
 use super::key::{Key, host_hash, write_key};
 use super::recent::Recent;
@@ -201,8 +202,50 @@ impl Store {
         answer
     }
 
-    /// Takes in a link of which the journal says what was decided. No filter is asked.
-    pub fn replay(&mut self, link: &Link<'_>, decided: Decided) {
+    /// What can be said of a link at once, without taking it in: that is for [`Store::replay`], when
+    /// it is committed. A new URL has no number yet.
+    pub fn ask(&mut self, url: &str, admits: bool) -> Answer {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        let host_len = write_key(url, &mut scratch);
+        let (host, rest) = scratch.split_at(host_len);
+        let hash = host_hash(self.disk.config.key, host);
+        let key = Key { hash, host, rest };
+        let url_hash = key.url_hash();
+        let fronts = [Some(&self.front), self.sealed.as_deref()];
+        let met = fronts.into_iter().flatten().find_map(|front| {
+            let delta = front.delta(front.find(&key, url_hash)?);
+            let left_out = delta.ops & DECIDED_OUT != 0 && delta.ops & ADMITS == 0;
+            let settled = delta.ops & SETTLED != 0;
+            let known = (delta.ops & DECIDED != 0 && !(left_out && admits)) || settled;
+            Some(if known {
+                Answer::Known
+            } else {
+                Answer::Pending
+            })
+        });
+        let answer = met.unwrap_or_else(|| {
+            let filter = self.filters[block_of(&self.blocks, &key)].as_ref();
+            let is_new = filter.is_some_and(|filter| !filter.contains(url_hash));
+            // What was left to a visit once stays so, even if there is a filter by now that could
+            // say it: two would call it new. The caller keeps in mind what was called new.
+            if is_new && !self.asked.contains(&url_hash) {
+                Answer::New(0)
+            } else {
+                Answer::Pending
+            }
+        });
+        let is_left = answer == Answer::Pending || !admits;
+        if is_left && answer != Answer::Known {
+            self.asked.insert(url_hash);
+        }
+        self.scratch = scratch;
+        answer
+    }
+
+    /// Takes in a link of which the journal says what was decided. No filter is asked. Says what is
+    /// known now: the number of a URL that was new, or that one left out is admitted.
+    pub fn replay(&mut self, link: &Link<'_>, decided: Decided) -> Answer {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         let host_len = write_key(link.url, &mut scratch);
@@ -211,11 +254,17 @@ impl Store {
         let key = Key { hash, host, rest };
         let url_hash = key.url_hash();
         let is_new = decided == Decided::New;
+        self.asked.remove(&url_hash);
+        let answer;
         if let Some(at) = self.front.find(&key, url_hash) {
-            self.meet_again(at, link);
-            if is_new {
+            let was_decided = self.front.delta(at).ops & DECIDED != 0;
+            let again = self.meet_again(at, link);
+            answer = if is_new && !was_decided {
                 self.front.decide(at);
-            }
+                Answer::New(self.front.delta(at).sequence)
+            } else {
+                again
+            };
         } else {
             let block = block_of(&self.blocks, &key);
             if let Some(filter) = &mut self.filters[block] {
@@ -223,9 +272,42 @@ impl Store {
             }
             // One that was known then may still wait as the first link to a new URL: it must not
             // keep the visit from saying so.
-            self.insert(link, &key, url_hash, is_new);
+            let at = self.insert(link, &key, url_hash, is_new);
+            answer = match decided {
+                Decided::New => Answer::New(self.front.delta(at).sequence),
+                Decided::Known => Answer::Known,
+                Decided::Pending => Answer::Pending,
+            };
         }
         self.scratch = scratch;
+        answer
+    }
+
+    /// Takes in where a URL stands by another way than an attempt: it was kept elsewhere so far, or
+    /// waits again.
+    pub fn stand(&mut self, url: &str, stands: Stands) {
+        let at = self.touch(url);
+        // What waits may be handed out.
+        if stands.state != Standing::Waiting {
+            self.front.delta_mut(at).ops |= SETTLED;
+        }
+        self.front.add_event(at, &Event::Standing(stands));
+    }
+
+    /// Keeps a URL from being handed out: the caller has it.
+    pub fn hold(&mut self, url: &str) {
+        let at = url_hash_of(self.disk.config.key, url);
+        self.leased.insert(at);
+    }
+
+    /// The number that the next URL will have.
+    pub fn next_sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Whether anything that was told has not reached the blocks.
+    pub fn has_unfolded(&self) -> bool {
+        self.front.len() > 0 || self.sealed.is_some() || !self.waiting.is_empty()
     }
 
     /// Takes in what became of a URL, after its commit; its lease is over.
@@ -278,4 +360,12 @@ impl Store {
         self.scratch = scratch;
         at
     }
+}
+
+fn url_hash_of(key: u64, url: &str) -> u64 {
+    let mut text = Vec::new();
+    let host_len = write_key(url, &mut text);
+    let (host, rest) = text.split_at(host_len);
+    let hash = host_hash(key, host);
+    Key { hash, host, rest }.url_hash()
 }

@@ -36,7 +36,7 @@ pub(crate) struct Schedule {
     /// Whether nothing of the host was left out.
     pub(crate) is_last: bool,
     /// When another URL of the host becomes due.
-    until: u32,
+    pub(crate) until: u32,
     /// The newest file of waiting news that was looked at for URLs of the host.
     pub(crate) waited: u64,
 }

@@ -29,6 +29,8 @@ pub struct Store {
     /// URLs that were settled in news that waits for their block: no longer to be handed out.
     pub(crate) taken: Vec<HashSet<u64, ByHash>>,
     pub(crate) leased: HashSet<u64, ByHash>,
+    /// URLs that were asked for, left to a visit, and not taken in yet.
+    pub(crate) asked: HashSet<u64, ByHash>,
     pub(crate) schedules: HashMap<u64, Schedule, ByHash>,
     pub(crate) waiting: Vec<Arc<RunFile>>,
     pub(crate) front: Front,
@@ -45,6 +47,8 @@ pub struct Store {
     pub(crate) fold: u64,
     pub(crate) credit: i64,
     pub(crate) states: [u64; 5],
+    pub(crate) notes: Vec<u8>,
+    pub(crate) sealed_notes: Vec<u8>,
 }
 
 /// How large the store is.
@@ -122,6 +126,7 @@ impl Store {
         let mut store = Self {
             taken: blocks.iter().map(|_| HashSet::default()).collect(),
             leased: HashSet::default(),
+            asked: HashSet::default(),
             schedules: HashMap::default(),
             recent: Recent::new(disk.config.recent_links, disk.config.key),
             disk: Arc::new(disk),
@@ -141,6 +146,8 @@ impl Store {
             fold: manifest.fold,
             credit: 0,
             states: manifest.states,
+            sealed_notes: manifest.notes.clone(),
+            notes: manifest.notes,
         };
         store.find_taken()?;
         Ok(store)
@@ -149,6 +156,16 @@ impl Store {
     /// The caller's position as of the last fold: what came after it is to be told again.
     pub fn position(&self) -> u64 {
         self.position
+    }
+
+    /// What the caller noted beside the store, as of its position.
+    pub fn notes(&self) -> &[u8] {
+        &self.notes
+    }
+
+    /// Notes something beside the store: it becomes durable with what is told until the next fold.
+    pub fn set_notes(&mut self, notes: Vec<u8>) {
+        self.notes = notes;
     }
 
     /// Number of the last fold.

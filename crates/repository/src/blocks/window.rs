@@ -168,12 +168,21 @@ impl Store {
             && schedule.is_last
             && let Some(schedule) = self.schedules.remove(&hash)
         {
-            // Nothing is worth remembering of a host that was read to its end, but for how far.
-            if schedule.last.is_some() {
+            // Nothing is worth remembering of a host that was read to its end, but for how far, and
+            // when more is due.
+            if schedule.last.is_some() || schedule.until < u32::MAX {
                 self.schedules.insert(hash, schedule.emptied(&self.disk));
             }
         }
         Ok(window)
+    }
+
+    /// After a window that was not filled: when the next URL of the host is due, as far as the
+    /// blocks know.
+    pub fn later_due(&self, host: &str) -> Option<u32> {
+        let hash = host_hash(self.disk.config.key, host.as_bytes());
+        let until = self.schedules.get(&hash)?.until;
+        (until < u32::MAX).then_some(until)
     }
 
     /// Gives a lease back without an attempt: the URL waits again.

@@ -5,15 +5,22 @@ use std::cmp::Reverse;
 use teia_base::journal::{
     Attempt, Commit, Entry, LinkRecord, LinkVerdict, Next, Record, SeedRecord,
 };
-use teia_base::{CanonicalUrl, Outcome, Retry, Timestamp};
+use teia_base::{CanonicalUrl, FoundUrl, Outcome, Retry, Timestamp};
 
 use super::{Admission, Offer, Repository};
 use crate::row::{Fetched, State, UrlRef};
+
+/// What is known of a fetched URL costs, about.
+const FETCHED_WEIGHT: u64 = 200;
 
 impl Repository {
     /// Takes the outcomes of a commit that was just synced. Its links are here since they were
     /// offered.
     pub fn apply(&mut self, entry: &Entry) {
+        if self.disk.is_some() {
+            self.take_in(entry);
+            return;
+        }
         self.position = entry.sequence;
         if let Record::Commit(commit) = &entry.record {
             for attempt in &commit.attempts {
@@ -25,6 +32,16 @@ impl Repository {
 
     /// Takes an entry of an earlier process: links, outcomes and all.
     pub fn replay(&mut self, entry: &Entry) {
+        self.replaying = true;
+        if self.disk.is_some() {
+            if entry.sequence > self.position {
+                self.take_in(entry);
+                self.keep_up();
+            } else {
+                self.take_in_hosts(entry);
+            }
+            return;
+        }
         match &entry.record {
             Record::RunStarted(run) => {
                 for seed in &run.seeds {
@@ -40,9 +57,15 @@ impl Repository {
                 }
                 self.apply_hosts(commit);
             }
+            Record::Added(added) => {
+                for (url, verdict) in &added.urls {
+                    self.replay_added(url, verdict, entry.wall);
+                }
+            }
             _ => {}
         }
         self.position = entry.sequence;
+        self.keep_up();
     }
 
     fn replay_seed(&mut self, seed: &SeedRecord, wall: Timestamp) {
@@ -68,8 +91,17 @@ impl Repository {
         self.offer(&offer, wall);
     }
 
+    fn replay_added(&mut self, url: &FoundUrl, verdict: &LinkVerdict, wall: Timestamp) {
+        if *verdict != LinkVerdict::Known {
+            self.offer(&Offer::added(url), wall);
+        }
+    }
+
     fn replay_attempt(&mut self, attempt: &Attempt, wall: Timestamp) {
-        let referrer = self.table.find(attempt.url.normal().as_str()).map(UrlRef);
+        let referrer = self
+            .table
+            .find(attempt.url.normal().as_str())
+            .map(|at| self.table.reference(at));
         let mut targets = Vec::new();
         for link in &attempt.links {
             if let Some(target) = self.replay_link(link, referrer, wall) {
@@ -103,7 +135,7 @@ impl Repository {
                 // Known then means known now, and excluded if it was.
                 let at = self.table.find(link.url.normal().as_str())?;
                 self.meet_again(at, link.depth, link.requisite, seed);
-                return Some(UrlRef(at));
+                return Some(self.table.reference(at));
             }
         };
         let offer = Offer {
@@ -131,7 +163,15 @@ impl Repository {
         }
     }
 
-    fn apply_hosts(&mut self, commit: &Commit) {
+    pub(super) fn apply_hosts(&mut self, commit: &Commit) {
+        for host in self.apply_host_records(commit) {
+            self.forgive(host, Outcome::ALIAS_HOST);
+        }
+    }
+
+    /// Keeps what is told of hosts. Returns those that are no aliases any more.
+    pub(super) fn apply_host_records(&mut self, commit: &Commit) -> Vec<u32> {
+        let mut forgiven = Vec::new();
         for update in &commit.hosts {
             let host = self.intern_host(&update.host);
             let record = self.hosts[host as usize].record_mut();
@@ -145,16 +185,22 @@ impl Repository {
                 None => {}
                 Some("") => {
                     record.alias_of = None;
-                    self.forgive(host, Outcome::ALIAS_HOST);
+                    forgiven.push(host);
                 }
                 Some(alias) => record.alias_of = Some(alias.to_owned()),
             }
         }
+        forgiven
     }
 
     /// URLs of a host that ended so wait again.
     fn forgive(&mut self, host: u32, outcome: Outcome) {
-        for at in 0..u32::try_from(self.table.len()).expect("fewer than 2^32 rows") {
+        if self.disk.is_some() {
+            let name = self.hosts[host as usize].name.clone();
+            self.reopen_on_disk(Some(&name), |ended, _| ended == outcome);
+            return;
+        }
+        for at in 0..self.table.places() {
             let row = self.table.row_mut(at);
             let ended_so = row.host == host
                 && row.state != State::Waiting
@@ -176,6 +222,11 @@ impl Repository {
             _ if attempt.remote.is_none() && !attempt.is_robots() => return,
             _ => self.intern_host(attempt.url.normal().host_str()),
         };
+        self.settle_host(host, attempt);
+    }
+
+    /// What an attempt tells of its host.
+    pub(super) fn settle_host(&mut self, host: u32, attempt: &Attempt) {
         let row = &mut self.hosts[host as usize];
         if attempt.outcome.is_answered()
             && !attempt.is_robots()
@@ -208,7 +259,7 @@ impl Repository {
         }
     }
 
-    fn settle_url(&mut self, at: u32, attempt: &Attempt) {
+    pub(super) fn settle_url(&mut self, at: u32, attempt: &Attempt) {
         let row = self.table.row_mut(at);
         row.leased = false;
         if attempt.next == Next::Waiting {
@@ -240,6 +291,7 @@ impl Repository {
                 }
             }
             empty => {
+                self.weight += FETCHED_WEIGHT;
                 *empty = Some(Box::new(Fetched {
                     last_attempt: attempt.started,
                     outcome: attempt.outcome,
@@ -257,7 +309,10 @@ impl Repository {
                 row.rare.get_or_insert_default().due = Some(due);
                 let host = row.host;
                 self.set_state(at, State::Waiting);
-                self.hosts[host as usize].later.push(Reverse((due, at)));
+                let reference = self.table.reference(at);
+                self.hosts[host as usize]
+                    .later
+                    .push(Reverse((due, reference)));
             }
             Next::Done => {
                 row.tries = 0;

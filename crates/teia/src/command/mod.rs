@@ -17,6 +17,7 @@ mod signals;
 mod socket;
 mod stats;
 mod status;
+mod urls;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -193,6 +194,13 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// The list of URLs itself, while nobody crawls: add, list, count, export, verify
+    Urls {
+        #[command(subcommand)]
+        what: urls::Do,
+        #[command(flatten)]
+        place: Place,
+    },
     /// Every setting with its default and its meaning
     Config,
 }
@@ -246,6 +254,7 @@ impl Command {
             | Self::Get { place, .. }
             | Self::Stats { place, .. }
             | Self::Rank { place, .. }
+            | Self::Urls { place, .. }
             | Self::Export { place, .. } => Some(place.clone()),
             Self::Check { part } => part.place(),
             Self::Demo { data, .. } => data.as_deref().map(|data| Place::new(data, "demo")),
@@ -291,6 +300,7 @@ impl Command {
             } => get::get(&place, &url, at.as_deref(), head),
             Self::Stats { json, place } => stats::stats(&place, json),
             Self::Check { part } => check::check(part),
+            Self::Urls { what, place } => urls::urls(&place.data, place.name(), &what),
             Self::Export { options, place } => export::export(&place, &options),
             Self::Config => config::config(),
         }

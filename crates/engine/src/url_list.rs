@@ -1,0 +1,175 @@
+//! The URLs of a collection that nobody crawls meanwhile: to add to them, and to look at them.
+//!
+//! What is added is a journal entry like any other, so a crawl, a kill and a rebuild know of it.
+
+use std::sync::Arc;
+
+use teia_base::journal::{Added, Entry, Folded, LinkVerdict, Record};
+use teia_base::{Clock, Files, NormalForm, Seed};
+use teia_repository::{Backing, Offer, Repository, RepositoryConfig};
+
+use crate::EngineError;
+use crate::collection::CollectionConfig;
+use crate::crawl::{NEW_CHANCE, WINDOW};
+use crate::directory::{DirectoryLock, Layout};
+use crate::journal_writer::JournalWriter;
+
+/// The URLs of a collection. Nobody else may write the data directory meanwhile.
+pub struct UrlList {
+    repository: Repository,
+    journal: JournalWriter,
+    clock: Arc<dyn Clock>,
+    normal_form: NormalForm,
+    run: u32,
+    report: AddReport,
+    _lock: DirectoryLock,
+}
+
+impl std::fmt::Debug for UrlList {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UrlList")
+            .field("repository", &self.repository)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What became of URLs that were added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AddReport {
+    /// Lines read, blank ones and comments apart.
+    pub read: u64,
+    /// URLs never met before; before [`UrlList::decide`], those that are known to be so by now.
+    pub new: u64,
+    /// Lines that are no URL that can be collected.
+    pub invalid: u64,
+}
+
+impl AddReport {
+    /// URLs met before, once everything is decided.
+    pub fn known(&self) -> u64 {
+        self.read - self.new - self.invalid
+    }
+}
+
+impl UrlList {
+    /// Opens the URLs of a collection, which may be empty.
+    pub fn open(
+        files: Arc<dyn Files>,
+        key: u64,
+        layout: &Layout,
+        config: &CollectionConfig,
+        clock: Arc<dyn Clock>,
+        lock: DirectoryLock,
+    ) -> Result<Self, EngineError> {
+        let mut repository = Repository::open(
+            RepositoryConfig {
+                key,
+                order: config.run.order.policy(),
+                keep_links: config.filter.max_depth.is_some(),
+            },
+            Backing {
+                files: Arc::clone(&files),
+                prefix: layout.urls(),
+                memory: config.run.repository_memory,
+                window: WINDOW,
+            },
+        )?;
+        let mut run = 0;
+        let journal = JournalWriter::open(
+            files,
+            layout.journal(),
+            config.run.journal_segment_bytes,
+            |entry| {
+                let is_start = matches!(entry.record, Record::RunStarted(_));
+                if is_start && entry.run != run && entry.sequence > repository.position() {
+                    repository.begin_run(entry.wall, NEW_CHANCE);
+                }
+                run = entry.run;
+                repository.replay(&entry);
+            },
+        )?;
+        repository.maintain(clock.wall(), true)?;
+        Ok(Self {
+            repository,
+            journal,
+            clock,
+            normal_form: config.normal_form.clone(),
+            run,
+            report: AddReport::default(),
+            _lock: lock,
+        })
+    }
+
+    /// Adds URLs, one a line, in one commit: when this returns, they are there.
+    pub fn add<'a>(&mut self, lines: impl Iterator<Item = &'a str>) -> Result<(), EngineError> {
+        let wall = self.clock.wall();
+        let mut added = Added::default();
+        for line in lines {
+            let seed = match Seed::parse(line) {
+                Ok(None) => continue,
+                Ok(Some(seed)) => self.normal_form.normalise(&seed.url).ok(),
+                Err(_) => None,
+            };
+            self.report.read += 1;
+            let Some(url) = seed else {
+                self.report.invalid += 1;
+                continue;
+            };
+            let verdict = self.repository.offer(&Offer::added(&url), wall).verdict;
+            self.report.new += u64::from(verdict == LinkVerdict::New);
+            added.urls.push((url, verdict));
+        }
+        if !added.urls.is_empty() {
+            self.commit(Record::Added(added))?;
+        }
+        self.look_after()
+    }
+
+    /// Decides of every URL that was added whether it is new.
+    pub fn decide(&mut self) -> Result<AddReport, EngineError> {
+        self.repository.decide_everything()?;
+        self.look_after()?;
+        Ok(self.report)
+    }
+
+    /// What became of what was added so far.
+    pub fn report(&self) -> AddReport {
+        self.report
+    }
+
+    /// The URLs, to look at.
+    pub fn repository(&mut self) -> &mut Repository {
+        &mut self.repository
+    }
+
+    fn look_after(&mut self) -> Result<(), EngineError> {
+        self.repository.maintain(self.clock.wall(), true)?;
+        for news in self.repository.take_news() {
+            let new = news.changes.iter();
+            let new = new.filter(|change| change.verdict == LinkVerdict::New);
+            self.report.new += new.count() as u64;
+            self.commit(Record::Folded(Folded {
+                fold: news.fold,
+                changes: news.changes,
+                is_last: true,
+            }))?;
+        }
+        self.repository.take_woken();
+        if let Some(damage) = self.repository.take_damage().pop() {
+            return Err(damage.into());
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, record: Record) -> Result<(), EngineError> {
+        let entry = Entry {
+            sequence: self.journal.next_sequence(),
+            wall: self.clock.wall(),
+            run: self.run,
+            record,
+        };
+        self.journal.append(&entry)?;
+        self.repository.apply(&entry);
+        Ok(())
+    }
+}

@@ -1,0 +1,61 @@
+//! What the ring does for the Repository beside commits: it looks after folds, and writes down what
+//! they find out.
+
+use teia_base::journal::{Folded, Record};
+
+use crate::EngineError;
+use crate::ring::Ring;
+
+/// Late verdicts in one entry, at most.
+const MOST_CHANGES: usize = 10_000;
+
+impl Ring {
+    /// Lets the Repository go on with its folds, wakes hosts for which there is news, and writes the
+    /// news down.
+    pub(crate) fn look_after_urls(&mut self) -> Result<(), EngineError> {
+        let quiet = self.window.is_empty() && self.committing == 0;
+        self.repository.maintain(self.clock.wall(), quiet)?;
+        for damage in self.repository.take_damage() {
+            self.warn(format!(
+                "{damage}; links to the URLs there wait. `teia urls verify` checks everything"
+            ));
+        }
+        for news in self.repository.take_news() {
+            let mut changes = news.changes;
+            loop {
+                let rest = changes.split_off(changes.len().min(MOST_CHANGES));
+                let is_last = rest.is_empty();
+                self.late_news.push_back(Folded {
+                    fold: news.fold,
+                    changes,
+                    is_last,
+                });
+                if is_last {
+                    break;
+                }
+                changes = rest;
+            }
+        }
+        for host in self.repository.take_woken() {
+            self.wake(host);
+        }
+        if self.committing == 0
+            && let Some(folded) = self.late_news.pop_front()
+        {
+            self.order(Record::Folded(folded), Vec::new(), Vec::new());
+        }
+        Ok(())
+    }
+
+    /// When there is nothing else to do, what is still to be decided is. Says whether anything was.
+    pub(crate) fn decide_rest(&mut self) -> Result<bool, EngineError> {
+        if !self.late_news.is_empty() {
+            return Ok(true);
+        }
+        let decided = self.repository.decide_everything()?;
+        if decided {
+            self.look_after_urls()?;
+        }
+        Ok(decided)
+    }
+}

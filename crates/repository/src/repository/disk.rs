@@ -1,0 +1,483 @@
+//! What does not fit into memory: the store of blocks behind the Repository.
+//!
+//! ```text
+//! offer ──> rows in memory ──> store.ask ──> New: a row, so that it can be fetched at once
+//!                                      └───> Pending: a fold will say
+//! commit ─> store.replay, store.settle ──> fold, on a thread of its own ──> news
+//! window <─ rows in memory <── refill: store.window
+//! ```
+//!
+//! Once there is a store, it is told of everything by the journal alone, live and at a start by the
+//! same functions: what it holds is what was committed up to its position, and no more. A row in
+//! memory is a URL that was met and not committed yet, is leased, waits for another try, or was
+//! taken from the store to be handed out next; the store does not hand it out meanwhile.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+use teia_base::journal::{LinkVerdict, UrlChange};
+use teia_base::{CanonicalUrl, Files, FoundUrl, HostId, Outcome, Timestamp};
+
+use super::folding::Notes;
+use super::moving::Moving;
+use super::{Admission, Offer, Offered, Repository};
+use crate::blocks::{
+    Answer, FoldDone, Known, Leased, Standing, Stands, Store, StoreConfig, StoreError,
+    VerifyReport, Visited, WindowOrder,
+};
+use crate::host::Stored;
+use crate::row::{Fetched, Rare, Row, State, UrlRef, UrlState};
+
+/// The rows of a host are brought from the store when fewer than this are in memory.
+const LOW: usize = 10;
+
+/// Where the Repository goes on when memory does not hold everything.
+#[derive(Clone, Debug)]
+pub struct Backing {
+    /// The disk.
+    pub files: Arc<dyn Files>,
+    /// Where the blocks lie on it.
+    pub prefix: PathBuf,
+    /// About as many bytes of memory as URLs may take.
+    pub memory: u64,
+    /// URLs of a host that are brought from disk at once.
+    pub window: usize,
+}
+
+impl Backing {
+    /// How the store works within this much memory.
+    pub fn store_config(&self, key: u64) -> StoreConfig {
+        let part = |of: u64, least: u64, most: u64| (self.memory / of).clamp(least, most);
+        let narrow = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        StoreConfig {
+            prefix: self.prefix.clone(),
+            key,
+            // What is being folded and what comes meanwhile, at about 200 bytes each, and as much
+            // again for the fold itself.
+            front_urls: narrow(part(1024, 16, 1_000_000)),
+            page_bytes: narrow(part(64, 512, 16 << 10)),
+            block_bytes: part(8, 4 << 10, 64 << 20),
+            scan_rows: part(128, 64, 3_000_000),
+            filter_bits: Some(10),
+            ..StoreConfig::default()
+        }
+    }
+}
+
+/// What a fold found out, to be written down and then acknowledged by that entry.
+#[derive(Debug)]
+pub struct News {
+    /// Number of the fold.
+    pub fold: u64,
+    /// URLs that are new, or admitted again.
+    pub changes: Vec<UrlChange>,
+}
+
+/// The store, and what goes on around it.
+pub(super) struct Disk {
+    pub(super) store: Store,
+    pub(super) folding: Option<JoinHandle<Result<FoldDone, StoreError>>>,
+    pub(super) moving: Option<Moving>,
+    /// Where rows went that were referred to before the move.
+    pub(super) moved_rows: HashMap<UrlRef, UrlRef>,
+    /// Commits that must pass before the first fold: what was met before the move is in them.
+    pub(super) open_commits: u8,
+    /// What was told of states and has not reached the blocks: with the last fold, and since.
+    pub(super) ahead: [[i64; 5]; 2],
+    pub(super) failure: OnceLock<StoreError>,
+    pub(super) woken: Vec<HostId>,
+    pub(super) news: Vec<News>,
+    pub(super) damaged: Vec<StoreError>,
+    pub(super) last_fold: Option<Timestamp>,
+    /// The last fold of an earlier process: its news is told again, and counted already.
+    pub(super) inherited: u64,
+    window: usize,
+    rows_at_ease: usize,
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Nothing is written after its owner is gone.
+        if let Some(folding) = self.folding.take() {
+            let _ = folding.join();
+        }
+    }
+}
+
+impl Disk {
+    pub(super) fn open(backing: &Backing, key: u64) -> Result<Self, StoreError> {
+        let store = Store::open(Arc::clone(&backing.files), backing.store_config(key))?;
+        Ok(Self {
+            folding: None,
+            moving: None,
+            moved_rows: HashMap::new(),
+            open_commits: 0,
+            ahead: [[0; 5]; 2],
+            failure: OnceLock::new(),
+            woken: Vec::new(),
+            news: Vec::new(),
+            damaged: Vec::new(),
+            last_fold: None,
+            inherited: store.last_fold(),
+            window: backing.window,
+            rows_at_ease: usize::try_from(backing.memory / 1024).unwrap_or(usize::MAX),
+            store,
+        })
+    }
+
+    pub(super) fn count(&self, state: State) -> u64 {
+        let at = state as usize;
+        let ahead = self.ahead[0][at] + self.ahead[1][at];
+        self.store.count(state).saturating_add_signed(ahead)
+    }
+
+    /// So many more URLs stand so, as soon as it reaches the blocks.
+    pub(super) fn expect(&mut self, state: State, change: i64) {
+        self.ahead[1][state as usize] += change;
+    }
+
+    /// After this nothing goes on; the owner is told at the next [`Repository::maintain`].
+    pub(super) fn fail(&self, error: StoreError) {
+        let _ = self.failure.set(error);
+    }
+}
+
+impl Repository {
+    /// A Repository that goes on disk when memory does not hold everything, as it was after the
+    /// last fold; replay the journal into it with [`Repository::replay`].
+    pub fn open(config: super::RepositoryConfig, backing: Backing) -> Result<Self, StoreError> {
+        let mut repository = Self::new(config);
+        let exists = backing.files.exists(&backing.prefix.join("manifest"));
+        if exists {
+            let disk = Disk::open(&backing, repository.config.key)?;
+            repository.position = disk.store.position();
+            repository.table.let_rows_go();
+            let notes: Notes = postcard::from_bytes(disk.store.notes()).unwrap_or_default();
+            for rule in &notes.rules {
+                repository.intern_rule(rule);
+            }
+            for host in &notes.hosts {
+                repository.intern_host(host);
+            }
+            repository.disk = Some(Box::new(disk));
+            repository.find_hosts()?;
+            let mut waiting = Vec::new();
+            if let Some(disk) = &repository.disk {
+                disk.store
+                    .waiting_hosts(|host| waiting.push(host.to_owned()))?;
+            }
+            for host in waiting {
+                let host = repository.intern_host(&host);
+                repository.hosts[host as usize].stored = Stored::Perhaps;
+            }
+        }
+        repository.backing = Some(backing);
+        Ok(repository)
+    }
+
+    /// Whether the disk holds what memory cannot.
+    pub fn is_on_disk(&self) -> bool {
+        self.disk.is_some()
+    }
+
+    /// An offer of a URL that no row in memory has. The store takes it in with its commit.
+    pub(super) fn offer_on_disk(&mut self, offer: &Offer<'_>, now: Timestamp) -> Offered {
+        let host = self.intern_host(offer.url.normal().host_str());
+        let text = offer.url.normal().as_str();
+        let admits = matches!(offer.admission, Admission::Admit);
+        let Some(disk) = &mut self.disk else {
+            unreachable!("only asked where there is a disk");
+        };
+        let mut answer = disk.store.ask(text, admits);
+        if answer == Answer::Pending && offer.seed.is_some() {
+            // A person waits for the answer, and there are few of these: look it up.
+            answer = match disk.store.state(text) {
+                Ok(None) => Answer::New(0),
+                Ok(Some(known)) if known.state == State::Excluded && admits => Answer::Pending,
+                Ok(Some(_)) => Answer::Known,
+                Err(error) => {
+                    disk.fail(error);
+                    Answer::Pending
+                }
+            };
+        }
+        let mut reference = UrlRef::ELSEWHERE;
+        let verdict = match (&offer.admission, answer) {
+            (_, Answer::Known | Answer::Readmitted) => LinkVerdict::Known,
+            (Admission::Exclude(exclusion), _) => LinkVerdict::Excluded(exclusion.clone()),
+            (Admission::Admit, Answer::Pending) => LinkVerdict::Pending,
+            (Admission::Admit, Answer::New(_)) => {
+                let at = self.insert(offer, host, now);
+                reference = self.table.reference(at);
+                LinkVerdict::New
+            }
+        };
+        Offered {
+            reference,
+            host: HostId(host),
+            verdict,
+            lowered: false,
+        }
+    }
+
+    /// Brings URLs of a host into memory when few are left there.
+    pub(super) fn refill(&mut self, host: u32, now: Timestamp) {
+        let row = &self.hosts[host as usize];
+        let is_time = match row.stored {
+            Stored::Nothing => false,
+            Stored::Perhaps => true,
+            Stored::Later(due) => due <= now,
+        };
+        let Some(disk) = &mut self.disk else { return };
+        if !is_time || row.queue.len() >= LOW {
+            return;
+        }
+        let n = if self.table.len() < disk.rows_at_ease {
+            disk.window
+        } else {
+            disk.window.min(16)
+        };
+        let order = WindowOrder::Policy(&*self.config.order);
+        let window = disk.store.window(&row.name, n, order, seconds(now));
+        let window = match window {
+            Ok(window) => window,
+            Err(error) => {
+                disk.fail(error);
+                self.hosts[host as usize].stored = Stored::Nothing;
+                return;
+            }
+        };
+        let later = disk.store.later_due(&row.name);
+        let is_all = window.len() < n;
+        for leased in window {
+            self.take_from_store(host, leased);
+        }
+        self.hosts[host as usize].stored = match later {
+            _ if !is_all => Stored::Perhaps,
+            Some(due) => Stored::Later(moment(due)),
+            None => Stored::Nothing,
+        };
+    }
+
+    fn take_from_store(&mut self, host: u32, leased: Leased) {
+        if self.table.find(&leased.url).is_some() {
+            // A row that was met again meanwhile; the store keeps it held.
+            return;
+        }
+        let Leased { url, known } = leased;
+        let rare = Rare {
+            spelling: known.rare.spelling,
+            chain: known.rare.chain,
+            due: None,
+            fallback_http: known.fallback_http,
+            last_modified: known.rare.last_modified.map(moment),
+            priority: known.priority,
+            seed: known.seed,
+        };
+        let at = self.table.push(Row {
+            text: url.into(),
+            rare: rare.is_needed().then(|| Box::new(rare)),
+            fetched: known.rare.visited.as_ref().map(|it| Box::new(fetched(it))),
+            host,
+            referrer: 0,
+            first_seen: known.first_seen,
+            rule: 0,
+            depth: known.depth,
+            tries: known.tries,
+            state: State::Waiting,
+            leased: false,
+            requisite: known.requisite,
+        });
+        self.table.set_sequence(at, known.sequence);
+        self.counts[State::Waiting as usize] += 1;
+        self.enqueue(at);
+    }
+
+    /// A host that lets nobody in would fill the memory with its URLs, one after another: the rest
+    /// of them stays on disk meanwhile.
+    pub(super) fn rest_store(&mut self, host: u32, until: Timestamp) {
+        let row = &mut self.hosts[host as usize];
+        if self.disk.is_some() && row.later.len() > 100 && row.stored == Stored::Perhaps {
+            row.stored = Stored::Later(until);
+        }
+    }
+
+    /// The number by which a URL stands in the order in which URLs were met.
+    pub(super) fn order_number(&self, at: u32) -> u64 {
+        if self.disk.is_none() {
+            return u64::from(at) + 1;
+        }
+        match self.table.sequence(at) {
+            // After everything that is on disk.
+            0 => (1 << 40) + u64::from(self.table.generation_of(at)),
+            sequence => sequence,
+        }
+    }
+
+    /// Takes a row out of memory; what waits is handed out by the store again.
+    pub(super) fn let_go(&mut self, at: u32) {
+        let row = self.table.remove(at);
+        self.counts[row.state as usize] -= 1;
+        if row.state == State::Waiting {
+            self.hosts[row.host as usize].stored = Stored::Perhaps;
+            if let Some(disk) = &mut self.disk {
+                disk.store.release(&row.text);
+            }
+        }
+    }
+
+    pub(super) fn excluded_on_disk(
+        &mut self,
+        mut admits: impl FnMut(&UrlState) -> bool,
+    ) -> Vec<UrlState> {
+        let mut found = Vec::new();
+        let folded = self.fold_everything();
+        let Some(disk) = &self.disk else {
+            return found;
+        };
+        let scanned = folded.and_then(|_| {
+            let is_out = |state| state == State::Excluded;
+            disk.store.scan(None, is_out, |url, known| {
+                let state = self.view_known(url, &known);
+                if admits(&state) {
+                    found.push(state);
+                }
+            })
+        });
+        if let Err(error) = scanned {
+            disk.fail(error);
+        }
+        found
+    }
+
+    /// Tells of every URL, on one host or on all, in states that are wanted. Where there is a disk,
+    /// everything is folded first.
+    pub fn for_each(
+        &mut self,
+        host: Option<&str>,
+        wanted: impl Fn(State) -> bool,
+        mut tell: impl FnMut(UrlState),
+    ) -> Result<(), StoreError> {
+        self.fold_everything()?;
+        let Some(disk) = &self.disk else {
+            let host = host.map(|host| self.host(host));
+            let rows = self.table.rows().filter(|(_, row)| {
+                wanted(row.state) && host.is_none_or(|host| host == Some(HostId(row.host)))
+            });
+            rows.for_each(|(at, _)| tell(self.view(at)));
+            return Ok(());
+        };
+        disk.store.scan(host, wanted, |url, known| {
+            tell(self.view_known(url, &known));
+        })
+    }
+
+    /// Looks at every byte on disk; nothing where everything is in memory.
+    pub fn verify(&self) -> Option<VerifyReport> {
+        self.disk.as_ref().map(|disk| disk.store.verify())
+    }
+
+    pub(super) fn state_on_disk(&self, url: &CanonicalUrl) -> Option<UrlState> {
+        let disk = self.disk.as_ref()?;
+        match disk.store.state(url.as_str()) {
+            Ok(known) => known.map(|known| self.view_known(url.as_str(), &known)),
+            Err(error) => {
+                disk.fail(error);
+                None
+            }
+        }
+    }
+
+    pub(super) fn set_priority_on_disk(&mut self, url: &CanonicalUrl, priority: i32) {
+        let known = self.state_on_disk(url).is_some();
+        if let Some(disk) = &mut self.disk
+            && known
+        {
+            disk.store.set_priority(url.as_str(), priority);
+        }
+    }
+
+    fn view_known(&self, url: &str, known: &Known) -> UrlState {
+        let url = CanonicalUrl::from_stored(url);
+        let host = self.host(url.host_str()).unwrap_or(HostId(u32::MAX));
+        let rule = known.rule.checked_sub(1);
+        UrlState {
+            reference: UrlRef::ELSEWHERE,
+            url: FoundUrl::from_stored(url, known.rare.spelling.as_deref()),
+            host,
+            state: known.state,
+            exclusion: rule.and_then(|rule| self.rules.get(rule as usize).cloned()),
+            referrer: None,
+            depth: known.depth,
+            first_seen: moment(known.first_seen),
+            tries: known.tries,
+            due: (known.due > 0).then(|| moment(known.due)),
+            requisite: known.requisite,
+            seed: known.seed,
+            fallback_http: known.fallback_http,
+            chain: known.rare.chain,
+            last_modified: known.rare.last_modified.map(moment),
+            leased: known.leased,
+            fetched: known.rare.visited.as_ref().map(fetched),
+        }
+    }
+}
+
+/// Seconds since 1970, enough until 2106.
+pub(super) fn seconds(moment: Timestamp) -> u32 {
+    u32::try_from(moment.as_seconds()).unwrap_or(0)
+}
+
+pub(super) fn moment(seconds: u32) -> Timestamp {
+    Timestamp::from_micros(i64::from(seconds) * 1_000_000)
+}
+
+fn fetched(visited: &Visited) -> Fetched {
+    Fetched {
+        last_attempt: moment(visited.last_attempt),
+        outcome: Outcome::from_number(visited.outcome),
+        visits: visited.visits,
+        changes: visited.changes,
+        text_digest: visited.text_digest,
+        capture: visited.capture.map(teia_base::CaptureId),
+        etag: visited.etag.clone(),
+        last_modified: visited.last_modified.clone(),
+    }
+}
+
+/// Where a URL in memory stands, for the store; nothing where the link alone says it.
+pub(super) fn standing_of(row: &Row) -> Option<Stands> {
+    let due = row.rare.as_ref().and_then(|rare| rare.due);
+    let plain = matches!(row.state, State::Waiting | State::Excluded)
+        && row.tries == 0
+        && due.is_none()
+        && row.fetched.is_none();
+    if plain {
+        return None;
+    }
+    let visited = row.fetched.as_ref().map(|it| Visited {
+        last_attempt: seconds(it.last_attempt),
+        outcome: it.outcome.number(),
+        visits: it.visits,
+        changes: it.changes,
+        text_digest: it.text_digest,
+        capture: it.capture.map(|capture| capture.0),
+        etag: it.etag.clone(),
+        last_modified: it.last_modified.clone(),
+        ..Visited::default()
+    });
+    Some(Stands {
+        state: match row.state {
+            State::Waiting => Standing::Waiting,
+            State::Fetched => Standing::Fetched,
+            State::Failed => Standing::Failed,
+            State::Excluded => Standing::Excluded(row.rule),
+            State::Gone => Standing::Gone,
+        },
+        tries: row.tries,
+        due: due.map_or(0, |due| seconds(due).saturating_add(1)),
+        visited,
+    })
+}

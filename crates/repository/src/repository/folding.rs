@@ -1,0 +1,383 @@
+//! Folds: what was told to the store goes into its blocks, on a thread beside the commits, and what
+//! is found out there comes back.
+
+use std::collections::HashMap;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use teia_base::journal::{Exclusion, LinkVerdict, UrlChange};
+use teia_base::{CanonicalUrl, HostId, Outcome, Timestamp};
+
+use super::Repository;
+use super::disk::{News, moment};
+use crate::blocks::{FoldDone, FoldJob, News as Found, Stands, StoreError};
+use crate::host::Stored;
+use crate::row::State;
+
+/// A fold is begun at the latest after this long, if there is anything to fold.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What the store keeps for the Repository beside the URLs.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Notes {
+    /// The rules that left URLs out, by number.
+    pub(super) rules: Vec<Exclusion>,
+    /// Hosts, in the order in which they were met.
+    pub(super) hosts: Vec<Box<str>>,
+}
+
+impl Repository {
+    /// Looks after what goes on beside the commits: moves to the disk when memory is used up, begins
+    /// folds, takes their results in. To be called often; never takes long. With `quiet`, everything
+    /// that was offered is committed.
+    pub fn maintain(&mut self, now: Timestamp, quiet: bool) -> Result<(), StoreError> {
+        if self.is_too_large() {
+            self.begin_moving(if quiet { 0 } else { 2 })?;
+        }
+        let Some(disk) = &mut self.disk else {
+            return Ok(());
+        };
+        if let Some(error) = disk.failure.take() {
+            return Err(error);
+        }
+        if std::mem::take(&mut self.replaying) {
+            self.hear_news()?;
+        }
+        let Some(disk) = &mut self.disk else {
+            return Ok(());
+        };
+        if quiet {
+            disk.open_commits = 0;
+        }
+        if disk.moving.is_some() {
+            self.move_some(50_000);
+            return Ok(());
+        }
+        if let Some(folding) = disk.folding.take_if(|folding| folding.is_finished()) {
+            let done = join(folding)?;
+            self.finish_fold(done)?;
+        }
+        let Some(disk) = &mut self.disk else {
+            return Ok(());
+        };
+        let last = *disk.last_fold.get_or_insert(now);
+        let is_old = disk.store.has_unfolded() && now.since(last) >= PATIENCE;
+        if disk.folding.is_none() && disk.open_commits == 0 && (disk.store.wants_fold() || is_old) {
+            disk.last_fold = Some(now);
+            self.begin_fold();
+        }
+        Ok(())
+    }
+
+    /// Whether there is more than memory should hold. Where the links of pages are kept, everything
+    /// stays in memory: they are needed at once when a shorter way to a page is found.
+    pub(super) fn is_too_large(&self) -> bool {
+        self.disk.is_none()
+            && !self.config.keep_links
+            && self
+                .backing
+                .as_ref()
+                // While they move, rows are in both places.
+                .is_some_and(|backing| self.weight > backing.memory / 5 * 2)
+    }
+
+    /// Seals what was told so far, to be folded.
+    fn seal(&mut self) -> Option<FoldJob> {
+        let notes = Notes {
+            rules: self.rules.clone(),
+            hosts: self.hosts.iter().map(|host| host.name.clone()).collect(),
+        };
+        let disk = self.disk.as_mut()?;
+        disk.store
+            .set_notes(postcard::to_stdvec(&notes).unwrap_or_default());
+        for state in 0..5 {
+            disk.ahead[0][state] += std::mem::take(&mut disk.ahead[1][state]);
+        }
+        Some(disk.store.begin_fold(self.position))
+    }
+
+    fn begin_fold(&mut self) {
+        let job = self.seal();
+        let (Some(job), Some(disk)) = (job, &mut self.disk) else {
+            return;
+        };
+        let begun = std::thread::Builder::new()
+            .name("teia-fold".to_owned())
+            .spawn(move || job.run());
+        match begun {
+            Ok(folding) => disk.folding = Some(folding),
+            Err(source) => disk.fail(StoreError::disk("start a thread for", "fold")(source)),
+        }
+    }
+
+    fn finish_fold(&mut self, done: FoldDone) -> Result<usize, StoreError> {
+        let Some(disk) = &mut self.disk else {
+            return Ok(0);
+        };
+        let before = State::ALL.map(|state| disk.store.count(state));
+        let report = disk.store.finish_fold(done)?;
+        disk.damaged.extend(report.damaged);
+        for (state, before) in State::ALL.into_iter().zip(before) {
+            let change = disk.store.count(state).cast_signed() - before.cast_signed();
+            disk.ahead[0][state as usize] -= change;
+        }
+        // While the journal is replayed, an entry to come may say that this news was told.
+        if !self.replaying {
+            self.hear_news()?;
+        }
+        Ok(report.visited)
+    }
+
+    /// Takes the news of folds that was not told yet.
+    fn hear_news(&mut self) -> Result<(), StoreError> {
+        let Some(disk) = &mut self.disk else {
+            return Ok(());
+        };
+        let verdicts = disk.store.verdicts()?;
+        let inherited = disk.inherited;
+        for fold in verdicts {
+            let is_counted = fold.fold <= inherited;
+            let mut changes = Vec::new();
+            for told in fold.urls {
+                if !is_counted {
+                    self.expect_news(told.news, told.state);
+                }
+                let verdict = match (told.news, told.state) {
+                    (Found::New, State::Excluded) | (Found::Lowered, _) => continue,
+                    (Found::New, _) => LinkVerdict::New,
+                    (Found::Readmitted, _) => LinkVerdict::Readmitted,
+                };
+                let url = CanonicalUrl::from_stored(&told.url);
+                let host = self.intern_host(url.host_str());
+                if !is_counted {
+                    let row = &mut self.hosts[host as usize];
+                    row.known += u32::from(verdict == LinkVerdict::New);
+                    row.waiting += 1;
+                }
+                self.wake_for_store(host);
+                changes.push(UrlChange {
+                    url,
+                    depth: told.depth,
+                    verdict,
+                });
+            }
+            if let Some(disk) = &mut self.disk {
+                let fold = fold.fold;
+                disk.news.push(News { fold, changes });
+            }
+        }
+        if let Some(disk) = &mut self.disk
+            && disk.store.stats().waiting_rows == 0
+        {
+            // What the blocks say is all that was sealed.
+            disk.ahead[0] = [0; 5];
+        }
+        Ok(())
+    }
+
+    /// What a fold found out has reached the blocks with it: nobody had counted it before.
+    fn expect_news(&mut self, news: Found, state: State) {
+        let Some(disk) = &mut self.disk else { return };
+        let ahead = &mut disk.ahead[0];
+        match (news, state) {
+            (Found::Lowered, _) => {}
+            (Found::New, State::Excluded) => ahead[State::Excluded as usize] += 1,
+            (Found::New, _) => ahead[State::Waiting as usize] += 1,
+            (Found::Readmitted, _) => {
+                ahead[State::Excluded as usize] -= 1;
+                ahead[State::Waiting as usize] += 1;
+            }
+        }
+    }
+
+    /// A host may have something on disk that it had not before.
+    pub(super) fn wake_for_store(&mut self, host: u32) {
+        let row = &mut self.hosts[host as usize];
+        row.stored = Stored::Perhaps;
+        if let Some(disk) = &mut self.disk
+            && disk.woken.last() != Some(&HostId(host))
+        {
+            disk.woken.push(HostId(host));
+        }
+    }
+
+    /// Hosts that may have a URL for which they are to be asked, since the last call.
+    pub fn take_woken(&mut self) -> Vec<HostId> {
+        let disk = self.disk.as_mut();
+        disk.map_or_else(Vec::new, |disk| std::mem::take(&mut disk.woken))
+    }
+
+    /// What folds found out since the last call, to be written down.
+    pub fn take_news(&mut self) -> Vec<News> {
+        let disk = self.disk.as_mut();
+        disk.map_or_else(Vec::new, |disk| std::mem::take(&mut disk.news))
+    }
+
+    /// Blocks that could not be visited since the last call; their news waits.
+    pub fn take_damage(&mut self) -> Vec<StoreError> {
+        let disk = self.disk.as_mut();
+        disk.map_or_else(Vec::new, |disk| std::mem::take(&mut disk.damaged))
+    }
+
+    /// Decides everything that is still to be decided, and waits for it: for a moment in which there
+    /// is nothing else to do. Says whether anything was. Nothing may be offered and not committed.
+    pub fn decide_everything(&mut self) -> Result<bool, StoreError> {
+        let Some(disk) = &mut self.disk else {
+            return Ok(false);
+        };
+        disk.open_commits = 0;
+        if !disk.store.has_unfolded() && disk.moving.is_none() {
+            return Ok(false);
+        }
+        let visited = self.fold_everything()?;
+        self.find_hosts()?;
+        Ok(visited > 0)
+    }
+
+    /// Brings everything that was told into the blocks. Returns how many were visited.
+    pub(super) fn fold_everything(&mut self) -> Result<usize, StoreError> {
+        while self.disk.as_ref().is_some_and(|disk| disk.moving.is_some()) {
+            self.move_some(u32::MAX);
+        }
+        let mut visited = self.wait_for_fold()?;
+        let unfolded = self.disk.as_ref().is_some_and(|disk| {
+            disk.open_commits == 0 && disk.store.has_unfolded() && disk.failure.get().is_none()
+        });
+        if unfolded && let Some(job) = self.seal() {
+            let done = job.everywhere().run()?;
+            visited += self.finish_fold(done)?;
+            if let Some(disk) = &mut self.disk
+                && disk.damaged.is_empty()
+            {
+                // Every block has its news: what the blocks say is all there is.
+                disk.ahead = [[0; 5]; 2];
+            }
+        }
+        Ok(visited)
+    }
+
+    fn wait_for_fold(&mut self) -> Result<usize, StoreError> {
+        let folding = self.disk.as_mut().and_then(|disk| disk.folding.take());
+        match folding {
+            Some(folding) => {
+                let done = join(folding)?;
+                self.finish_fold(done)
+            }
+            None => Ok(0),
+        }
+    }
+
+    /// After an entry of the journal was replayed: nothing else goes on, so everything may take its
+    /// time.
+    pub(super) fn keep_up(&mut self) {
+        let kept_up = self.keep_up_or_fail();
+        if let (Err(error), Some(disk)) = (kept_up, &self.disk) {
+            disk.fail(error);
+        }
+    }
+
+    fn keep_up_or_fail(&mut self) -> Result<(), StoreError> {
+        if self.is_too_large() {
+            self.begin_moving(0)?;
+        }
+        while self.disk.as_ref().is_some_and(|disk| disk.moving.is_some()) {
+            self.move_some(u32::MAX);
+        }
+        if self
+            .disk
+            .as_ref()
+            .is_some_and(|disk| disk.store.wants_fold())
+        {
+            self.begin_fold();
+            self.wait_for_fold()?;
+        }
+        Ok(())
+    }
+
+    /// URLs of a host, or of all, that ended in a way that is worth another chance wait again.
+    pub(super) fn reopen_on_disk(
+        &mut self,
+        host: Option<&str>,
+        worth_it: impl Fn(Outcome, Timestamp) -> bool,
+    ) {
+        if let (Err(error), Some(disk)) = (self.try_reopen(host, worth_it), &self.disk) {
+            disk.fail(error);
+        }
+    }
+
+    fn try_reopen(
+        &mut self,
+        host: Option<&str>,
+        worth_it: impl Fn(Outcome, Timestamp) -> bool,
+    ) -> Result<(), StoreError> {
+        self.fold_everything()?;
+        let mut urls = Vec::new();
+        let Some(disk) = &mut self.disk else {
+            return Ok(());
+        };
+        let ended = |state| !matches!(state, State::Waiting | State::Excluded);
+        let wanted = |state| {
+            if host.is_some() {
+                ended(state)
+            } else {
+                state == State::Failed
+            }
+        };
+        disk.store.scan(host, wanted, |url, known| {
+            let visited = known.rare.visited.as_ref();
+            if visited.is_some_and(|it| {
+                worth_it(Outcome::from_number(it.outcome), moment(it.last_attempt))
+            }) {
+                urls.push((url.to_owned(), known.state));
+            }
+        })?;
+        for (url, state) in &urls {
+            disk.store.stand(url, Stands::default());
+            disk.expect(*state, -1);
+            disk.expect(State::Waiting, 1);
+        }
+        if !urls.is_empty() {
+            // Only what is in the blocks is found there.
+            self.fold_everything()?;
+            self.find_hosts()?;
+        }
+        Ok(())
+    }
+
+    /// Reads from the directories of the blocks which hosts there are and what waits on them.
+    pub(super) fn find_hosts(&mut self) -> Result<(), StoreError> {
+        let mut hosts: HashMap<String, (u64, u64)> = HashMap::new();
+        let Some(disk) = &self.disk else {
+            return Ok(());
+        };
+        disk.store.hosts(|counts| {
+            let host = hosts.entry(counts.host).or_default();
+            host.0 += counts.urls;
+            host.1 += counts.waiting;
+        })?;
+        let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let mut hosts: Vec<_> = hosts.into_iter().collect();
+        hosts.sort_unstable();
+        for (name, (urls, waiting)) in hosts {
+            let at = self.intern_host(&name);
+            let row = &mut self.hosts[at as usize];
+            row.known = narrow(urls);
+            row.waiting = narrow(waiting);
+            if waiting > 0 {
+                row.stored = Stored::Perhaps;
+                if let Some(disk) = &mut self.disk {
+                    disk.woken.push(HostId(at));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn join(folding: JoinHandle<Result<FoldDone, StoreError>>) -> Result<FoldDone, StoreError> {
+    folding.join().unwrap_or_else(|_| {
+        let source = std::io::Error::other("the thread that folds has ended");
+        Err(StoreError::disk("finish", "fold")(source))
+    })
+}

@@ -1,0 +1,152 @@
+//! The queue of a host: which of its URLs is next, and when.
+
+use std::cmp::Reverse;
+
+use teia_base::{HostId, Timestamp, UrlFacts};
+
+use super::Repository;
+use crate::host::Stored;
+use crate::row::{State, UrlRef, UrlState};
+
+impl Repository {
+    /// Takes up to `n` URLs of a host that are due, in the chosen order, and leases them.
+    pub fn window(&mut self, host: HostId, n: usize, now: Timestamp) -> Vec<UrlState> {
+        self.bring_due(host, now);
+        let mut window = Vec::new();
+        while window.len() < n {
+            self.refill(host.0, now);
+            let Some(Reverse((key, url))) = self.hosts[host.0 as usize].queue.pop() else {
+                break;
+            };
+            if !self.is_due(url, now) {
+                continue;
+            }
+            let at = url.at;
+            let place = self.place(at);
+            if key != place {
+                // Put in before its depth, tries or priority changed: its place is another one.
+                self.hosts[host.0 as usize]
+                    .queue
+                    .push(Reverse((place, url)));
+                continue;
+            }
+            self.table.row_mut(at).leased = true;
+            window.push(self.view(at));
+        }
+        window
+    }
+
+    /// Whether the URL of an entry in a queue is still there, waits, and may be asked now.
+    fn is_due(&self, url: UrlRef, now: Timestamp) -> bool {
+        if !self.table.holds(url) {
+            return false;
+        }
+        let row = self.table.row(url.at);
+        let due = row.rare.as_ref().and_then(|rare| rare.due);
+        row.state == State::Waiting && !row.leased && due.is_none_or(|due| due <= now)
+    }
+
+    /// Gives a lease back without an attempt: the URL waits again in its old place.
+    pub fn release(&mut self, url: UrlRef) {
+        let Some(at) = self.place_of(url) else { return };
+        self.table.row_mut(at).leased = false;
+        if self.table.row(at).state == State::Waiting {
+            self.enqueue(at);
+        }
+    }
+
+    /// Gives a lease back: the URL waits again, and not before then. In memory only.
+    pub fn defer(&mut self, url: UrlRef, until: Timestamp) {
+        let Some(at) = self.place_of(url) else { return };
+        let row = self.table.row_mut(at);
+        row.leased = false;
+        if row.state == State::Waiting {
+            row.rare.get_or_insert_default().due = Some(until);
+            let host = row.host;
+            self.enqueue(at);
+            self.rest_store(host, until);
+        }
+    }
+
+    /// When the host's next URL is due: now, at a moment, or never.
+    pub fn next_due(&mut self, host: HostId, now: Timestamp) -> Option<Timestamp> {
+        self.bring_due(host, now);
+        while let Some(Reverse((_, url))) = self.hosts[host.0 as usize].queue.peek().copied() {
+            if self.is_due(url, now) {
+                return Some(now);
+            }
+            self.hosts[host.0 as usize].queue.pop();
+        }
+        let stored = match self.hosts[host.0 as usize].stored {
+            Stored::Nothing => None,
+            Stored::Perhaps => return Some(now),
+            Stored::Later(due) => Some(due.max(now)),
+        };
+        loop {
+            let Some(Reverse((due, url))) = self.hosts[host.0 as usize].later.peek().copied()
+            else {
+                return stored;
+            };
+            if self.waits_until(url, due) && !self.table.row(url.at).leased {
+                return Some(stored.map_or(due, |stored| stored.min(due)));
+            }
+            self.hosts[host.0 as usize].later.pop();
+        }
+    }
+
+    fn waits_until(&self, url: UrlRef, due: Timestamp) -> bool {
+        self.table.holds(url) && {
+            let row = self.table.row(url.at);
+            let until = row.rare.as_ref().and_then(|rare| rare.due);
+            row.state == State::Waiting && until == Some(due)
+        }
+    }
+
+    fn bring_due(&mut self, host: HostId, now: Timestamp) {
+        while let Some(Reverse((due, url))) = self.hosts[host.0 as usize].later.peek().copied() {
+            if due > now {
+                break;
+            }
+            self.hosts[host.0 as usize].later.pop();
+            if !self.table.holds(url) {
+                continue;
+            }
+            let row = self.table.row_mut(url.at);
+            if let Some(rare) = &mut row.rare
+                && rare.due == Some(due)
+            {
+                rare.due = None;
+                if row.state == State::Waiting && !row.leased {
+                    self.enqueue(url.at);
+                }
+            }
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, at: u32) {
+        let url = self.table.reference(at);
+        let row = self.table.row(at);
+        let rare = row.rare.as_deref();
+        let host = row.host as usize;
+        if let Some(due) = rare.and_then(|rare| rare.due) {
+            self.hosts[host].later.push(Reverse((due, url)));
+            return;
+        }
+        let place = self.place(at);
+        self.hosts[host].queue.push(Reverse((place, url)));
+    }
+
+    /// Where a URL stands in its host's queue. Another try never holds up what was not tried yet.
+    fn place(&self, at: u32) -> (u8, u64) {
+        let row = self.table.row(at);
+        let facts = UrlFacts {
+            depth: row.depth,
+            sequence: self.order_number(at),
+            hash: self.table.hash(&row.text),
+            first_seen: Timestamp::from_micros(i64::from(row.first_seen) * 1_000_000),
+            requisite: row.requisite,
+            priority: row.rare.as_ref().map_or(0, |rare| rare.priority),
+        };
+        (row.tries, self.config.order.url_key(&facts))
+    }
+}

@@ -1,0 +1,299 @@
+//! `teia urls`: the list of URLs itself, without a crawl: add, list, count, export, verify.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use serde_json::json;
+use teia_base::SystemClock;
+use teia_engine::{CollectionConfig, Directory, Layout, Reading, UrlList};
+use teia_repository::{State, UrlState};
+
+use super::Usage;
+use crate::show::outln;
+
+/// URLs in one commit.
+const BATCH: usize = 20_000;
+
+/// What to do with the URLs of a collection.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Do {
+    /// Add URLs, one a line, and say how many are new
+    Add {
+        /// From this file; `-` or nothing for standard input
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+        /// Memory for URLs; beyond it they go on disk
+        #[arg(long, value_name = "SIZE", value_parser = size)]
+        memory: Option<u64>,
+    },
+    /// Show URLs with their state
+    List {
+        #[command(flatten)]
+        which: Which,
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        limit: u64,
+    },
+    /// Count URLs, in each state
+    Count {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Write URLs out, tab-separated
+    Export {
+        #[command(flatten)]
+        which: Which,
+        /// Into this file; standard output if not given
+        #[arg(long, short, value_name = "PATH")]
+        output: Option<PathBuf>,
+    },
+    /// Check every byte of the URLs on disk
+    Verify,
+}
+
+/// Which URLs.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Which {
+    /// Of this host
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+    /// In this state: waiting, fetched, gone, failed, excluded
+    #[arg(long, value_name = "STATE", value_parser = state)]
+    state: Option<State>,
+    /// That begin so
+    #[arg(long, value_name = "URL")]
+    prefix: Option<String>,
+}
+
+fn state(text: &str) -> Result<State, String> {
+    let found = State::ALL.into_iter().find(|state| state.name() == text);
+    found.ok_or_else(|| "use waiting, fetched, gone, failed or excluded".to_owned())
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    teia_base::measure::parse_size(text).map_err(|error| error.to_string())
+}
+
+/// Does it.
+pub(crate) fn urls(data: &Path, collection: &str, what: &Do) -> Result<ExitCode> {
+    match what {
+        Do::Add { file, memory } => add(data, collection, file.as_deref(), *memory),
+        Do::List { which, limit } => {
+            let mut left = *limit;
+            let mut out = std::io::stdout().lock();
+            each(data, collection, which, &mut |url| {
+                if left > 0 {
+                    left -= 1;
+                    writeln!(out, "{}\t{}", url.state.name(), url.url.normal())?;
+                }
+                Ok(())
+            })
+        }
+        Do::Count { which } => {
+            let mut counts = [0_u64; 5];
+            let code = each(data, collection, which, &mut |url| {
+                counts[url.state as usize] += 1;
+                Ok(())
+            })?;
+            let states: serde_json::Map<String, serde_json::Value> = State::ALL
+                .iter()
+                .map(|state| (state.name().to_owned(), counts[*state as usize].into()))
+                .collect();
+            outln!(
+                "{}",
+                json!({ "urls": counts.iter().sum::<u64>(), "states": states })
+            )?;
+            Ok(code)
+        }
+        Do::Export { which, output } => {
+            let mut out: Box<dyn Write> = match output {
+                Some(path) => Box::new(BufWriter::new(
+                    File::create(path)
+                        .with_context(|| format!("cannot write {}", path.display()))?,
+                )),
+                None => Box::new(BufWriter::new(std::io::stdout().lock())),
+            };
+            writeln!(out, "url\tstate\tdepth\tfirst_seen")?;
+            let code = each(data, collection, which, &mut |url| {
+                let (normal, state) = (url.url.normal(), url.state.name());
+                writeln!(out, "{normal}\t{state}\t{}\t{}", url.depth, url.first_seen)
+            })?;
+            out.flush()?;
+            Ok(code)
+        }
+        Do::Verify => verify(data, collection),
+    }
+}
+
+fn open(directory: &Directory, layout: &Layout, memory: Option<u64>) -> Result<UrlList> {
+    let lock = directory.lock()?;
+    let files = directory.files();
+    let mut config = CollectionConfig::load(&*files, directory.root(), layout)?.unwrap_or_default();
+    if let Some(memory) = memory {
+        config.run.repository_memory = memory;
+    }
+    let clock = Arc::new(SystemClock);
+    Ok(UrlList::open(
+        files,
+        directory.key(),
+        layout,
+        &config,
+        clock,
+        lock,
+    )?)
+}
+
+fn add(
+    data: &Path,
+    collection: &str,
+    file: Option<&Path>,
+    memory: Option<u64>,
+) -> Result<ExitCode> {
+    let began = Instant::now();
+    let mut input: Box<dyn BufRead> = match file.filter(|path| *path != Path::new("-")) {
+        Some(path) => Box::new(BufReader::with_capacity(
+            1 << 20,
+            File::open(path)
+                .map_err(|error| Usage(format!("cannot read {}: {error}", path.display())))?,
+        )),
+        None => Box::new(std::io::stdin().lock()),
+    };
+    let directory = Directory::create(data)?;
+    let layout = Layout::new(collection)?;
+    let mut list = open(&directory, &layout, memory)?;
+    let stop = stop_on_signal()?;
+    let is_terminal = std::io::stderr().is_terminal();
+    let mut told = began;
+    let mut lines: Vec<String> = Vec::new();
+    let mut raw = Vec::new();
+    let mut is_end = false;
+    while !is_end && !stop.load(Ordering::Relaxed) {
+        lines.clear();
+        while lines.len() < BATCH {
+            raw.clear();
+            if input
+                .read_until(b'\n', &mut raw)
+                .context("cannot read on")?
+                == 0
+            {
+                is_end = true;
+                break;
+            }
+            // A line that is no text becomes one that is no URL.
+            lines.push(String::from_utf8_lossy(&raw).into_owned());
+        }
+        list.add(lines.iter().map(String::as_str))?;
+        if is_terminal && told.elapsed() >= Duration::from_millis(250) {
+            told = Instant::now();
+            let report = list.report();
+            eprint!("\r{} URLs read, {} new \x1b[K", report.read, report.new);
+        }
+    }
+    let report = list.decide()?;
+    if is_terminal {
+        eprint!("\r\x1b[K");
+    }
+    outln!(
+        "{}",
+        json!({
+            "read": report.read,
+            "new": report.new,
+            "known": report.known(),
+            "invalid": report.invalid,
+            "seconds": began.elapsed().as_secs_f64(),
+        })
+    )?;
+    if !is_end {
+        eprintln!("teia: stopped; what was read is there, and adding the file again goes on");
+        return Ok(ExitCode::from(130));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A flag that SIGINT and SIGTERM set: the commit under way is finished.
+fn stop_on_signal() -> Result<Arc<AtomicBool>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let flag = Arc::new(AtomicBool::new(false));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let (mut interrupt, mut terminate) = {
+        let _inside = runtime.enter();
+        (
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+        )
+    };
+    let raised = Arc::clone(&flag);
+    std::thread::spawn(move || {
+        runtime.block_on(async {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        });
+        raised.store(true, Ordering::Relaxed);
+    });
+    Ok(flag)
+}
+
+/// Goes through the URLs that are asked for.
+fn each(
+    data: &Path,
+    collection: &str,
+    which: &Which,
+    tell: &mut dyn FnMut(&UrlState) -> std::io::Result<()>,
+) -> Result<ExitCode> {
+    let directory = Directory::open(data)?;
+    let reading = Reading::open(&directory, collection)?;
+    let mut list = open(&directory, reading.layout(), None)?;
+    let mut result = Ok(());
+    list.repository().for_each(
+        which.host.as_deref(),
+        |state| which.state.is_none_or(|wanted| wanted == state),
+        |url| {
+            let text = url.url.normal().as_str();
+            let begins = which
+                .prefix
+                .as_deref()
+                .is_none_or(|it| text.starts_with(it));
+            if result.is_ok() && begins {
+                result = tell(&url);
+            }
+        },
+    )?;
+    result?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn verify(data: &Path, collection: &str) -> Result<ExitCode> {
+    let directory = Directory::open(data)?;
+    let reading = Reading::open(&directory, collection)?;
+    // Opening reads the whole journal, each frame with its checksum.
+    let mut list = open(&directory, reading.layout(), None)?;
+    let report = list.repository().verify().unwrap_or_default();
+    let problems: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
+    let is_whole = problems.is_empty();
+    outln!(
+        "{}",
+        json!({
+            "urls": list.repository().len(),
+            "files": report.files,
+            "pages": report.pages,
+            "rows": report.rows,
+            "problems": problems,
+        })
+    )?;
+    Ok(if is_whole {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
