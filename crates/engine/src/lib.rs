@@ -27,6 +27,7 @@ mod judge;
 mod limits;
 mod rates;
 mod reading;
+mod removals;
 mod report;
 mod reserve;
 mod ring;
@@ -45,5 +46,6 @@ pub use limits::hosts_at_once;
 pub use reading::{
     Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,
 };
+pub use removals::Removals;
 pub use report::{EndReason, Report};
 pub use stats::Stats;
