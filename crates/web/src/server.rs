@@ -84,7 +84,7 @@ async fn converse(
     tokio::pin!(conversation);
     let result = tokio::select! {
         result = conversation.as_mut() => result,
-        _ = ended.wait_for(|ended| *ended) => {
+        () = async { drop(ended.wait_for(|ended| *ended).await) } => {
             conversation.as_mut().graceful_shutdown();
             conversation.await
         }

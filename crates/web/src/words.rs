@@ -24,6 +24,35 @@ static ENGLISH: LazyLock<Words> =
 static PORTUGUESE: LazyLock<Words> =
     LazyLock::new(|| Words::read(Tongue::Portuguese, include_str!("../words/pt.toml")));
 
+/// Something that counts; templates hand over references.
+pub(crate) trait Count {
+    fn count(&self) -> u64;
+}
+
+impl Count for u64 {
+    fn count(&self) -> u64 {
+        *self
+    }
+}
+
+impl Count for usize {
+    fn count(&self) -> u64 {
+        *self as u64
+    }
+}
+
+impl Count for u16 {
+    fn count(&self) -> u64 {
+        (*self).into()
+    }
+}
+
+impl<T: Count> Count for &T {
+    fn count(&self) -> u64 {
+        (*self).count()
+    }
+}
+
 /// Between groups of three digits: narrow, and never a line break.
 const THIN: char = '\u{202f}';
 
@@ -90,8 +119,8 @@ impl Words {
     }
 
     /// `key.one` for one, `key` for any other number, which is filled in.
-    pub(crate) fn n(&self, key: &str, number: impl TryInto<u64>) -> String {
-        let number = number.try_into().unwrap_or(0);
+    pub(crate) fn n(&self, key: &str, number: impl Count) -> String {
+        let number = number.count();
         let one = format!("{key}.one");
         let key = if number == 1 && self.texts.contains_key(&one) {
             &one
@@ -102,8 +131,8 @@ impl Words {
     }
 
     /// `1 234 567`.
-    pub(crate) fn number(&self, number: impl TryInto<u64>) -> String {
-        let digits = number.try_into().unwrap_or(0).to_string();
+    pub(crate) fn number(&self, number: impl Count) -> String {
+        let digits = number.count().to_string();
         let mut text = String::with_capacity(digits.len() * 2);
         for (at, digit) in digits.chars().enumerate() {
             if at > 0 && (digits.len() - at) % 3 == 0 {
@@ -115,8 +144,8 @@ impl Words {
     }
 
     /// `12.5 KB`, with the decimal sign of the language.
-    pub(crate) fn bytes(&self, bytes: impl TryInto<u64>) -> String {
-        let bytes = bytes.try_into().unwrap_or(0);
+    pub(crate) fn bytes(&self, bytes: impl Count) -> String {
+        let bytes = bytes.count();
         let units = ["bytes", "KB", "MB", "GB", "TB"];
         let mut value = bytes as f64;
         let mut unit = 0;

@@ -9,8 +9,8 @@ use crate::show::outln;
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use teia_archive::{Captures, CdxEntry, export as archive_export};
-use teia_base::DiskFiles;
-use teia_engine::{CollectionConfig, Directory, Reading};
+use teia_base::{CanonicalUrl, Clock, DiskFiles, SystemClock};
+use teia_engine::{CollectionConfig, Directory, Reading, Removals};
 
 use super::Usage;
 
@@ -19,6 +19,8 @@ use super::Usage;
 pub(crate) enum What {
     /// All captures as one .warc.gz
     Warc,
+    /// Captures with index and list of pages, as one .wacz for viewers
+    Wacz,
     /// The sorted index of captures
     Cdxj,
     /// Every URL with its state, tab-separated
@@ -43,9 +45,14 @@ pub(crate) fn export(
         return Ok(ExitCode::SUCCESS);
     }
     let captures = Captures::open(reading.files(), &reading.layout().archive())?;
-    // What asks for no copies is kept in the archive, and goes nowhere from there.
+    let removals = Removals::read(&*reading.files(), reading.layout())
+        .context("cannot read the list of removals")?;
+    let is_hidden =
+        |entry: &CdxEntry| CanonicalUrl::parse(&entry.url).is_ok_and(|url| removals.hides(&url));
+    // What asks for no copies, or was removed on request, is kept in the archive and goes nowhere
+    // from there.
     let filter = |entry: &CdxEntry| {
-        !entry.noarchive && prefix.is_none_or(|prefix| entry.url.starts_with(prefix))
+        !entry.noarchive && !is_hidden(entry) && prefix.is_none_or(|prefix| entry.url.starts_with(prefix))
     };
     let limits = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
         .unwrap_or_default()
@@ -53,6 +60,10 @@ pub(crate) fn export(
     let mut cut = 0_u64;
     let exported = match what {
         What::Warc => archive_export::warc(&captures, &filter, &mut *sink(output)?)?,
+        What::Wacz => {
+            let made = (collection, SystemClock.wall());
+            archive_export::wacz(&captures, &filter, made, &mut *sink(output)?)?
+        }
         What::Cdxj => archive_export::cdxj(&captures, &filter, &mut *sink(output)?)?,
         _ => {
             let Some(target) = output else {

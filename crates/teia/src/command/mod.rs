@@ -10,6 +10,8 @@ mod export;
 mod get;
 mod options;
 mod page;
+mod remove;
+mod serve;
 mod socket;
 mod stats;
 mod status;
@@ -157,6 +159,34 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// Search page, pages about pages, archived copies: in a browser
+    Serve {
+        /// Where to listen: an address of this machine and a port
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070")]
+        listen: String,
+        /// A name by which a proxy in front calls this server (repeatable)
+        #[arg(long, value_name = "NAME")]
+        host: Vec<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Hide a URL or a whole host from search and archived copies; the archive keeps its records
+    Remove {
+        /// The URL
+        #[arg(value_name = "URL", required_unless_present_any = ["host", "list"])]
+        url: Option<String>,
+        /// Everything on this host
+        #[arg(long, value_name = "NAME")]
+        host: Option<String>,
+        /// Show it again
+        #[arg(long)]
+        restore: bool,
+        /// What is hidden
+        #[arg(long)]
+        list: bool,
+        #[command(flatten)]
+        place: Place,
+    },
     /// Every setting with its default and its meaning
     Config,
 }
@@ -222,6 +252,24 @@ pub(crate) fn main() -> ExitCode {
             what,
             output.as_deref(),
             prefix.as_deref(),
+        ),
+        Command::Serve {
+            listen,
+            host,
+            place,
+        } => serve::serve(&place.data, &listen, &host),
+        Command::Remove {
+            url,
+            host,
+            restore,
+            list,
+            place,
+        } => remove::remove(
+            &place.data,
+            &place.collection,
+            url.as_deref(),
+            host.as_deref(),
+            (restore, list),
         ),
         Command::Config => config::config(),
     };
