@@ -502,8 +502,7 @@ fn pywb_takes_an_exported_wacz() {
             .iter()
             .find(|entry| entry.id == Some(CaptureId(page.id)))
             .unwrap();
-        let (status, body) =
-            server.get(&format!("/packed/{}id_/{}", entry.timestamp, entry.url));
+        let (status, body) = server.get(&format!("/packed/{}id_/{}", entry.timestamp, entry.url));
         let payload: Vec<u8> = page
             .response()
             .payload()

@@ -93,7 +93,7 @@ def look(browser, kind, size, scheme, language):
 
 def searching(page):
     visit(page, "/")
-    page.keyboard.press("/")
+    assert page.locator("#q").evaluate("query => query === document.activeElement"), "one can type at once"
     page.keyboard.type("mus", delay=30)
     page.wait_for_selector(".suggestions li")
     shot(page, "suggestions-desktop")
@@ -104,7 +104,10 @@ def searching(page):
     page.wait_for_selector(".hit")
     assert page.locator(".hit mark").count() > 0, "the words are marked"
     assert "ms" in page.locator(".tally").inner_text()
-    # Keys move through the results.
+    # Keys move through the results, and to the query and away from it.
+    page.locator("main").focus()
+    page.keyboard.press("/")
+    assert page.locator("#q").evaluate("query => query === document.activeElement")
     page.locator("main").focus()
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -148,7 +151,7 @@ def about(page):
     page.locator(".tabs a").nth(3).click()
     nodes = page.locator(".map a[data-node]")
     assert nodes.count() > 5, nodes.count()
-    nodes.nth(2).hover()
+    nodes.nth(2).locator("circle, rect, path").first.hover()
     page.wait_for_selector(".map.looking")
     shot(page, "map-looking-desktop")
     page.mouse.move(5, 5)

@@ -1,11 +1,11 @@
 //! The pages in a real browser: headless Chromium over `teia serve`, with screenshots in `target/screenshots`.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod support;
 #[path = "../../web/tests/support/filling.rs"]
 mod filling;
 #[path = "../../web/tests/support/little_web.rs"]
 mod little_web;
+mod support;
 
 use std::path::Path;
 use std::process::Command;
@@ -32,11 +32,18 @@ fn put_pages(web: &LittleWeb, evil: &LittleWeb, version: &str, text: &str) {
             (0..24).map(|n| format!("<a href='/bed/{n}'>Bed {n}</a> ")).collect::<String>()
         ),
     );
-    web.html("/other", "<title>Another page</title><p>Seeds and roots.</p><a href=/>Back to the garden</a>");
+    web.html(
+        "/other",
+        "<title>Another page</title><p>Seeds and roots.</p><a href=/>Back to the garden</a>",
+    );
     for n in 0..24 {
         web.html(&format!("/bed/{n}"), &format!("<title>Bed {n}</title><p>What grows in bed {n}.</p><a href=/>garden</a><a href=/bed/{}>next</a>", (n * 7 + 3) % 24));
     }
-    web.put("/style.css", "Content-Type: text/css", format!("h1{{color:rgb(1,2,3)}} p{{background:url({evil})}}"));
+    web.put(
+        "/style.css",
+        "Content-Type: text/css",
+        format!("h1{{color:rgb(1,2,3)}} p{{background:url({evil})}}"),
+    );
     web.put("/picture.gif", "Content-Type: image/gif", GIF);
 }
 
@@ -46,25 +53,52 @@ fn the_pages_are_right_in_a_browser() {
         println!("SKIPPED the_pages_are_right_in_a_browser: TEIA_PYTHON names no interpreter");
         return;
     };
-    let has = |module: &str| Command::new(&python).args(["-c", &format!("import {module}")]).output().is_ok_and(|ended| ended.status.success());
-    if !has("playwright") || !has("axe_playwright_python") || Command::new("chromium").arg("--version").output().is_err() {
+    let has = |module: &str| {
+        Command::new(&python)
+            .args(["-c", &format!("import {module}")])
+            .output()
+            .is_ok_and(|ended| ended.status.success())
+    };
+    if !has("playwright")
+        || !has("axe_playwright_python")
+        || Command::new("chromium").arg("--version").output().is_err()
+    {
         println!("SKIPPED the_pages_are_right_in_a_browser: no playwright or no chromium");
         return;
     }
     let home = Home::new();
     let data = home.data().display().to_string();
-    let ended = home.start(&["demo", "--no-serve", "--data", &data]).wait(Duration::from_secs(180));
+    let ended = home
+        .start(&["demo", "--no-serve", "--data", &data])
+        .wait(Duration::from_secs(180));
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let (web, evil) = (LittleWeb::start(), LittleWeb::start());
-    evil.put("/reached", "Content-Type: text/javascript", "window.ran = 4");
+    evil.put(
+        "/reached",
+        "Content-Type: text/javascript",
+        "window.ran = 4",
+    );
     for (version, text) in [
-        ("one", "Tulips and beans grow here, between the wall and the well."),
-        ("two", "Roses and beans grow here, between the wall and the old pump, since spring."),
+        (
+            "one",
+            "Tulips and beans grow here, between the wall and the well.",
+        ),
+        (
+            "two",
+            "Roses and beans grow here, between the wall and the old pump, since spring.",
+        ),
     ] {
         put_pages(&web, &evil, version, text);
         // Copies are told apart by the second.
         std::thread::sleep(Duration::from_millis(1100));
-        home.good(&["crawl", &web.url("/"), "--collection", version, "--delay", "0s"]);
+        home.good(&[
+            "crawl",
+            &web.url("/"),
+            "--collection",
+            version,
+            "--delay",
+            "0s",
+        ]);
     }
     for name in ["demo", "one", "two"] {
         filling::fill(home.data(), name);

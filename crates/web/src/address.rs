@@ -4,7 +4,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use teia_base::CanonicalUrl;
 
 /// Everything but what never needs escaping in a query.
-const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 /// Letters of a path that are shown before its middle is cut out.
 const SHOWN: usize = 72;
 
@@ -41,7 +45,10 @@ impl Address {
         let port = authority.strip_prefix(ascii).unwrap_or("");
         let path = percent_decode_str(parsed.path_and_query())
             .decode_utf8()
-            .map_or_else(|_| parsed.path_and_query().to_owned(), |text| text.into_owned());
+            .map_or_else(
+                |_| parsed.path_and_query().to_owned(),
+                |text| text.into_owned(),
+            );
         let path = cut(&clean(&path), SHOWN);
         Self {
             url: url.to_owned(),
@@ -74,7 +81,9 @@ impl Address {
 
 /// Whether an address may be a link on our pages.
 pub(crate) fn is_link(url: &str) -> bool {
-    let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let scheme = url
+        .split_once("://")
+        .map(|(scheme, _)| scheme.to_ascii_lowercase());
     matches!(scheme.as_deref(), Some("http" | "https" | "ftp"))
 }
 
@@ -137,10 +146,21 @@ mod tests {
 
     #[test]
     fn only_the_web_is_a_link() {
-        for good in ["http://a.example/", "HTTPS://a.example", "ftp://a.example/x"] {
+        for good in [
+            "http://a.example/",
+            "HTTPS://a.example",
+            "ftp://a.example/x",
+        ] {
             assert!(is_link(good), "{good}");
         }
-        for bad in ["javascript:alert(1)", "data:text/html,x", "javascript://x/%0aalert(1)", "file:///etc", "//x", ""] {
+        for bad in [
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "javascript://x/%0aalert(1)",
+            "file:///etc",
+            "//x",
+            "",
+        ] {
             assert!(!is_link(bad), "{bad}");
         }
     }
@@ -152,13 +172,19 @@ mod tests {
         assert!(!address.host.contains("xn--"));
         assert_eq!(address.steps, ["cod"], "a bidi override is gone");
         let plain = Address::new("http://a.example:8080/s%C3%A3o/x?y=1");
-        assert_eq!((plain.host.as_str(), plain.ascii_host), ("a.example:8080", None));
+        assert_eq!(
+            (plain.host.as_str(), plain.ascii_host),
+            ("a.example:8080", None)
+        );
         assert_eq!(plain.steps, ["são", "x?y=1"]);
     }
 
     #[test]
     fn nothing_ends_the_address_of_a_copy() {
         let href = archive("2026", "http://a.example/\"><script>\n#x é");
-        assert_eq!(href, "/archive/2026/http://a.example/%22%3E%3Cscript%3E%0A%23x%20%C3%A9");
+        assert_eq!(
+            href,
+            "/archive/2026/http://a.example/%22%3E%3Cscript%3E%0A%23x%20%C3%A9"
+        );
     }
 }

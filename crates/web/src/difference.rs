@@ -122,7 +122,10 @@ mod tests {
             panic!("they differ");
         };
         assert_eq!((change.added, change.removed), (1, 1));
-        assert_eq!(change.parts[1..3], [Part::Removed("canta ".into()), Part::Added("dorme ".into())]);
+        assert_eq!(
+            change.parts[1..3],
+            [Part::Removed("canta ".into()), Part::Added("dorme ".into())]
+        );
     }
 
     #[test]

@@ -81,7 +81,10 @@ impl Library {
         if due && let Err(error) = self.look() {
             tracing::warn!(%error, "the data directory cannot be read");
         }
-        self.shelves.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shelves
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// The data directory, as a person would type it.
@@ -101,8 +104,8 @@ impl Library {
         for shelf in self.shelves() {
             let removals = shelf.removals();
             for entry in shelf.captures()?.versions(url)? {
-                let is_hidden = CanonicalUrl::parse(&entry.url)
-                    .is_ok_and(|url| removals.hides(&url));
+                let is_hidden =
+                    CanonicalUrl::parse(&entry.url).is_ok_and(|url| removals.hides(&url));
                 if !is_hidden && !entry.noarchive {
                     let shelf = Arc::clone(&shelf);
                     copies.push(Copy { shelf, entry });
@@ -156,7 +159,10 @@ impl Library {
             for shelf in shelves.iter() {
                 shelf.open_index(&mut searcher);
             }
-            *self.searcher.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(searcher);
+            *self
+                .searcher
+                .write()
+                .unwrap_or_else(PoisonError::into_inner) = Arc::new(searcher);
         }
         Ok(())
     }
@@ -237,7 +243,9 @@ impl Shelf {
     fn open_index(&self, searcher: &mut Searcher) {
         let path = self.index_path();
         let stamp = index_stamp(&path);
-        if stamp.is_some() && let Err(error) = searcher.open(&self.name, &path) {
+        if stamp.is_some()
+            && let Err(error) = searcher.open(&self.name, &path)
+        {
             tracing::warn!(name = self.name, %error, "an index cannot be opened");
         }
         *self.index.lock().unwrap_or_else(PoisonError::into_inner) = stamp;

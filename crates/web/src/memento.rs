@@ -26,7 +26,10 @@ pub(crate) fn links(base: &str, url: &str, copies: &[Copy], at: Option<usize>) -
         ),
     ];
     let mut shown = vec![0, copies.len().saturating_sub(1)];
-    shown.extend(at.into_iter().flat_map(|at| [at.saturating_sub(1), at, at + 1]));
+    shown.extend(
+        at.into_iter()
+            .flat_map(|at| [at.saturating_sub(1), at, at + 1]),
+    );
     shown.sort_unstable();
     shown.dedup();
     for place in shown.into_iter().filter(|place| *place < copies.len()) {
@@ -93,5 +96,8 @@ pub(crate) fn put_headers(headers: &mut HeaderMap, copy: &Copy, links: &str) {
 
 /// A URL that ends no header and no angle bracket.
 fn safe(url: &str) -> String {
-    archive("", url).trim_start_matches("/archive/").trim_start_matches('/').to_owned()
+    archive("", url)
+        .trim_start_matches("/archive/")
+        .trim_start_matches('/')
+        .to_owned()
 }

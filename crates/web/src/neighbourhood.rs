@@ -96,12 +96,22 @@ impl Kind {
 impl Node {
     pub(crate) fn diamond(&self) -> String {
         let (x, y, r) = (self.x, self.y, self.radius * 1.2);
-        format!("M{x:.1} {:.1}L{:.1} {y:.1}L{x:.1} {:.1}L{:.1} {y:.1}z", y - r, x + r, y + r, x - r)
+        format!(
+            "M{x:.1} {:.1}L{:.1} {y:.1}L{x:.1} {:.1}L{:.1} {y:.1}z",
+            y - r,
+            x + r,
+            y + r,
+            x - r
+        )
     }
 
     pub(crate) fn label_x(&self) -> f64 {
         let gap = self.radius + 5.0;
-        rounded(if self.is_left() { self.x - gap } else { self.x + gap })
+        rounded(if self.is_left() {
+            self.x - gap
+        } else {
+            self.x + gap
+        })
     }
 
     pub(crate) fn anchor(&self) -> &'static str {
@@ -129,7 +139,10 @@ impl Map {
             kinds.insert(neighbour.url.clone(), Kind::In);
         }
         for neighbour in outgoing.iter().flat_map(|listing| &listing.items) {
-            let is_page = neighbour.labels.iter().any(|label| !label.kind.is_requisite());
+            let is_page = neighbour
+                .labels
+                .iter()
+                .any(|label| !label.kind.is_requisite());
             if is_page {
                 kinds
                     .entry(neighbour.url.clone())
@@ -167,7 +180,11 @@ impl Map {
             is_named: true,
         }];
         for (at, (other, kind, rank)) in chosen.iter().enumerate() {
-            let weight = if most > 0.0 { (rank / most).sqrt() } else { 0.0 };
+            let weight = if most > 0.0 {
+                (rank / most).sqrt()
+            } else {
+                0.0
+            };
             nodes.push(Node {
                 label: label(other, url),
                 address: Address::new(other),
@@ -209,7 +226,12 @@ impl Map {
         let count = self.nodes.len();
         let mut places: Vec<(f64, f64)> = Vec::with_capacity(count);
         let mut along: HashMap<&'static str, usize> = HashMap::new();
-        let totals = |class: &str| self.nodes.iter().filter(|node| node.kind.class() == class).count();
+        let totals = |class: &str| {
+            self.nodes
+                .iter()
+                .filter(|node| node.kind.class() == class)
+                .count()
+        };
         for node in &self.nodes {
             let class = node.kind.class();
             let number = along.entry(class).or_default();

@@ -174,26 +174,40 @@ impl Words {
         let digits = moment.to_digits();
         let (year, month, day) = (&digits[..4], &digits[4..6], &digits[6..8]);
         let months: Vec<&str> = self.t("months").split(' ').collect();
-        let month = month.parse::<usize>().ok().and_then(|month| {
-            months.get(month.checked_sub(1)?).copied()
-        });
-        format!("{} {} {year}", day.trim_start_matches('0'), month.unwrap_or("?"))
+        let month = month
+            .parse::<usize>()
+            .ok()
+            .and_then(|month| months.get(month.checked_sub(1)?).copied());
+        format!(
+            "{} {} {year}",
+            day.trim_start_matches('0'),
+            month.unwrap_or("?")
+        )
     }
 
     /// `2 Nov 2026, 14:05`.
     pub(crate) fn moment(&self, moment: &Timestamp) -> String {
         let digits = moment.to_digits();
-        format!("{}, {}:{}", self.date(moment), &digits[8..10], &digits[10..12])
+        format!(
+            "{}, {}:{}",
+            self.date(moment),
+            &digits[8..10],
+            &digits[10..12]
+        )
     }
 
     /// The name of a language, where it has one here.
     pub(crate) fn language<'a>(&'a self, code: &'a str) -> &'a str {
-        self.texts.get(&format!("language.{code}")).map_or(code, String::as_str)
+        self.texts
+            .get(&format!("language.{code}"))
+            .map_or(code, String::as_str)
     }
 
     /// What people call a media type.
     pub(crate) fn media_type<'a>(&'a self, media_type: &'a str) -> &'a str {
-        self.texts.get(&format!("type.{media_type}")).map_or(media_type, String::as_str)
+        self.texts
+            .get(&format!("type.{media_type}"))
+            .map_or(media_type, String::as_str)
     }
 }
 
@@ -207,7 +221,11 @@ mod tests {
         assert_eq!(keys(Tongue::English), keys(Tongue::Portuguese));
         for (key, text) in &ENGLISH.texts {
             let other = &PORTUGUESE.texts[key];
-            assert_eq!(text.matches("{}").count(), other.matches("{}").count(), "{key}");
+            assert_eq!(
+                text.matches("{}").count(),
+                other.matches("{}").count(),
+                "{key}"
+            );
         }
     }
 
@@ -216,7 +234,10 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/templates");
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/pages");
         let mut seen = 0;
-        for file in [folder, source].iter().flat_map(|folder| std::fs::read_dir(folder).unwrap()) {
+        for file in [folder, source]
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(folder).unwrap())
+        {
             let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
             for call in [".t(\"", ".f(\"", ".n(\""] {
                 for (at, _) in text.match_indices(call) {
@@ -232,7 +253,10 @@ mod tests {
 
     #[test]
     fn a_browser_gets_the_language_it_likes_best() {
-        assert_eq!(Tongue::of_header("pt-BR,pt;q=0.9,en;q=0.5"), Tongue::Portuguese);
+        assert_eq!(
+            Tongue::of_header("pt-BR,pt;q=0.9,en;q=0.5"),
+            Tongue::Portuguese
+        );
         assert_eq!(Tongue::of_header("de, en;q=0.3, pt;q=0.2"), Tongue::English);
         assert_eq!(Tongue::of_header("fr"), Tongue::English);
         assert_eq!(Tongue::of_header(""), Tongue::English);

@@ -2,15 +2,15 @@
 
 mod safe_path;
 mod to_files;
-mod to_warc;
 mod to_wacz;
+mod to_warc;
 mod zip;
 
 use std::io::Write;
 
 pub use to_files::files;
-pub use to_warc::warc;
 pub use to_wacz::wacz;
+pub use to_warc::warc;
 
 use crate::{ArchiveError, Captures, CdxEntry};
 

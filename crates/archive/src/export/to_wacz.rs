@@ -73,7 +73,8 @@ pub fn wacz(
 
 /// The pages that a viewer offers: HTML that was answered well, each URL once.
 fn pages(entries: &[CdxEntry]) -> String {
-    let mut lines = vec![json!({ "format": "json-pages-1.0", "id": "pages", "title": "All pages" })];
+    let mut lines =
+        vec![json!({ "format": "json-pages-1.0", "id": "pages", "title": "All pages" })];
     let mut last = "";
     for entry in entries {
         let is_page = entry.status == Some(200) && entry.mime.contains("html");

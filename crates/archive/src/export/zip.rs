@@ -114,7 +114,11 @@ impl<W: Write> Zip<W> {
         }
         end.extend(b"PK\x05\x06");
         end.extend([0; 4]);
-        let few = if is_large { u16::MAX } else { u16::try_from(count).unwrap_or(u16::MAX) };
+        let few = if is_large {
+            u16::MAX
+        } else {
+            u16::try_from(count).unwrap_or(u16::MAX)
+        };
         end.extend(few.to_le_bytes());
         end.extend(few.to_le_bytes());
         end.extend(short(size, is_large));

@@ -52,7 +52,9 @@ pub(crate) fn export(
     // What asks for no copies, or was removed on request, is kept in the archive and goes nowhere
     // from there.
     let filter = |entry: &CdxEntry| {
-        !entry.noarchive && !is_hidden(entry) && prefix.is_none_or(|prefix| entry.url.starts_with(prefix))
+        !entry.noarchive
+            && !is_hidden(entry)
+            && prefix.is_none_or(|prefix| entry.url.starts_with(prefix))
     };
     let limits = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
         .unwrap_or_default()

@@ -44,7 +44,9 @@ pub(crate) fn get(
         if let Some(entry) = found.filter(|entry| !is_late(entry)) {
             let removals = Removals::read(&*reading.files(), reading.layout())?;
             if removals.hides(candidate.normal()) {
-                eprintln!("teia: {url} was removed from view on request; `teia remove --list` tells what is hidden");
+                eprintln!(
+                    "teia: {url} was removed from view on request; `teia remove --list` tells what is hidden"
+                );
                 return Ok(ExitCode::from(1));
             }
             if entry.noarchive {

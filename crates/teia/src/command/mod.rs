@@ -162,7 +162,7 @@ enum Command {
     /// Search page, pages about pages, archived copies: in a browser
     Serve {
         /// Where to listen: an address of this machine and a port
-        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7070")]
+        #[arg(long, value_name = "ADDRESS", default_value = serve::USUAL)]
         listen: String,
         /// A name by which a proxy in front calls this server (repeatable)
         #[arg(long, value_name = "NAME")]

@@ -21,7 +21,8 @@ pub(crate) fn remove(
     let directory = Directory::open(data)?;
     let reading = Reading::open(&directory, collection)?;
     let (files, layout) = (reading.files(), reading.layout());
-    let mut removals = Removals::read(&*files, layout).context("cannot read the list of removals")?;
+    let mut removals =
+        Removals::read(&*files, layout).context("cannot read the list of removals")?;
     let mut changed = Vec::new();
     if let Some(url) = url {
         let config = CollectionConfig::load(&*files, reading.root(), layout)?.unwrap_or_default();
@@ -38,10 +39,12 @@ pub(crate) fn remove(
     }
     if let Some(host) = host {
         let named = host.trim().trim_end_matches('.');
-        let is_name = !named.is_empty() && !named.contains(['/', ':', ' ']) || named.starts_with('[');
+        let is_name =
+            !named.is_empty() && !named.contains(['/', ':', ' ']) || named.starts_with('[');
         let parsed = teia_base::CanonicalUrl::parse(&format!("http://{named}/"));
         let (true, Ok(parsed)) = (is_name, parsed) else {
-            let sentence = format!("`{host}` is no host; write its name alone, for example www.example.org");
+            let sentence =
+                format!("`{host}` is no host; write its name alone, for example www.example.org");
             return Err(Usage(sentence).into());
         };
         let is_new = if restore {
@@ -52,7 +55,9 @@ pub(crate) fn remove(
         changed.push((parsed.host_str().to_owned(), is_new));
     }
     if changed.iter().any(|(_, is_new)| *is_new) {
-        removals.write(&*files, layout).context("cannot write the list of removals")?;
+        removals
+            .write(&*files, layout)
+            .context("cannot write the list of removals")?;
     }
     for (name, is_new) in changed {
         let what = match (restore, is_new) {

@@ -12,6 +12,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::Usage;
 use crate::show::outln;
 
+/// Where people look first.
+pub(crate) const USUAL: &str = "127.0.0.1:7070";
+
 /// Serves a data directory until Ctrl-C. A crawl may go on in another process, or begin later.
 pub(crate) fn serve(data: &Path, listen: &str, hosts: &[String]) -> Result<ExitCode> {
     let address = parse(listen)?;
@@ -43,6 +46,14 @@ pub(crate) fn serve(data: &Path, listen: &str, hosts: &[String]) -> Result<ExitC
     })
 }
 
+/// The same at the usual address, or where it is taken at another.
+pub(crate) fn serve_anywhere(data: &Path) -> Result<ExitCode> {
+    let usual = std::net::TcpListener::bind(USUAL);
+    let listen = if usual.is_ok() { USUAL } else { "127.0.0.1:0" };
+    drop(usual);
+    serve(data, listen, &[])
+}
+
 /// A foreign data directory is a mistake in what was typed; `code_of` knows it by its own type.
 fn flatten(error: teia_web::WebError) -> anyhow::Error {
     match error {
@@ -53,10 +64,17 @@ fn flatten(error: teia_web::WebError) -> anyhow::Error {
 
 /// Only this machine may ask: there is no login yet, and what was collected may be private.
 fn parse(listen: &str) -> Result<SocketAddr> {
-    let wrong = || Usage(format!("`{listen}` is no address to listen on; write 127.0.0.1:7070, or a port: 7070"));
+    let wrong = || {
+        Usage(format!(
+            "`{listen}` is no address to listen on; write 127.0.0.1:7070, or a port: 7070"
+        ))
+    };
     let address = match listen.parse::<u16>() {
         Ok(port) => SocketAddr::from(([127, 0, 0, 1], port)),
-        Err(_) => listen.replace("localhost", "127.0.0.1").parse().map_err(|_| wrong())?,
+        Err(_) => listen
+            .replace("localhost", "127.0.0.1")
+            .parse()
+            .map_err(|_| wrong())?,
     };
     if !address.ip().is_loopback() {
         let sentence = format!(

@@ -106,12 +106,7 @@ impl Home {
         self.start_as(arguments, input, None)
     }
 
-    fn start_as<S: AsRef<str>>(
-        &self,
-        arguments: &[S],
-        input: &[u8],
-        log: Option<&str>,
-    ) -> Running {
+    fn start_as<S: AsRef<str>>(&self, arguments: &[S], input: &[u8], log: Option<&str>) -> Running {
         // Output goes into files: no pipe can fill, and what a killed process said is still there.
         let number = std::fs::read_dir(self.folder.path()).unwrap().count();
         let (out, err) = (

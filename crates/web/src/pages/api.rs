@@ -57,7 +57,10 @@ pub(crate) async fn csv(
         }
         let headers = [
             (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
-            (header::CONTENT_DISPOSITION, "attachment; filename=\"results.csv\""),
+            (
+                header::CONTENT_DISPOSITION,
+                "attachment; filename=\"results.csv\"",
+            ),
         ];
         Ok((headers, text).into_response())
     })
@@ -122,8 +125,14 @@ fn to_json(app: &App, asked: &Asked, results: &Results) -> Value {
 
 /// A cell that a spreadsheet takes for text: quoted, and never the beginning of a formula.
 pub(crate) fn csv_cell(text: &str) -> String {
-    let begins = text.trim_start_matches([' ', '\u{a0}', '\u{feff}']).chars().next();
-    let guard = if matches!(begins, Some('=' | '+' | '-' | '@' | '\t' | '\r' | '＝' | '＋' | '－' | '＠')) {
+    let begins = text
+        .trim_start_matches([' ', '\u{a0}', '\u{feff}'])
+        .chars()
+        .next();
+    let guard = if matches!(
+        begins,
+        Some('=' | '+' | '-' | '@' | '\t' | '\r' | '＝' | '＋' | '－' | '＠')
+    ) {
         "'"
     } else {
         ""

@@ -148,7 +148,10 @@ fn checked(text: &str) -> Result<String, Failure> {
     // Some clients fold two slashes into one.
     let mut url = text.to_owned();
     for scheme in ["http:/", "https:/", "ftp:/"] {
-        if let Some(rest) = text.strip_prefix(scheme).filter(|rest| !rest.starts_with('/')) {
+        if let Some(rest) = text
+            .strip_prefix(scheme)
+            .filter(|rest| !rest.starts_with('/'))
+        {
             url = format!("{scheme}/{rest}");
         }
     }
@@ -186,7 +189,9 @@ fn nearest(copies: &[Copy], at: Option<Timestamp>) -> usize {
         moment.as_micros().abs_diff(at.as_micros())
     };
     let places = copies.iter().enumerate();
-    places.min_by_key(|(_, copy)| distance(copy)).map_or(0, |(place, _)| place)
+    places
+        .min_by_key(|(_, copy)| distance(copy))
+        .map_or(0, |(place, _)| place)
 }
 
 fn time_gate(
@@ -203,7 +208,12 @@ fn time_gate(
     let place = nearest(&copies, moment);
     let target = address::archive(&copies[place].entry.timestamp, &copies[place].entry.url);
     let mut response = redirect(&target);
-    let links = memento::links(&format!("http://{}", frame.host), &url, &copies, Some(place));
+    let links = memento::links(
+        &format!("http://{}", frame.host),
+        &url,
+        &copies,
+        Some(place),
+    );
     let headers = response.headers_mut();
     if let Ok(links) = HeaderValue::from_str(&links) {
         headers.insert(header::LINK, links);
@@ -236,14 +246,22 @@ fn copy(
     let chosen = &copies[place];
     let is_own = role == Role::Page || role == Role::Frame;
     if is_own && chosen.entry.timestamp != time {
-        let time = format!("{}{}", chosen.entry.timestamp, role.mark());
+        let key = if role == Role::Page { "" } else { &app.key };
+        let time = format!("{}{}{key}", chosen.entry.timestamp, role.mark());
         return Ok(redirect(&address::archive(&time, url)));
     }
-    let stored = chosen.shelf.captures()?.read(&chosen.entry).map_err(|error| {
-        tracing::warn!(url, %error, "a copy cannot be read");
-        Failure::Damaged
-    })?;
-    if let Some(target) = redirect_of(&stored, role) {
+    let stored = chosen
+        .shelf
+        .captures()?
+        .read(&chosen.entry)
+        .map_err(|error| {
+            tracing::warn!(url, %error, "a copy cannot be read");
+            Failure::Damaged
+        })?;
+    if role == Role::Image && stored.response.status >= 400 {
+        return Ok(no_picture(&frame));
+    }
+    if let Some(target) = redirect_of(&stored, role, &app.key) {
         return Ok(redirect(&target));
     }
     let links = memento::links(&format!("http://{}", frame.host), url, &copies, Some(place));
@@ -253,7 +271,12 @@ fn copy(
         url,
     };
     let banner = (role == Role::Page).then(|| around.plain_banner(frame.w));
-    let rendered = render(&stored, &chosen.shelf.limits, role, banner.as_deref());
+    let rendered = render(
+        &stored,
+        &chosen.shelf.limits,
+        (role, &app.key),
+        banner.as_deref(),
+    );
     let mut response = if role == Role::Page && is_document && rendered.kind == Kind::Html {
         html(&around.framed(frame))?
     } else {
@@ -261,12 +284,15 @@ fn copy(
     };
     let headers = response.headers_mut();
     memento::put_headers(headers, chosen, &links);
-    headers.insert(header::VARY, HeaderValue::from_static("sec-fetch-dest, accept-language, cookie"));
+    headers.insert(
+        header::VARY,
+        HeaderValue::from_static("sec-fetch-dest, accept-language, cookie"),
+    );
     Ok(response)
 }
 
 /// Where an archived redirect leads, within the archive.
-fn redirect_of(stored: &StoredCapture, role: Role) -> Option<String> {
+fn redirect_of(stored: &StoredCapture, role: Role, key: &str) -> Option<String> {
     if !matches!(stored.response.status, 301 | 302 | 303 | 307 | 308) {
         return None;
     }
@@ -274,11 +300,12 @@ fn redirect_of(stored: &StoredCapture, role: Role) -> Option<String> {
     let rewriter = Rewriter {
         base: url::Url::parse(&stored.entry.url).ok(),
         time: stored.entry.timestamp.clone(),
+        key: key.to_owned(),
     };
-    let target = rewriter.to_copy(&location, role)?;
     // A copy that leads to itself would never end.
-    let own = address::archive(&format!("{}{}", rewriter.time, role.mark()), &stored.entry.url);
-    (target != own).then_some(target)
+    let own = rewriter.to_copy(&stored.entry.url, role);
+    let target = rewriter.to_copy(&location, role)?;
+    (own.as_ref() != Some(&target)).then_some(target)
 }
 
 /// A copy with the policy that makes it harmless: no script, no form, an origin of its own, and nothing
@@ -291,7 +318,7 @@ fn sent(host: &str, url: &str, stored: &StoredCapture, rendered: Rendered, role:
          form-action 'none'; base-uri 'none'"
     );
     let status = match stored.response.status {
-        status @ 400..=599 if rendered.kind == Kind::Html => status,
+        status @ 400..=599 => status,
         _ => 200,
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
@@ -305,8 +332,7 @@ fn sent(host: &str, url: &str, stored: &StoredCapture, rendered: Rendered, role:
     put("content-type", &rendered.media_type);
     put("content-security-policy", &policy);
     put("cross-origin-resource-policy", "cross-origin");
-    // So that the parts of a copy name us as the page that loads them; see the guard.
-    put("referrer-policy", "origin");
+    put("referrer-policy", "no-referrer");
     if matches!(rendered.kind, Kind::Attachment | Kind::Svg) {
         put("content-disposition", &disposition(url));
     }
@@ -334,7 +360,11 @@ fn disposition(url: &str) -> String {
     let name = percent_encoding::percent_decode_str(&last).decode_utf8_lossy();
     let name = address::clean(&name).replace(['/', '\\'], "_");
     let name: String = name.trim_matches(['.', ' ']).chars().take(120).collect();
-    let name = if name.is_empty() { "copy".to_owned() } else { name };
+    let name = if name.is_empty() {
+        "copy".to_owned()
+    } else {
+        name
+    };
     let plain: String = name
         .chars()
         .map(|c| match c {
@@ -342,7 +372,10 @@ fn disposition(url: &str) -> String {
             _ => '_',
         })
         .collect();
-    format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{}", address::escape(&name))
+    format!(
+        "attachment; filename=\"{plain}\"; filename*=UTF-8''{}",
+        address::escape(&name)
+    )
 }
 
 fn no_picture(frame: &Frame) -> Response {
@@ -387,9 +420,16 @@ impl Around<'_> {
         let neighbour = |place: Option<usize>| {
             let copy = self.copies.get(place?)?;
             let moment = copy.entry.fetched().unwrap_or_default();
-            Some((address::archive(&copy.entry.timestamp, self.url), w.moment(&moment)))
+            Some((
+                address::archive(&copy.entry.timestamp, self.url),
+                w.moment(&moment),
+            ))
         };
-        let time = format!("{}{}", self.copies[self.place].entry.timestamp, Role::Frame.mark());
+        let time = format!(
+            "{}{}",
+            self.copies[self.place].entry.timestamp,
+            Role::Frame.mark()
+        );
         Framed {
             address: Address::new(self.url),
             when: w.moment(&self.moment()),
@@ -441,7 +481,12 @@ fn list(app: &App, frame: Frame, url: &str) -> Result<Response, Failure> {
         }
         let month = digits[4..6].parse::<usize>().unwrap_or(1).clamp(1, 12);
         let month = months.get(month - 1).copied().unwrap_or("?").to_owned();
-        let shown = format!("{}, {}:{}", digits[6..8].trim_start_matches('0'), &digits[8..10], &digits[10..12]);
+        let shown = format!(
+            "{}, {}:{}",
+            digits[6..8].trim_start_matches('0'),
+            &digits[8..10],
+            &digits[10..12]
+        );
         let listed = (address::archive(digits, &copy.entry.url), shown);
         if years.last().is_none_or(|(year, _)| *year != digits[..4]) {
             years.push((digits[..4].to_owned(), Vec::new()));
@@ -468,8 +513,14 @@ mod tests {
 
     #[test]
     fn a_request_is_a_time_a_role_and_a_url() {
-        assert_eq!(split("20261115/http://a/"), Some(("20261115", Role::Page, "http://a/")));
-        assert_eq!(split("20261115im_/http://a/b"), Some(("20261115", Role::Image, "http://a/b")));
+        assert_eq!(
+            split("20261115/http://a/"),
+            Some(("20261115", Role::Page, "http://a/"))
+        );
+        assert_eq!(
+            split("20261115im_/http://a/b"),
+            Some(("20261115", Role::Image, "http://a/b"))
+        );
         assert_eq!(split("*/http://a/"), Some(("*", Role::Page, "http://a/")));
         assert_eq!(split("http://a/"), None);
         assert_eq!(split("1/http://a/"), None);
@@ -478,8 +529,14 @@ mod tests {
 
     #[test]
     fn only_addresses_of_the_web_are_looked_up() {
-        assert_eq!(checked("http:/a.example/x").ok().as_deref(), Some("http://a.example/x"));
-        assert_eq!(checked("a.example/x").ok().as_deref(), Some("http://a.example/x"));
+        assert_eq!(
+            checked("http:/a.example/x").ok().as_deref(),
+            Some("http://a.example/x")
+        );
+        assert_eq!(
+            checked("a.example/x").ok().as_deref(),
+            Some("http://a.example/x")
+        );
         for bad in ["", "file:///etc/passwd", "javascript:alert(1)", "http://"] {
             assert!(checked(bad).is_err(), "{bad}");
         }
@@ -490,7 +547,10 @@ mod tests {
         let header = disposition("http://a.example/x/%22%0d%0aSet-Cookie:%20a=b%00.svg");
         assert!(!header.contains(['\r', '\n', '\0']), "{header}");
         assert_eq!(header.matches('"').count(), 2, "{header}");
-        assert_eq!(disposition("http://a.example/"), "attachment; filename=\"copy\"; filename*=UTF-8''copy");
+        assert_eq!(
+            disposition("http://a.example/"),
+            "attachment; filename=\"copy\"; filename*=UTF-8''copy"
+        );
         assert!(disposition("http://a.example/..%2f..%2fetc").contains("_.._etc"));
     }
 }

@@ -67,7 +67,10 @@ impl ShownHit {
 pub(crate) fn copy_of(app: &App, hit: &Hit) -> Option<String> {
     let versions = app.library.versions(&hit.url).ok()?;
     let digits = hit.fetched_at.to_digits();
-    let own = versions.iter().rev().find(|copy| copy.entry.timestamp <= digits);
+    let own = versions
+        .iter()
+        .rev()
+        .find(|copy| copy.entry.timestamp <= digits);
     let copy = own.or(versions.last())?;
     Some(crate::address::archive(&copy.entry.timestamp, &hit.url))
 }
@@ -96,7 +99,10 @@ pub(crate) fn pieces(snippet: &Snippet) -> Vec<(String, bool)> {
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init, reason = "a snippet with one highlight")]
+#[allow(
+    clippy::single_range_in_vec_init,
+    reason = "a snippet with one highlight"
+)]
 mod tests {
     use super::pieces;
     use teia_search::Snippet;
@@ -108,7 +114,14 @@ mod tests {
             highlights: vec![2..7],
         };
         let text = |text: &str, marked| (text.to_owned(), marked);
-        assert_eq!(pieces(&snippet), [text("o ", false), text("melro", true), text(" canta", false)]);
+        assert_eq!(
+            pieces(&snippet),
+            [
+                text("o ", false),
+                text("melro", true),
+                text(" canta", false)
+            ]
+        );
         let odd = Snippet {
             text: "né".to_owned(),
             highlights: vec![2..9],

@@ -47,6 +47,8 @@ pub(crate) struct Inner {
     pub(crate) library: Library,
     pub(crate) config: WebConfig,
     pub(crate) address: SocketAddr,
+    /// In the addresses of parts of copies; nobody else can know it.
+    pub(crate) key: String,
     lookups: Arc<Semaphore>,
 }
 
@@ -65,6 +67,7 @@ impl App {
             library,
             config,
             address,
+            key: format!("{:016x}", rand::random::<u64>()),
             lookups,
         }))
     }

@@ -45,7 +45,13 @@ pub(crate) struct Asked {
 impl Asked {
     /// Refuses what would cost too much, before anything reads it.
     pub(crate) fn check(&self, config: &WebConfig) -> Result<(), Failure> {
-        let filters = [&self.site, &self.lang, &self.kind, &self.date, &self.collection];
+        let filters = [
+            &self.site,
+            &self.lang,
+            &self.kind,
+            &self.date,
+            &self.collection,
+        ];
         let is_long = self.q.len() > config.max_query_bytes
             || filters.iter().any(|filter| filter.len() > 512);
         if is_long {
@@ -102,7 +108,13 @@ impl Asked {
     }
 
     pub(crate) fn has_filters(&self) -> bool {
-        let filters = [&self.site, &self.lang, &self.kind, &self.date, &self.collection];
+        let filters = [
+            &self.site,
+            &self.lang,
+            &self.kind,
+            &self.date,
+            &self.collection,
+        ];
         filters.iter().any(|filter| !filter.is_empty())
     }
 
@@ -154,7 +166,10 @@ impl Asked {
             "m" => 31,
             "y" => 366,
             year => {
-                let year: u16 = year.parse().ok().filter(|year| (1000..9999).contains(year))?;
+                let year: u16 = year
+                    .parse()
+                    .ok()
+                    .filter(|year| (1000..9999).contains(year))?;
                 return Some((format!("{year}-01-01"), Some(format!("{}-01-01", year + 1))));
             }
         };

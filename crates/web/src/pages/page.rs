@@ -7,7 +7,7 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
-use teia_base::{CanonicalUrl, Seed};
+use teia_base::{CanonicalUrl, Seed, Timestamp};
 use teia_engine::Explanation;
 use teia_graph::Counts;
 use teia_repository::State as UrlStanding;
@@ -72,7 +72,8 @@ pub(crate) async fn page(
     frame: Frame,
     Query(asked): Query<Asked>,
 ) -> Response {
-    app.look_up(frame, move |app, frame| answer(app, frame, &asked)).await
+    app.look_up(frame, move |app, frame| answer(app, frame, &asked))
+        .await
 }
 
 fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
@@ -114,7 +115,9 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     let address = Address::new(known.url.as_str());
     html(&AboutPage {
         title: title.unwrap_or_else(|| address.host.clone()),
-        copy: copies.last().map(|copy| address.copy(&copy.entry.timestamp)),
+        copy: copies
+            .last()
+            .map(|copy| address.copy(&copy.entry.timestamp)),
         is_private,
         facts: facts(w, &known, &copies)?,
         tabs: tabs(w, &known.url),
@@ -154,22 +157,37 @@ pub(crate) fn spellings(text: &str) -> Vec<CanonicalUrl> {
     };
     let mut urls = vec![seed.url.to_string()];
     urls.extend(seed.http().map(|url| url.to_string()));
-    urls.iter().filter_map(|url| CanonicalUrl::parse(url).ok()).collect()
+    urls.iter()
+        .filter_map(|url| CanonicalUrl::parse(url).ok())
+        .collect()
 }
 
 fn find(app: &App, url: &CanonicalUrl) -> Result<Option<Known>, WebError> {
+    let mut best: Option<Known> = None;
     for shelf in app.library.shelves() {
-        if let Some(explanation) = shelf.reading.explain(url)? {
+        let Some(explanation) = shelf.reading.explain(url)? else {
+            continue;
+        };
+        // Of several collections the one that was there last.
+        if best
+            .as_ref()
+            .is_none_or(|known| visited(&known.explanation) < visited(&explanation))
+        {
             let counts = shelf.links()?.counts(url)?;
-            return Ok(Some(Known {
+            best = Some(Known {
                 shelf,
                 url: url.clone(),
                 explanation,
                 counts,
-            }));
+            });
         }
     }
-    Ok(None)
+    Ok(best)
+}
+
+fn visited(explanation: &Explanation) -> Option<Timestamp> {
+    let fetched = explanation.state.fetched.as_ref();
+    fetched.map(|fetched| fetched.last_attempt)
 }
 
 fn facts(w: &Words, known: &Known, copies: &[Copy]) -> Result<Vec<Fact>, WebError> {
@@ -205,7 +223,12 @@ fn facts(w: &Words, known: &Known, copies: &[Copy]) -> Result<Vec<Fact>, WebErro
         let moment = fetched.last_attempt;
         add("page.last", w.moment(&moment), &moment.to_string(), "");
     }
-    add("page.first", w.moment(&state.first_seen), &state.first_seen.to_string(), "");
+    add(
+        "page.first",
+        w.moment(&state.first_seen),
+        &state.first_seen.to_string(),
+        "",
+    );
     if let Some(ranks) = &*known.shelf.ranks()? {
         if let Some(rank) = ranks.get(&known.url)? {
             let times = rank.rank * ranks.len() as f64;
@@ -214,16 +237,28 @@ fn facts(w: &Words, known: &Known, copies: &[Copy]) -> Result<Vec<Fact>, WebErro
             add("page.rank", value, &exact, "");
         }
         if let Some(rank) = ranks.host(known.url.host_str())? {
-            add("page.hostrank", w.decimal(format!("{:.4}", rank.rank)), "", "");
+            add(
+                "page.hostrank",
+                w.decimal(format!("{:.4}", rank.rank)),
+                "",
+                "",
+            );
         }
     }
-    let in_links = known.counts.map_or(known.explanation.in_link_count, |counts| counts.in_links);
+    let in_links = known
+        .counts
+        .map_or(known.explanation.in_link_count, |counts| counts.in_links);
     add("page.inlinks", w.number(in_links), "", "");
     let journal = || {
         let mut attempts = known.explanation.attempts.iter().rev();
-        attempts.find(|attempt| !attempt.links.is_empty()).map(|attempt| attempt.links.len() as u64)
+        attempts
+            .find(|attempt| !attempt.links.is_empty())
+            .map(|attempt| attempt.links.len() as u64)
     };
-    let out_links = known.counts.and_then(|counts| counts.out_links).or_else(journal);
+    let out_links = known
+        .counts
+        .and_then(|counts| counts.out_links)
+        .or_else(journal);
     add("page.outlinks", w.number(out_links.unwrap_or(0)), "", "");
     let depth = match state.depth {
         _ if state.seed => w.t("page.depth.seed").to_owned(),
@@ -232,8 +267,16 @@ fn facts(w: &Words, known: &Known, copies: &[Copy]) -> Result<Vec<Fact>, WebErro
     };
     add("page.depth", depth, "", "");
     let media_types = known.explanation.attempts.iter().rev();
-    if let Some(media_type) = media_types.filter_map(|attempt| attempt.media_type.as_deref()).next() {
-        add("page.type", w.media_type(media_type).to_owned(), media_type, "");
+    if let Some(media_type) = media_types
+        .filter_map(|attempt| attempt.media_type.as_deref())
+        .next()
+    {
+        add(
+            "page.type",
+            w.media_type(media_type).to_owned(),
+            media_type,
+            "",
+        );
     }
     add("page.collection", known.shelf.name.clone(), "", "");
     if !copies.is_empty() {

@@ -69,19 +69,17 @@ pub(crate) struct Row {
 }
 
 /// Versions, newest first, and the difference between two of them.
-pub(crate) fn versions(
-    w: &Words,
-    copies: &[Copy],
-    from: &str,
-    to: &str,
-) -> Result<Panel, Failure> {
+pub(crate) fn versions(w: &Words, copies: &[Copy], from: &str, to: &str) -> Result<Panel, Failure> {
     let mut rows = Vec::new();
     let mut changes = Vec::new();
     for (at, copy) in copies.iter().enumerate() {
         let before = at.checked_sub(1).map(|before| &copies[before].entry);
         let change = match before {
             None => "versions.first",
-            Some(before) if copy.entry.is_revisit() || before.digest.is_some() && before.digest == copy.entry.digest => {
+            Some(before)
+                if copy.entry.is_revisit()
+                    || before.digest.is_some() && before.digest == copy.entry.digest =>
+            {
                 "versions.same"
             }
             Some(_) => "versions.new",
@@ -91,7 +89,10 @@ pub(crate) fn versions(
             digits: copy.entry.timestamp.clone(),
             when: w.moment(&copy.entry.fetched().unwrap_or_default()),
             change,
-            status: copy.entry.status.map_or_else(|| "–".to_owned(), |status| status.to_string()),
+            status: copy
+                .entry
+                .status
+                .map_or_else(|| "–".to_owned(), |status| status.to_string()),
             size: w.bytes(copy.entry.length),
             is_from: false,
             is_to: false,
@@ -114,7 +115,9 @@ pub(crate) fn versions(
     };
     let dots = dots(copies, &changes);
     let when = |copy: Option<&Copy>| {
-        copy.and_then(|copy| copy.entry.fetched()).map(|moment| w.date(&moment)).unwrap_or_default()
+        copy.and_then(|copy| copy.entry.fetched())
+            .map(|moment| w.date(&moment))
+            .unwrap_or_default()
     };
     let is_cut = rows.len() > MOST_VERSIONS;
     rows.reverse();
@@ -131,7 +134,8 @@ pub(crate) fn versions(
 
 fn dots(copies: &[Copy], changes: &[bool]) -> Vec<(String, bool)> {
     let seconds = |copy: &Copy| copy.entry.fetched().unwrap_or_default().as_seconds();
-    let (Some(first), Some(last)) = (copies.first().map(seconds), copies.last().map(seconds)) else {
+    let (Some(first), Some(last)) = (copies.first().map(seconds), copies.last().map(seconds))
+    else {
         return Vec::new();
     };
     let span = (last - first).max(1) as f64;
@@ -147,15 +151,18 @@ fn dots(copies: &[Copy], changes: &[bool]) -> Vec<(String, bool)> {
 
 fn difference(w: &Words, old: &Copy, new: &Copy) -> Result<Difference, Failure> {
     let moment = |copy: &Copy| w.moment(&copy.entry.fetched().unwrap_or_default());
-    let between = w.f("diff.between", moment(old)).replacen("{}", &moment(new), 1);
+    let between = w
+        .f("diff.between", moment(old))
+        .replacen("{}", &moment(new), 1);
     let outcome = match (text_of(old)?, text_of(new)?) {
         (Some(old), Some(new)) => compare(&old, &new),
         _ => Compared::Unreadable,
     };
     let counts = match &outcome {
-        Compared::Changed(change) => w
-            .f("diff.counts", w.number(change.added))
-            .replacen("{}", &w.number(change.removed), 1),
+        Compared::Changed(change) => {
+            w.f("diff.counts", w.number(change.added))
+                .replacen("{}", &w.number(change.removed), 1)
+        }
         _ => String::new(),
     };
     Ok(Difference {
@@ -217,7 +224,12 @@ pub(crate) fn links(
         .filter(|row| !app.library.hides(&row.address.url))
         .collect();
     let total = usize::try_from(total).unwrap_or(usize::MAX);
-    let href = |page: usize| format!("/page?url={}&tab={tab}&page={page}", escape(known.url.as_str()));
+    let href = |page: usize| {
+        format!(
+            "/page?url={}&tab={tab}&page={page}",
+            escape(known.url.as_str())
+        )
+    };
     let end = (offset + LINKS_A_PAGE).min(total);
     let range = [offset + 1, end, total]
         .iter()
@@ -246,7 +258,13 @@ fn from_journal(known: &Known, tab: &str, offset: usize) -> (u64, Vec<Row>) {
         return (0, Vec::new());
     };
     let rows = last.links.iter().skip(offset).take(LINKS_A_PAGE);
-    let rows = rows.map(|link| row(link.url.normal().as_str(), [link.anchor.as_str()], [link.kind.name()]));
+    let rows = rows.map(|link| {
+        row(
+            link.url.normal().as_str(),
+            [link.anchor.as_str()],
+            [link.kind.name()],
+        )
+    });
     (last.links.len() as u64, rows.collect())
 }
 
@@ -286,5 +304,8 @@ pub(crate) fn map(app: &App, w: &Words, known: &Known) -> Result<Panel, Failure>
 /// Everything that happened to it, in words, the newest first.
 pub(crate) fn history(known: &Known) -> Panel {
     let life = known.explanation.life.iter().rev().take(MOST_MOMENTS);
-    Panel::History(life.map(|moment| (moment.at.to_string(), clean(&moment.what))).collect())
+    Panel::History(
+        life.map(|moment| (moment.at.to_string(), clean(&moment.what)))
+            .collect(),
+    )
 }

@@ -63,7 +63,10 @@ pub(crate) fn examples(app: &App) -> Result<Vec<String>, Failure> {
     request.limit = 8;
     request.sort = Sort::Relevance;
     let hits = app.library.searcher().search(&request)?.hits;
-    let hits: Vec<_> = hits.iter().filter(|hit| !app.library.hides(&hit.url)).collect();
+    let hits: Vec<_> = hits
+        .iter()
+        .filter(|hit| !app.library.hides(&hit.url))
+        .collect();
     let words = |title: &str| -> Vec<String> {
         let letters = |c: char| !c.is_alphanumeric();
         let words = title.split(letters).filter(|word| word.chars().count() > 1);
@@ -103,7 +106,10 @@ pub(crate) async fn set(Query(choice): Query<Choice>) -> Response {
         [(header::LOCATION, next.unwrap_or("/").to_owned())],
     )
         .into_response();
-    let lang = choice.lang.as_deref().filter(|lang| matches!(*lang, "en" | "pt"));
+    let lang = choice
+        .lang
+        .as_deref()
+        .filter(|lang| matches!(*lang, "en" | "pt"));
     let theme = choice
         .theme
         .as_deref()
@@ -125,7 +131,9 @@ fn is_own_path(path: &str) -> bool {
     path.starts_with('/')
         && !matches!(second, Some(b'/' | b'\\'))
         && path.len() < 16 << 10
-        && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+        && path
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
 }
 
 /// So that a browser can add this search.
@@ -155,7 +163,10 @@ pub(crate) async fn opensearch(State(app): State<App>, frame: Frame) -> Response
 "#,
         frame.w.t("tagline")
     );
-    let headers = [(header::CONTENT_TYPE, "application/opensearchdescription+xml")];
+    let headers = [(
+        header::CONTENT_TYPE,
+        "application/opensearchdescription+xml",
+    )];
     (headers, text).into_response()
 }
 
@@ -167,7 +178,10 @@ pub(crate) async fn robots() -> &'static str {
 /// Styles, scripts and the mark.
 pub(crate) async fn asset(Path(name): Path<String>, frame: Frame) -> Response {
     let (media_type, content) = match name.as_str() {
-        "teia.css" => ("text/css; charset=utf-8", include_str!("../../static/teia.css")),
+        "teia.css" => (
+            "text/css; charset=utf-8",
+            include_str!("../../static/teia.css"),
+        ),
         "teia.js" => (
             "text/javascript; charset=utf-8",
             include_str!("../../static/teia.js"),
@@ -199,7 +213,14 @@ mod tests {
         for good in ["/", "/search?q=a%20b", "/archive/2026/http://a.example/"] {
             assert!(is_own_path(good), "{good}");
         }
-        for bad in ["//evil.example", "/\\evil.example", "https://evil.example", "", "/a\r\nSet-Cookie: x", "javascript:alert(1)"] {
+        for bad in [
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "",
+            "/a\r\nSet-Cookie: x",
+            "javascript:alert(1)",
+        ] {
             assert!(!is_own_path(bad), "{bad}");
         }
     }

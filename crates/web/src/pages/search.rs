@@ -139,18 +139,40 @@ fn menus(w: &Words, asked: &Asked, facets: &[Facet], collections: &[String]) -> 
     };
     let plain = |value: &str| value.to_owned();
     let mut menus = vec![
-        by_count(w, asked, ("site", "site", &asked.site), counts("site"), plain),
-        by_count(w, asked, ("lang", "lang", &asked.lang), counts("language"), |code| {
-            w.language(code).to_owned()
-        }),
-        by_count(w, asked, ("type", "type", &asked.kind), counts("type"), |kind| {
-            w.media_type(kind).to_owned()
-        }),
+        by_count(
+            w,
+            asked,
+            ("site", "site", &asked.site),
+            counts("site"),
+            plain,
+        ),
+        by_count(
+            w,
+            asked,
+            ("lang", "lang", &asked.lang),
+            counts("language"),
+            |code| w.language(code).to_owned(),
+        ),
+        by_count(
+            w,
+            asked,
+            ("type", "type", &asked.kind),
+            counts("type"),
+            |kind| w.media_type(kind).to_owned(),
+        ),
         dates(w, asked, counts("year")),
     ];
     if collections.len() > 1 {
-        let named = collections.iter().map(|name| choice(asked, "collection", name, name, &asked.collection));
-        let mut choices = vec![choice(asked, "collection", "", w.t("any"), &asked.collection)];
+        let named = collections
+            .iter()
+            .map(|name| choice(asked, "collection", name, name, &asked.collection));
+        let mut choices = vec![choice(
+            asked,
+            "collection",
+            "",
+            w.t("any"),
+            &asked.collection,
+        )];
         choices.extend(named);
         menus.push(Menu {
             label: w.t("collection").to_owned(),

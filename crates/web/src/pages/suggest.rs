@@ -51,10 +51,16 @@ fn suggestions(app: &App, typed: &str) -> Result<Vec<String>, Failure> {
         None => ("", typed),
     };
     // A sign or a field is being written: nothing to guess.
-    if last.is_empty() || !last.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '\'') {
+    if last.is_empty()
+        || !last
+            .chars()
+            .all(|c| c.is_alphanumeric() || c == '-' || c == '\'')
+    {
         return Ok(Vec::new());
     }
-    let words = before.split_whitespace().filter(|word| word.chars().all(char::is_alphanumeric));
+    let words = before
+        .split_whitespace()
+        .filter(|word| word.chars().all(char::is_alphanumeric));
     let mut query: String = words.map(|word| format!("title:{word} ")).collect();
     query.push_str(&format!("title:{last}*"));
     let mut request = SearchRequest::new(query);
@@ -104,10 +110,17 @@ mod tests {
 
     #[test]
     fn words_keep_their_accents_and_titles_follow() {
-        let titles = ["São Miguel em flor", "A ilha de São Miguel", "Santos populares"];
+        let titles = [
+            "São Miguel em flor",
+            "A ilha de São Miguel",
+            "Santos populares",
+        ];
         let found = gather("", "sa", &titles.map(str::to_owned));
         assert_eq!(found[..2], ["são", "santos"]);
         assert!(found.contains(&"São Miguel em flor".to_owned()));
-        assert_eq!(gather("ilha", "mig", &["Ilha Miguel".to_owned()])[0], "ilha miguel");
+        assert_eq!(
+            gather("ilha", "mig", &["Ilha Miguel".to_owned()])[0],
+            "ilha miguel"
+        );
     }
 }

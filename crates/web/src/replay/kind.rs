@@ -85,8 +85,17 @@ mod tests {
         let page = b"<html><script>alert(1)</script>";
         assert_eq!(Kind::of("image/png", page, Role::Image), Kind::Attachment);
         assert_eq!(Kind::of("text/html", page, Role::Image), Kind::Attachment);
-        assert_eq!(Kind::of("text/xml", b"<?xml-stylesheet?>", Role::Page), Kind::Attachment);
-        assert_eq!(Kind::of("application/pdf", b"%PDF-1.4", Role::Page), Kind::Attachment);
-        assert_eq!(Kind::of("text/html", b"GIF89a<script>", Role::Page), Kind::Media("image/gif"));
+        assert_eq!(
+            Kind::of("text/xml", b"<?xml-stylesheet?>", Role::Page),
+            Kind::Attachment
+        );
+        assert_eq!(
+            Kind::of("application/pdf", b"%PDF-1.4", Role::Page),
+            Kind::Attachment
+        );
+        assert_eq!(
+            Kind::of("text/html", b"GIF89a<script>", Role::Page),
+            Kind::Media("image/gif")
+        );
     }
 }

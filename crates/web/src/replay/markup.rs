@@ -32,7 +32,8 @@ pub(crate) fn decoded(bytes: &[u8], charset: Option<&str>) -> String {
 
 /// `charset=x` near the beginning.
 fn declared(bytes: &[u8]) -> Option<String> {
-    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(DECLARED_WITHIN)]).to_ascii_lowercase();
+    let start =
+        String::from_utf8_lossy(&bytes[..bytes.len().min(DECLARED_WITHIN)]).to_ascii_lowercase();
     let at = start.find("charset")? + "charset".len();
     let rest = start[at..].trim_start().strip_prefix(['=', ' '])?;
     let name: String = rest
@@ -41,7 +42,11 @@ fn declared(bytes: &[u8]) -> Option<String> {
         .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':'))
         .collect();
     // A page that could be read so far as to find this is not in UTF-16.
-    Some(if name.starts_with("utf-16") { "utf-8".to_owned() } else { name })
+    Some(if name.starts_with("utf-16") {
+        "utf-8".to_owned()
+    } else {
+        name
+    })
 }
 
 /// Rewrites a page; what cannot be rewritten is shown as text.
@@ -51,38 +56,37 @@ pub(crate) fn rewrite(page: &str, rewriter: Rewriter, banner: Option<&str>) -> V
     let sheet = Rc::new(RefCell::new(String::new()));
     let has_banner = Rc::new(RefCell::new(banner.is_none()));
     let shown = Rc::clone(&has_banner);
-    let settings = RewriteStrSettings {
-        element_content_handlers: vec![
-            element!("*", move |element| {
-                change(element, &mut all.borrow_mut());
-                if element.tag_name() == "body"
-                    && !shown.replace(true)
-                    && let Some(banner) = banner
-                {
-                    element.prepend(banner, ContentType::Html);
-                }
-                Ok(())
-            }),
-            text!("style", move |chunk: &mut TextChunk<'_>| {
-                sheet.borrow_mut().push_str(chunk.as_str());
-                if chunk.last_in_text_node() {
-                    let whole = sheet.replace(String::new());
-                    let rewritten = style::rewrite(&whole, &styles.borrow());
-                    chunk.replace(&rewritten.replace("</", "<\\/"), ContentType::Html);
-                } else {
-                    chunk.remove();
-                }
-                Ok(())
-            }),
-        ],
-        document_content_handlers: vec![doc_comments!(|comment| {
-            // Old browsers read markup in them; ours need none.
-            comment.remove();
-            Ok(())
-        })],
-        strict: false,
-        ..RewriteStrSettings::new()
-    };
+    let elements = element!("*", move |element| {
+        change(element, &mut all.borrow_mut());
+        if element.tag_name() == "body"
+            && !shown.replace(true)
+            && let Some(banner) = banner
+        {
+            element.prepend(banner, ContentType::Html);
+        }
+        Ok(())
+    });
+    let sheets = text!("style", move |chunk: &mut TextChunk<'_>| {
+        sheet.borrow_mut().push_str(chunk.as_str());
+        if chunk.last_in_text_node() {
+            let whole = sheet.replace(String::new());
+            let rewritten = style::rewrite(&whole, &styles.borrow());
+            chunk.replace(&rewritten.replace("</", "<\\/"), ContentType::Html);
+        } else {
+            chunk.remove();
+        }
+        Ok(())
+    });
+    let comments = doc_comments!(|comment| {
+        // Old browsers read markup in them; ours need none.
+        comment.remove();
+        Ok(())
+    });
+    let settings = RewriteStrSettings::new()
+        .append_element_content_handler(elements)
+        .append_element_content_handler(sheets)
+        .append_document_content_handler(comments)
+        .with_strict(false);
     match rewrite_str(page, settings) {
         Ok(text) if *has_banner.borrow() => text.into_bytes(),
         Ok(text) => format!("{}{text}", banner.unwrap_or_default()).into_bytes(),
@@ -102,7 +106,10 @@ fn change(element: &mut Element<'_, '_>, rewriter: &mut Rewriter) {
             return;
         }
         "base" => {
-            if let Some(base) = element.get_attribute("href").and_then(|href| resolve(rewriter, &href)) {
+            if let Some(base) = element
+                .get_attribute("href")
+                .and_then(|href| resolve(rewriter, &href))
+            {
                 rewriter.base = Some(base);
             }
             element.remove();
@@ -122,7 +129,11 @@ fn change(element: &mut Element<'_, '_>, rewriter: &mut Rewriter) {
         }
         _ => {}
     }
-    let names: Vec<String> = element.attributes().iter().map(lol_html::html_content::Attribute::name).collect();
+    let names: Vec<String> = element
+        .attributes()
+        .iter()
+        .map(lol_html::html_content::Attribute::name)
+        .collect();
     for name in names {
         attribute(element, rewriter, &tag, &name);
     }
@@ -138,8 +149,12 @@ fn change(element: &mut Element<'_, '_>, rewriter: &mut Rewriter) {
 
 /// Style sheets and icons are parts of the page; everything else asks for something in advance.
 fn is_kept_link(element: &Element<'_, '_>) -> bool {
-    let rel = element.get_attribute("rel").unwrap_or_default().to_ascii_lowercase();
-    rel.split_ascii_whitespace().any(|word| word == "stylesheet" || word == "icon")
+    let rel = element
+        .get_attribute("rel")
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    rel.split_ascii_whitespace()
+        .any(|word| word == "stylesheet" || word == "icon")
 }
 
 fn attribute(element: &mut Element<'_, '_>, rewriter: &Rewriter, tag: &str, name: &str) {
@@ -227,7 +242,10 @@ fn unescape(value: &str) -> String {
 }
 
 fn escape(value: &str) -> String {
-    value.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;")
+    value
+        .replace('&', "&amp;")
+        .replace('"', "&quot;")
+        .replace('<', "&lt;")
 }
 
 #[cfg(test)]
@@ -238,6 +256,7 @@ mod tests {
         let rewriter = Rewriter {
             base: Url::parse("http://a.example/x/").ok(),
             time: "2026".to_owned(),
+            key: String::new(),
         };
         String::from_utf8(rewrite(page, rewriter, None)).unwrap()
     }
@@ -250,14 +269,38 @@ mod tests {
 
     #[test]
     fn links_and_parts_lead_to_the_archive() {
-        check("<a href=\"y?a=1&amp;b=2#z\">", "href=\"/archive/2026/http://a.example/x/y?a=1&amp;b=2#z\"");
-        check("<img src=/i.png>", "src=\"/archive/2026im_/http://a.example/i.png\"");
-        check("<base href=\"http://b.example/q/\"><a href=r>", "/archive/2026/http://b.example/q/r");
-        check("<link rel=stylesheet href=s.css>", "/archive/2026cs_/http://a.example/x/s.css");
-        check("<p style=\"background:url(b.png)\">", "/archive/2026oe_/http://a.example/x/b.png");
-        check("<style>p{background:url(b.png)}</style>", "/archive/2026oe_/http://a.example/x/b.png");
-        check("<img srcset=\"a.png 1x, b,c.png 2x\">", "/archive/2026im_/http://a.example/x/b,c.png 2x");
-        check("<iframe src=f.html>", "src=\"/archive/2026mp_/http://a.example/x/f.html\"");
+        check(
+            "<a href=\"y?a=1&amp;b=2#z\">",
+            "href=\"/archive/2026/http://a.example/x/y?a=1&amp;b=2#z\"",
+        );
+        check(
+            "<img src=/i.png>",
+            "src=\"/archive/2026im_/http://a.example/i.png\"",
+        );
+        check(
+            "<base href=\"http://b.example/q/\"><a href=r>",
+            "/archive/2026/http://b.example/q/r",
+        );
+        check(
+            "<link rel=stylesheet href=s.css>",
+            "/archive/2026cs_/http://a.example/x/s.css",
+        );
+        check(
+            "<p style=\"background:url(b.png)\">",
+            "/archive/2026oe_/http://a.example/x/b.png",
+        );
+        check(
+            "<style>p{background:url(b.png)}</style>",
+            "/archive/2026oe_/http://a.example/x/b.png",
+        );
+        check(
+            "<img srcset=\"a.png 1x, b,c.png 2x\">",
+            "/archive/2026im_/http://a.example/x/b,c.png 2x",
+        );
+        check(
+            "<iframe src=f.html>",
+            "src=\"/archive/2026mp_/http://a.example/x/f.html\"",
+        );
         check("<a href=#top>", "href=\"#top\"");
     }
 
@@ -272,7 +315,17 @@ mod tests {
             "<iframe srcdoc='<script>alert(1)</script>'></iframe><svg><a xlink:href=//evil.example/></a></svg>",
             "<object data=//evil.example/></object><!--[if IE]><script>x</script><![endif]-->",
         ));
-        for bad in ["alert", "refresh", "prefetch", "preload", "javascript:", "ping", "srcdoc", "<object", "[if"] {
+        for bad in [
+            "alert",
+            "refresh",
+            "prefetch",
+            "preload",
+            "javascript:",
+            "ping",
+            "srcdoc",
+            "<object",
+            "[if",
+        ] {
             assert!(!page.contains(bad), "{bad}: {page}");
         }
         for (at, _) in page.match_indices("evil.example") {
@@ -283,7 +336,10 @@ mod tests {
 
     #[test]
     fn a_page_in_another_encoding_is_read() {
-        assert_eq!(decoded(b"<meta charset=iso-8859-1>n\xe3o", None), "<meta charset=iso-8859-1>não");
+        assert_eq!(
+            decoded(b"<meta charset=iso-8859-1>n\xe3o", None),
+            "<meta charset=iso-8859-1>não"
+        );
         assert_eq!(decoded(b"n\xe3o", Some("windows-1252")), "não");
         assert_eq!(decoded("não".as_bytes(), None), "não");
         assert_eq!(decoded(b"\xff\xfen\0", Some("utf-8")), "n");

@@ -16,7 +16,7 @@ mod style;
 pub(crate) use kind::Kind;
 
 use teia_archive::StoredCapture;
-use teia_fetch::{Decoded, DecodeLimits};
+use teia_fetch::{DecodeLimits, Decoded};
 use url::Url;
 
 use crate::address::archive;
@@ -50,8 +50,10 @@ impl Role {
         }
     }
 
+    /// Reads a mark, and the key that may follow it.
     pub(crate) fn parse(mark: &str) -> Option<Self> {
-        Some(match mark {
+        let end = mark.find('_').map_or(mark.len(), |end| end + 1);
+        Some(match &mark[..end] {
             "" => Self::Page,
             "mp_" | "if_" | "fr_" => Self::Frame,
             "im_" => Self::Image,
@@ -77,7 +79,7 @@ pub(crate) struct Rendered {
 pub(crate) fn render(
     capture: &StoredCapture,
     limits: &DecodeLimits,
-    role: Role,
+    (role, key): (Role, &str),
     banner: Option<&str>,
 ) -> Rendered {
     let Decoded {
@@ -94,6 +96,7 @@ pub(crate) fn render(
     let rewriter = Rewriter {
         base: Url::parse(&capture.entry.url).ok(),
         time: capture.entry.timestamp.clone(),
+        key: key.to_owned(),
     };
     let (media_type, body) = match kind {
         Kind::Html => {
@@ -128,6 +131,8 @@ pub(crate) struct Rewriter {
     /// What relative addresses stand for; a `base` element changes it.
     pub(crate) base: Option<Url>,
     pub(crate) time: String,
+    /// What shows that a part is asked for by a copy, and not by a page of somebody else.
+    pub(crate) key: String,
 }
 
 impl Rewriter {
@@ -141,17 +146,23 @@ impl Rewriter {
         if !matches!(url.scheme(), "http" | "https" | "ftp") {
             return None;
         }
-        let fragment = url.fragment().map(|text| format!("#{text}")).unwrap_or_default();
+        let fragment = url
+            .fragment()
+            .map(|text| format!("#{text}"))
+            .unwrap_or_default();
         let mut whole = url;
         whole.set_fragment(None);
-        let time = format!("{}{}", self.time, role.mark());
+        let key = if role == Role::Page { "" } else { &self.key };
+        let time = format!("{}{}{key}", self.time, role.mark());
         Some(archive(&time, whole.as_str()) + &fragment)
     }
 
     /// Pictures that are written into the page itself stay; nothing else of that kind does.
     pub(crate) fn to_part(&self, address: &str, role: Role) -> String {
         let start = address.trim_start();
-        let is_inline = start.get(..11).is_some_and(|start| start.eq_ignore_ascii_case("data:image/"));
+        let is_inline = start
+            .get(..11)
+            .is_some_and(|start| start.eq_ignore_ascii_case("data:image/"));
         if is_inline {
             return address.to_owned();
         }

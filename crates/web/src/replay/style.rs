@@ -10,7 +10,7 @@ pub(crate) fn rewrite(text: &str, rewriter: &Rewriter) -> String {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
         rest = if starts_with(from, "url(") {
-            function(from, rewriter, &mut out)
+            function(from, rewriter, Role::Part, &mut out)
         } else if starts_with(from, "@import") {
             import(from, rewriter, &mut out)
         } else {
@@ -37,7 +37,8 @@ fn starts_with(text: &str, prefix: &str) -> bool {
 }
 
 fn starts_with_bytes(text: &[u8], prefix: &[u8]) -> bool {
-    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    text.get(..prefix.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 fn comment<'a>(text: &'a str, out: &mut String) -> &'a str {
@@ -47,7 +48,7 @@ fn comment<'a>(text: &'a str, out: &mut String) -> &'a str {
 }
 
 /// `url( "x" )`, the rest of the text after it.
-fn function<'a>(text: &'a str, rewriter: &Rewriter, out: &mut String) -> &'a str {
+fn function<'a>(text: &'a str, rewriter: &Rewriter, role: Role, out: &mut String) -> &'a str {
     let inside = text[4..].trim_start();
     let quote = inside.chars().next().filter(|c| matches!(c, '"' | '\''));
     let (address, rest) = match quote {
@@ -67,7 +68,7 @@ fn function<'a>(text: &'a str, rewriter: &Rewriter, out: &mut String) -> &'a str
     let target = if address.starts_with('#') {
         address.to_owned()
     } else {
-        rewriter.to_part(&unescaped(address), Role::Part)
+        rewriter.to_part(&unescaped(address), role)
     };
     out.push_str("url(\"");
     out.push_str(&quoted(&target));
@@ -89,11 +90,7 @@ fn import<'a>(text: &'a str, rewriter: &Rewriter, out: &mut String) -> &'a str {
         return inside.get(end + 2..).unwrap_or("");
     }
     if starts_with(inside, "url(") {
-        let style = Rewriter::clone(rewriter);
-        let mut part = String::new();
-        let rest = function(inside, &style, &mut part);
-        out.push_str(&part.replace("oe_/", "cs_/"));
-        return rest;
+        return function(inside, rewriter, Role::Style, out);
     }
     inside
 }
@@ -126,7 +123,9 @@ fn unescaped(text: &str) -> String {
 
 /// Text between quotation marks.
 fn quoted(text: &str) -> String {
-    text.replace('\\', "%5C").replace('"', "%22").replace(['\n', '\r'], "")
+    text.replace('\\', "%5C")
+        .replace('"', "%22")
+        .replace(['\n', '\r'], "")
 }
 
 #[cfg(test)]
@@ -139,29 +138,57 @@ mod tests {
         let rewriter = Rewriter {
             base: Url::parse("http://a.example/s/x.css").ok(),
             time: "2026".to_owned(),
+            key: String::new(),
         };
         assert_eq!(rewrite(css, &rewriter), expected);
     }
 
     #[test]
     fn addresses_lead_to_the_archive() {
-        check("a{background:url(b.png)}", "a{background:url(\"/archive/2026oe_/http://a.example/s/b.png\")}");
-        check("a{b:URL( '../c.png' ) red}", "a{b:url(\"/archive/2026oe_/http://a.example/c.png\") red}");
-        check("@import \"d.css\" screen;", "@import \"/archive/2026cs_/http://a.example/s/d.css\" screen;");
-        check("@import url(d.css);", "@import url(\"/archive/2026cs_/http://a.example/s/d.css\");");
+        check(
+            "a{background:url(b.png)}",
+            "a{background:url(\"/archive/2026oe_/http://a.example/s/b.png\")}",
+        );
+        check(
+            "a{b:URL( '../c.png' ) red}",
+            "a{b:url(\"/archive/2026oe_/http://a.example/c.png\") red}",
+        );
+        check(
+            "@import \"d.css\" screen;",
+            "@import \"/archive/2026cs_/http://a.example/s/d.css\" screen;",
+        );
+        check(
+            "@import url(d.css);",
+            "@import url(\"/archive/2026cs_/http://a.example/s/d.css\");",
+        );
         check("/* url(x) */ é", "/* url(x) */ é");
         check("a{fill:url(#g)}", "a{fill:url(\"#g\")}");
         check("a{b:url(javascript:x)}", "a{b:url(\"\")}");
-        check("a{b:url(data:image/png;base64,AA==)}", "a{b:url(\"data:image/png;base64,AA==\")}");
-        check("a{b:url(//b.example/\\26 x)}", "a{b:url(\"/archive/2026oe_/http://b.example/&x\")}");
+        check(
+            "a{b:url(data:image/png;base64,AA==)}",
+            "a{b:url(\"data:image/png;base64,AA==\")}",
+        );
+        check(
+            "a{b:url(//b.example/\\26 x)}",
+            "a{b:url(\"/archive/2026oe_/http://b.example/&x\")}",
+        );
     }
 
     #[test]
     fn odd_ends_are_no_trouble() {
-        for odd in ["url(", "url('", "@import", "@import '", "/*", "url(\"é", "@import url('x"] {
+        for odd in [
+            "url(",
+            "url('",
+            "@import",
+            "@import '",
+            "/*",
+            "url(\"é",
+            "@import url('x",
+        ] {
             let rewriter = Rewriter {
                 base: None,
                 time: String::new(),
+                key: String::new(),
             };
             rewrite(odd, &rewriter);
         }

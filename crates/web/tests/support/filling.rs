@@ -34,7 +34,9 @@ pub(crate) fn refill(root: &Path, collection: &str) {
             };
             for attempt in &commit.attempts {
                 if attempt.outcome.is_ok() && !attempt.is_robots() {
-                    documents.extend(document(&captures, attempt).map(|known| (known, attempt.body_bytes)));
+                    documents.extend(
+                        document(&captures, attempt).map(|known| (known, attempt.body_bytes)),
+                    );
                 }
             }
         })
@@ -62,21 +64,33 @@ pub(crate) fn refill(root: &Path, collection: &str) {
     graph.commit().unwrap();
     let (snapshot, files) = (graph.snapshot(), reading.files());
     let options = RankOptions::default();
-    teia_graph::rank(&snapshot, &*files, &prefix, &options, |_| ControlFlow::Continue(())).unwrap();
-    let ranks = RankFile::open(&*files, &prefix, &GraphConfig::default()).unwrap().unwrap();
+    teia_graph::rank(&snapshot, &*files, &prefix, &options, |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    let ranks = RankFile::open(&*files, &prefix, &GraphConfig::default())
+        .unwrap()
+        .unwrap();
     let mut all: Vec<f64> = ranks.pages().map(|page| page.unwrap().1).collect();
     all.sort_by(f64::total_cmp);
-    let mut writer = Writer::open(&root.join(collection).join("index"), IndexConfig::default()).unwrap();
+    let mut writer =
+        Writer::open(&root.join(collection).join("index"), IndexConfig::default()).unwrap();
     for (document, size) in &documents {
         let is_text = document.media_type.as_ref().is_none_or(|known| {
-            known.essence().starts_with("text/") && known.essence() != "text/css" || known.essence() == "application/pdf"
+            known.essence().starts_with("text/") && known.essence() != "text/css"
+                || known.essence() == "application/pdf"
         });
         if !is_text || document.text.is_empty() {
             continue;
         }
-        let rank = ranks.get(&document.url).unwrap().map_or(0.0, |rank| rank.rank);
+        let rank = ranks
+            .get(&document.url)
+            .unwrap()
+            .map_or(0.0, |rank| rank.rank);
         let place = all.partition_point(|other| *other < rank) as f32 / all.len() as f32;
-        let anchors = snapshot.anchors_of(&document.url, AnchorBounds::default()).unwrap();
+        let anchors = snapshot
+            .anchors_of(&document.url, AnchorBounds::default())
+            .unwrap();
         let extras = Extras {
             anchors: anchors.texts.into_iter().map(|(text, _)| text).collect(),
             rank: place,

@@ -78,9 +78,15 @@ fn answer(mut stream: TcpStream, pages: &Mutex<HashMap<String, Page>>) -> std::i
     let (status, (head, body)) = match page {
         Some(page) if page.0.contains("Location:") => ("302 Found", page),
         Some(page) => ("200 OK", page),
-        None => ("404 Not Found", ("Content-Type: text/plain".to_owned(), b"nothing".to_vec())),
+        None => (
+            "404 Not Found",
+            ("Content-Type: text/plain".to_owned(), b"nothing".to_vec()),
+        ),
     };
-    let head = format!("HTTP/1.1 {status}\r\n{head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 {status}\r\n{head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
     stream.write_all(head.as_bytes())?;
     stream.write_all(&body)
 }

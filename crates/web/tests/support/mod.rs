@@ -13,7 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use teia_base::{DiskFiles, Seed};
-use teia_engine::{CollectionConfig, Control, Crawl, Directory, Executor, Layout, Parts, ThisMachine};
+use teia_engine::{
+    CollectionConfig, Control, Crawl, Directory, Executor, Layout, Parts, ThisMachine,
+};
 use teia_web::{Library, WebConfig};
 use tempfile::TempDir;
 
@@ -47,7 +49,11 @@ pub(crate) fn collect_only(root: &Path, web: &LittleWeb, collection: &str) {
         parts: Parts::default(),
         control: Control::default(),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(ThisMachine.run(crawl)).unwrap();
 }
 
@@ -65,12 +71,18 @@ impl Served {
         let (tell, told) = std::sync::mpsc::channel();
         let library = Library::open(folder.path()).unwrap();
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_all()
+                .build()
+                .unwrap();
             runtime.block_on(async move {
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
                 tell.send(listener.local_addr().unwrap()).unwrap();
                 let end = async { drop(ended.await) };
-                teia_web::serve(listener, library, config, end).await.unwrap();
+                teia_web::serve(listener, library, config, end)
+                    .await
+                    .unwrap();
             });
         });
         Self {
@@ -95,7 +107,10 @@ impl Served {
     /// One request, its path sent as it is.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
-        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+        if !headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("host"))
+        {
             head.push_str(&format!("Host: {}\r\n", self.address));
         }
         for (name, value) in headers {
@@ -114,7 +129,13 @@ impl Served {
     pub(crate) fn newest(&self, url: &str) -> String {
         let answer = self.get(&format!("/timegate/{url}"));
         assert_eq!(answer.status, 302, "{url}: {}", answer.text());
-        answer.header("location").unwrap().split('/').nth(2).unwrap().to_owned()
+        answer
+            .header("location")
+            .unwrap()
+            .split('/')
+            .nth(2)
+            .unwrap()
+            .to_owned()
     }
 }
 
@@ -135,11 +156,21 @@ pub(crate) struct Answer {
 
 impl Answer {
     fn parse(bytes: &[u8]) -> Self {
-        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(bytes.len());
+        let end = bytes
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .unwrap_or(bytes.len());
         let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-        let status = head.split(' ').nth(1).and_then(|text| text.parse().ok()).unwrap_or(0);
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0);
         let mut body = bytes.get(end + 4..).unwrap_or_default().to_vec();
-        if head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
+        if head
+            .to_ascii_lowercase()
+            .contains("transfer-encoding: chunked")
+        {
             body = unchunked(&body);
         }
         Self { status, head, body }
@@ -156,7 +187,9 @@ impl Answer {
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         self.head.lines().find_map(|line| {
             let (known, value) = line.split_once(':')?;
-            known.eq_ignore_ascii_case(name).then(|| value.trim().to_owned())
+            known
+                .eq_ignore_ascii_case(name)
+                .then(|| value.trim().to_owned())
         })
     }
 }
@@ -164,7 +197,8 @@ impl Answer {
 fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(end) = bytes.windows(2).position(|two| two == b"\r\n") {
-        let size = usize::from_str_radix(std::str::from_utf8(&bytes[..end]).unwrap().trim(), 16).unwrap();
+        let size =
+            usize::from_str_radix(std::str::from_utf8(&bytes[..end]).unwrap().trim(), 16).unwrap();
         if size == 0 {
             break;
         }
