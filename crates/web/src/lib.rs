@@ -17,7 +17,7 @@ mod guard;
 mod library;
 mod memento;
 mod neighbourhood;
-pub mod pages;
+mod pages;
 mod replay;
 mod server;
 mod words;

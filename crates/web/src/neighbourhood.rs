@@ -133,7 +133,6 @@ impl Map {
     ) -> Result<Self, WebError> {
         let incoming = links.in_links(url, 0, MOST_A_SIDE * 4)?;
         let outgoing = links.out_links(url, 0, MOST_A_SIDE * 4)?;
-        let out_total = outgoing.as_ref().map_or(0, |listing| listing.total);
         let mut kinds: HashMap<String, Kind> = HashMap::new();
         for neighbour in &incoming.items {
             kinds.insert(neighbour.url.clone(), Kind::In);
@@ -163,6 +162,11 @@ impl Map {
         }
         // The weightiest first; equal ones by name, so that the drawing stays the same.
         chosen.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
+        let listed = |listing: &teia_graph::Listing<teia_graph::Neighbour>| {
+            listing.total.saturating_sub(listing.items.len() as u64)
+        };
+        let unlisted = listed(&incoming) + outgoing.as_ref().map_or(0, listed);
+        let known = chosen.len() as u64 + unlisted;
         let mut sides: HashMap<&'static str, usize> = HashMap::new();
         chosen.retain(|(_, kind, _)| {
             let count = sides.entry(kind.class()).or_default();
@@ -196,7 +200,7 @@ impl Map {
             });
         }
         let mut map = Self {
-            known: (incoming.total + out_total).max(chosen.len() as u64),
+            known,
             edges: edges(&nodes, links)?,
             nodes,
             shown_of: String::new(),
