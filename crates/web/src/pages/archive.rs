@@ -240,6 +240,7 @@ fn copy(
 ) -> Result<Response, Failure> {
     let copies = match copies_of(app, url) {
         Err(Failure::Missing(..)) if role == Role::Image => return Ok(no_picture(&frame)),
+        Err(Failure::Missing(..)) if role == Role::Frame => return Ok(no_frame(&frame)),
         copies => copies?,
     };
     let place = nearest(&copies, Timestamp::parse(time));
@@ -387,6 +388,17 @@ fn no_picture(frame: &Frame) -> Response {
         ("content-security-policy", "sandbox; default-src 'none'"),
     ];
     (StatusCode::NOT_FOUND, headers, drawing).into_response()
+}
+
+/// What stands in a frame of a copy whose page is not in the archive.
+fn no_frame(frame: &Frame) -> Response {
+    let headers = [
+        ("content-type", "text/plain; charset=utf-8"),
+        ("cross-origin-resource-policy", "cross-origin"),
+        ("content-security-policy", "sandbox; default-src 'none'"),
+    ];
+    let text = frame.w.t("archive.missing").to_owned();
+    (StatusCode::NOT_FOUND, headers, text).into_response()
 }
 
 /// A copy among the others of its page.
