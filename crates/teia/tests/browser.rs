@@ -50,7 +50,7 @@ fn put_pages(web: &LittleWeb, evil: &LittleWeb, version: &str, text: &str) {
 #[test]
 fn the_pages_are_right_in_a_browser() {
     let Some(python) = std::env::var_os("TEIA_PYTHON") else {
-        println!("SKIPPED the_pages_are_right_in_a_browser: TEIA_PYTHON names no interpreter");
+        eprintln!("SKIPPED the_pages_are_right_in_a_browser: TEIA_PYTHON names no interpreter");
         return;
     };
     let has = |module: &str| {
@@ -63,7 +63,7 @@ fn the_pages_are_right_in_a_browser() {
         || !has("axe_playwright_python")
         || Command::new("chromium").arg("--version").output().is_err()
     {
-        println!("SKIPPED the_pages_are_right_in_a_browser: no playwright or no chromium");
+        eprintln!("SKIPPED the_pages_are_right_in_a_browser: no playwright or no chromium");
         return;
     }
     let home = Home::new();
@@ -118,6 +118,6 @@ fn the_pages_are_right_in_a_browser() {
         .unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{said}");
-    println!("{}", String::from_utf8_lossy(&done.stdout));
+    eprintln!("{}", String::from_utf8_lossy(&done.stdout));
     assert_eq!(evil.answered(), before, "no request left the archive");
 }

@@ -88,10 +88,10 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         .find_map(Result::transpose)
         .transpose()?;
     let Some(known) = known else {
-        return unknown(frame, first.as_str());
+        return unknown(&frame, first.as_str());
     };
     if app.library.hides(known.url.as_str()) {
-        return unknown(frame, first.as_str());
+        return unknown(&frame, first.as_str());
     }
     let copies = app.library.versions(known.url.as_str())?;
     let is_private = copies.is_empty() && app.library.is_private(known.url.as_str())?;
@@ -128,7 +128,7 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     })
 }
 
-fn unknown(frame: Frame, url: &str) -> Result<Response, Failure> {
+fn unknown(frame: &Frame, url: &str) -> Result<Response, Failure> {
     #[derive(Template)]
     #[template(path = "error.html")]
     struct Unknown<'a> {
@@ -139,7 +139,7 @@ fn unknown(frame: Frame, url: &str) -> Result<Response, Failure> {
     }
     let w = frame.w;
     let page = Unknown {
-        frame: &frame,
+        frame,
         heading: w.t("page.unknown"),
         sentence: format!("{} · {}", clean(url), w.t("page.unknown.what")),
         back: "/".to_owned(),
