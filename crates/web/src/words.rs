@@ -135,7 +135,7 @@ impl Words {
         let digits = number.count().to_string();
         let mut text = String::with_capacity(digits.len() * 2);
         for (at, digit) in digits.chars().enumerate() {
-            if at > 0 && (digits.len() - at) % 3 == 0 {
+            if at > 0 && (digits.len() - at).is_multiple_of(3) {
                 text.push(THIN);
             }
             text.push(digit);

@@ -470,6 +470,8 @@ impl Around<'_> {
 
 /// Address and name of a copy.
 type Listed = (String, String);
+/// Its name, and its copies.
+type Month = (String, Vec<Listed>);
 
 #[derive(Template)]
 #[template(path = "captures.html")]
@@ -477,7 +479,7 @@ struct Captures {
     frame: Frame,
     address: Address,
     total: usize,
-    years: Vec<(String, Vec<(String, Vec<Listed>)>)>,
+    years: Vec<(String, Vec<Month>)>,
 }
 
 /// Copies by year and month, the newest first.
@@ -485,7 +487,7 @@ fn list(app: &App, frame: Frame, url: &str) -> Result<Response, Failure> {
     let copies = copies_of(app, url)?;
     let w = frame.w;
     let months: Vec<&str> = w.t("months").split(' ').collect();
-    let mut years: Vec<(String, Vec<(String, Vec<Listed>)>)> = Vec::new();
+    let mut years: Vec<(String, Vec<Month>)> = Vec::new();
     for copy in copies.iter().rev().take(memento::MAX_LISTED) {
         let digits = &copy.entry.timestamp;
         if digits.len() < 12 {

@@ -204,7 +204,8 @@ impl Asked {
                 parts.push(format!("{key}={}", escape(value)));
             }
         }
-        if !is_put && !value.is_empty() && !(name == "page" && value == "1") {
+        let is_first_page = name == "page" && value == "1";
+        if !is_put && !value.is_empty() && !is_first_page {
             parts.push(format!("{name}={}", escape(value)));
         }
         format!("/search?{}", parts.join("&"))
