@@ -472,3 +472,73 @@ fn pywb_replays_what_was_received() {
         }
     }
 }
+
+#[test]
+fn pywb_takes_an_exported_wacz() {
+    let Some(python) = python() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let (pages, _, entries) = written(directory.path());
+    let files = Arc::new(DiskFiles::existing(directory.path()));
+    let captures = Captures::open(files, Path::new("archive")).unwrap();
+    let path = directory.path().join("export.wacz");
+    let mut out = std::fs::File::create(&path).unwrap();
+    let made = ("A collection", at(100));
+    let exported = export::wacz(&captures, &|_| true, made, &mut out).unwrap();
+    assert_eq!(exported.captures, entries.len() as u64);
+    assert_eq!(exported.bytes, path.metadata().unwrap().len());
+    // The package is whole by the rules of its format.
+    run(Command::new(&python).arg("-c").arg(CHECK_WACZ).arg(&path));
+    let manager = python.with_file_name("wb-manager");
+    run(Command::new(&manager)
+        .args(["init", "packed"])
+        .current_dir(directory.path()));
+    run(Command::new(&manager)
+        .args(["add", "--unpack-wacz", "packed"])
+        .arg(&path)
+        .current_dir(directory.path()));
+    let server = Pywb::serve(&python, directory.path());
+    for page in pages.iter().filter(|page| page.response().status == 200) {
+        let entry = entries
+            .iter()
+            .find(|entry| entry.id == Some(CaptureId(page.id)))
+            .unwrap();
+        let (status, body) = server.get(&format!("/packed/{}id_/{}", entry.timestamp, entry.url));
+        let payload: Vec<u8> = page
+            .response()
+            .payload()
+            .into_iter()
+            .flat_map(|range| all(page.response().body.reader(range.start, range.end)))
+            .collect();
+        assert_eq!(status, 200, "{}", page.url);
+        assert!(body == payload, "{}", page.url);
+    }
+}
+
+/// Every file is listed with its length and digest, and every line of the index leads to a record.
+const CHECK_WACZ: &str = r#"
+import gzip, hashlib, json, sys, zipfile
+package = zipfile.ZipFile(sys.argv[1])
+assert package.testzip() is None
+assert all(entry.compress_type == zipfile.ZIP_STORED for entry in package.infolist())
+described = json.loads(package.read("datapackage.json"))
+listed = {resource["path"]: resource for resource in described["resources"]}
+assert set(listed) == {"archive/data.warc.gz", "indexes/index.cdx", "pages/pages.jsonl"}, listed
+for path, resource in listed.items():
+    content = package.read(path)
+    assert resource["bytes"] == len(content)
+    assert resource["hash"] == "sha256:" + hashlib.sha256(content).hexdigest()
+digest = json.loads(package.read("datapackage-digest.json"))
+assert digest["hash"] == "sha256:" + hashlib.sha256(package.read("datapackage.json")).hexdigest()
+warc = package.read("archive/data.warc.gz")
+lines = package.read("indexes/index.cdx").decode().splitlines()
+assert lines == sorted(lines, key=lambda line: line.split(" ")[:2]) and lines
+for line in lines:
+    key, time, fields = line.split(" ", 2)
+    fields = json.loads(fields)
+    assert fields["filename"] == "data.warc.gz"
+    start = int(fields["offset"])
+    record = gzip.decompress(warc[start:start + int(fields["length"])])
+    assert record.startswith(b"WARC/1.1") and fields["url"].encode() in record
+pages = [json.loads(line) for line in package.read("pages/pages.jsonl").decode().splitlines()]
+assert pages[0]["format"] == "json-pages-1.0" and len(pages) > 1
+"#;

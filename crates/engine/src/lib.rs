@@ -31,6 +31,7 @@ mod judge;
 mod limits;
 mod rates;
 mod reading;
+mod removals;
 mod report;
 mod reserve;
 mod ring;
@@ -56,6 +57,7 @@ pub use limits::hosts_at_once;
 pub use reading::{
     Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,
 };
+pub use removals::Removals;
 pub use report::{EndReason, Report};
 pub use sense::{Senseless, sensible};
 pub use stats::Stats;

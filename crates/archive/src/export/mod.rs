@@ -1,12 +1,15 @@
-//! Captures out of the archive: as WARC, as CDXJ, as plain files.
+//! Captures out of the archive: as WARC, as WACZ, as CDXJ, as plain files.
 
 mod safe_path;
 mod to_files;
+mod to_wacz;
 mod to_warc;
+mod zip;
 
 use std::io::Write;
 
 pub use to_files::files;
+pub use to_wacz::wacz;
 pub use to_warc::warc;
 
 use crate::{ArchiveError, Captures, CdxEntry};

@@ -139,6 +139,15 @@ impl Searcher {
         Ok(self.counted.of(&self.shards(&[]))?.documents)
     }
 
+    /// The collections that are open, each with the entries of its index: documents and other addresses.
+    pub fn collections(&self) -> Vec<(String, u64)> {
+        let entries = |reader: &IndexReader| reader.searcher().num_docs();
+        let named = self.indexes.iter();
+        named
+            .map(|(name, reader, _)| (name.clone(), entries(reader)))
+            .collect()
+    }
+
     /// Answers a query. Never fails for what the query says.
     pub fn search(&self, request: &SearchRequest) -> Result<Results, SearchError> {
         let began = Instant::now();

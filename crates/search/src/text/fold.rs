@@ -3,7 +3,7 @@
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
 /// The folded form: `São` and `SAO` are `sao`, `Straße` is `strasse`.
-pub(crate) fn fold(word: &str) -> String {
+pub fn fold(word: &str) -> String {
     let mut folded = String::with_capacity(word.len());
     fold_into(word, &mut folded);
     folded

@@ -14,6 +14,7 @@ mod fold;
 mod tokenizer;
 mod words;
 
-pub(crate) use fold::{fold, fold_into};
+pub use fold::fold;
+pub(crate) use fold::fold_into;
 pub(crate) use tokenizer::{TOKENIZER, Words as WordTokenizer, marked, stem_term};
 pub(crate) use words::{Word, words};

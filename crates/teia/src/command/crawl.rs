@@ -166,7 +166,7 @@ fn in_use(path: PathBuf, holder: String) -> anyhow::Error {
 const DEMO_QUERIES: [&str; 2] = ["kingfisher river", "museu"];
 
 /// Crawls the program's own little web.
-pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
+pub(crate) fn demo(data: Option<PathBuf>, no_serve: bool) -> Result<ExitCode> {
     let web = DemoWeb::start()?;
     let is_temporary = data.is_none();
     let temporary = std::env::temp_dir().join(format!("teia-demo-{}", std::process::id()));
@@ -218,6 +218,11 @@ pub(crate) fn demo(data: Option<PathBuf>, _no_serve: bool) -> Result<ExitCode> {
     if is_temporary {
         let shown = quoted(&data.to_string_lossy());
         outln!("\nThe collection lies in {shown}; when you have seen enough: rm -r {shown}")?;
+    }
+    if !no_serve && report.reason != EndReason::Interrupted {
+        outln!()?;
+        // Any port will do when the usual one is taken.
+        return super::serve::serve_anywhere(&data);
     }
     Ok(exit_code(&report))
 }

@@ -9,8 +9,8 @@ use crate::show::{counted, outln};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use teia_archive::{Captures, CdxEntry, export as archive_export};
-use teia_base::{CanonicalUrl, DiskFiles};
-use teia_engine::{CollectionConfig, Directory, Reading};
+use teia_base::{CanonicalUrl, Clock, DiskFiles, SystemClock};
+use teia_engine::{CollectionConfig, Directory, Reading, Removals};
 use teia_graph::Snapshot;
 
 use super::Usage;
@@ -21,6 +21,8 @@ use super::place::Place;
 pub(crate) enum What {
     /// All captures as one .warc.gz
     Warc,
+    /// Captures with index and list of pages, as one .wacz for viewers
+    Wacz,
     /// The sorted index of captures
     Cdxj,
     /// Every URL with its state, tab-separated
@@ -74,11 +76,15 @@ pub(crate) fn export(place: &Place, options: &ExportOptions) -> Result<ExitCode>
         }
         what => {
             let captures = Captures::open(reading.files(), &reading.layout().archive())?;
-            let filter = |entry: &CdxEntry| options.takes(entry);
-            let exported = if what == What::Warc {
-                archive_export::warc(&captures, &filter, &mut sink)?
-            } else {
-                archive_export::cdxj(&captures, &filter, &mut sink)?
+            let removals = removals(&reading)?;
+            let filter = |entry: &CdxEntry| options.takes(entry, &removals);
+            let exported = match what {
+                What::Warc => archive_export::warc(&captures, &filter, &mut sink)?,
+                What::Wacz => {
+                    let made = (place.name(), SystemClock.wall());
+                    archive_export::wacz(&captures, &filter, made, &mut sink)?
+                }
+                _ => archive_export::cdxj(&captures, &filter, &mut sink)?,
             };
             (counted(exported.captures, "capture"), exported.damaged)
         }
@@ -119,7 +125,8 @@ fn export_files(
     let target =
         DiskFiles::new(output).with_context(|| format!("cannot make {}", output.display()))?;
     let (mut cut, mut left_out) = (0, 0);
-    let filter = |entry: &CdxEntry| options.takes(entry);
+    let removals = removals(reading)?;
+    let filter = |entry: &CdxEntry| options.takes(entry, &removals);
     let exported = archive_export::files(&captures, &filter, &target, &mut |capture| {
         if !options.any_status && !(200..300).contains(&capture.response.status) {
             left_out += 1;
@@ -150,11 +157,17 @@ fn export_files(
 }
 
 impl ExportOptions {
-    /// What asks for no copies is kept in the archive, and goes nowhere from there.
-    fn takes(&self, entry: &CdxEntry) -> bool {
+    /// What asks for no copies, or was removed on request, is kept in the archive, and goes nowhere
+    /// from there.
+    fn takes(&self, entry: &CdxEntry, removals: &Removals) -> bool {
         let prefix = self.prefix.as_deref().unwrap_or("");
-        !entry.noarchive && entry.url.starts_with(prefix)
+        let is_hidden = || CanonicalUrl::parse(&entry.url).is_ok_and(|url| removals.hides(&url));
+        !entry.noarchive && entry.url.starts_with(prefix) && !is_hidden()
     }
+}
+
+fn removals(reading: &Reading) -> Result<Removals> {
+    Removals::read(&*reading.files(), reading.layout()).context("cannot read the list of removals")
 }
 
 fn tell_damaged(damaged: u64) {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use teia_archive::{Captures, CdxEntry, StoredCapture};
 use teia_base::Timestamp;
-use teia_engine::{CollectionConfig, Directory, Reading};
+use teia_engine::{CollectionConfig, Directory, Reading, Removals};
 use teia_fetch::DecodeLimits;
 
 use super::Usage;
@@ -36,6 +36,14 @@ pub(crate) fn get(place: &Place, url: &str, at: Option<&str>, with_head: bool) -
         let late = found.as_ref().filter(|entry| is_late(entry));
         first = first.or(late.and_then(CdxEntry::fetched));
         if let Some(entry) = found.filter(|entry| !is_late(entry)) {
+            let removals = Removals::read(&*reading.files(), reading.layout())?;
+            if removals.hides(candidate.normal()) {
+                eprintln!(
+                    "teia: {url} was removed from view on request; `{}` tells what is hidden",
+                    place.command(&["remove", "--list"])
+                );
+                return Ok(ExitCode::from(1));
+            }
             if entry.noarchive {
                 eprintln!(
                     "teia: {url} asks that no copy be shown (noarchive); `{}` tells what is known of it",

@@ -12,7 +12,9 @@ mod index;
 mod options;
 mod page;
 mod place;
+mod remove;
 mod search;
+mod serve;
 mod signals;
 mod socket;
 mod stats;
@@ -61,12 +63,12 @@ The options stay with the collection. With `teia crawl` and no seed, those of be
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Crawl a small web that this program serves on loopback: nothing to configure
+    /// Crawl a small web that this program serves on loopback, index it and show it: nothing to configure
     Demo {
         /// Keep the data here instead of in a temporary directory
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
-        /// End after the summary (as it always does so far)
+        /// End after the summary; otherwise what was collected is served until Ctrl-C
         #[arg(long)]
         no_serve: bool,
     },
@@ -201,6 +203,34 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// Search page, pages about pages, archived copies: in a browser
+    Serve {
+        /// Where to listen: an address of this machine and a port
+        #[arg(long, value_name = "ADDRESS", default_value = serve::USUAL)]
+        listen: String,
+        /// A name by which a proxy in front calls this server (repeatable)
+        #[arg(long, value_name = "NAME")]
+        host: Vec<String>,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Hide a URL or a whole host from search and archived copies; the archive keeps its records
+    Remove {
+        /// The URL
+        #[arg(value_name = "URL", required_unless_present_any = ["host", "list"])]
+        url: Option<String>,
+        /// Everything on this host
+        #[arg(long, value_name = "NAME")]
+        host: Option<String>,
+        /// Show it again
+        #[arg(long)]
+        restore: bool,
+        /// What is hidden
+        #[arg(long)]
+        list: bool,
+        #[command(flatten)]
+        place: Place,
+    },
     /// Every setting with its default and its meaning
     Config,
 }
@@ -255,6 +285,8 @@ impl Command {
             | Self::Stats { place, .. }
             | Self::Rank { place, .. }
             | Self::Urls { place, .. }
+            | Self::Serve { place, .. }
+            | Self::Remove { place, .. }
             | Self::Export { place, .. } => Some(place.clone()),
             Self::Check { part } => part.place(),
             Self::Demo { data, .. } => data.as_deref().map(|data| Place::new(data, "demo")),
@@ -302,6 +334,18 @@ impl Command {
             Self::Check { part } => check::check(part),
             Self::Urls { what, place } => urls::urls(&place.data, place.name(), &what),
             Self::Export { options, place } => export::export(&place, &options),
+            Self::Serve {
+                listen,
+                host,
+                place,
+            } => serve::serve(&place.data, &listen, &host),
+            Self::Remove {
+                url,
+                host,
+                restore,
+                list,
+                place,
+            } => remove::remove(&place, url.as_deref(), host.as_deref(), (restore, list)),
             Self::Config => config::config(),
         }
     }

@@ -1,13 +1,15 @@
 //! `teia search`: what was collected, found.
 
+use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use teia_engine::{Directory, Layout, Reading};
+use teia_base::CanonicalUrl;
+use teia_engine::{Directory, Layout, Reading, Removals};
 use teia_search::{Hit, Results, SearchConfig, SearchRequest, Searcher, Snippet, Sort, Weights};
 
 use super::place::{Place, USUAL_COLLECTION};
@@ -77,13 +79,38 @@ pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
         expand: options.expand,
         ..SearchRequest::new(as_query(&options.query))
     };
-    let results = searcher.search(&request)?;
+    let mut results = searcher.search(&request)?;
+    hide_removed(&directory, &mut results)?;
     if options.json {
         outln!("{}", to_json(&results))?;
     } else {
         print(&results, &request, options)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Leaves out what people asked to have removed from view.
+fn hide_removed(directory: &Directory, results: &mut Results) -> Result<()> {
+    let mut removals: HashMap<String, Removals> = HashMap::new();
+    for hit in &results.hits {
+        if !removals.contains_key(&hit.collection) {
+            let layout = Layout::new(&hit.collection)?;
+            let read = Removals::read(&*directory.files(), &layout);
+            let read = read.context("cannot read the list of removals")?;
+            removals.insert(hit.collection.clone(), read);
+        }
+    }
+    let before = results.hits.len();
+    results.hits.retain(|hit| {
+        let url = CanonicalUrl::from_stored(&hit.url);
+        !removals
+            .get(&hit.collection)
+            .is_some_and(|removals| removals.hides(&url))
+    });
+    results.total = results
+        .total
+        .saturating_sub((before - results.hits.len()) as u64);
+    Ok(())
 }
 
 /// The indexes of these collections, or of all.

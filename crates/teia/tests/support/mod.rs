@@ -96,8 +96,17 @@ impl Home {
         self.start_with(arguments, b"")
     }
 
+    /// The same, with a log on standard error.
+    pub(crate) fn start_logged<S: AsRef<str>>(&self, arguments: &[S], filter: &str) -> Running {
+        self.start_as(arguments, b"", Some(filter))
+    }
+
     /// The same, with something on standard input.
     pub(crate) fn start_with<S: AsRef<str>>(&self, arguments: &[S], input: &[u8]) -> Running {
+        self.start_as(arguments, input, None)
+    }
+
+    fn start_as<S: AsRef<str>>(&self, arguments: &[S], input: &[u8], log: Option<&str>) -> Running {
         // Output goes into files: no pipe can fill, and what a killed process said is still there.
         let number = std::fs::read_dir(self.folder.path()).unwrap().count();
         let (out, err) = (
@@ -109,6 +118,7 @@ impl Home {
             .current_dir(self.folder.path())
             .env("TEIA_DATA", &self.data)
             .env_remove("TEIA_LOG")
+            .envs(log.map(|filter| ("TEIA_LOG", filter)))
             .stdin(Stdio::piped())
             .stdout(File::create(&out).unwrap())
             .stderr(File::create(&err).unwrap())
@@ -191,6 +201,26 @@ impl Running {
     /// What it has said so far on standard error.
     pub(crate) fn said(&self) -> String {
         std::fs::read_to_string(&self.err).unwrap()
+    }
+
+    /// What it has said so far on standard output.
+    pub(crate) fn printed(&self) -> String {
+        String::from_utf8_lossy(&std::fs::read(&self.out).unwrap()).into_owned()
+    }
+
+    /// Where a server says that it listens, without the slash at the end.
+    #[track_caller]
+    pub(crate) fn address(&self) -> String {
+        let until = Instant::now() + LIMIT;
+        loop {
+            let printed = self.printed();
+            if let Some(at) = printed.find("http://").filter(|_| printed.ends_with('\n')) {
+                let address = printed[at..].split_whitespace().next().unwrap();
+                return address.trim_end_matches('/').to_owned();
+            }
+            assert!(Instant::now() < until, "{printed} {}", self.said());
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     pub(crate) fn signal(&self, signal: Signal) {

@@ -1,0 +1,112 @@
+//! What people asked to have removed from view: `NAME/removed`, one line each, kept through every rebuild.
+//!
+//! ```text
+//! url http://example.org/a
+//! host example.org
+//! ```
+//!
+//! The archive's records stay as they are; search and archived copies pass them over.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use teia_base::{CanonicalUrl, Files};
+
+use crate::Layout;
+
+/// URLs and hosts that are not to be shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Removals {
+    urls: BTreeSet<String>,
+    hosts: BTreeSet<String>,
+}
+
+impl Removals {
+    /// Reads the list of a collection; empty where there is none.
+    pub fn read(files: &dyn Files, layout: &Layout) -> io::Result<Self> {
+        let content = match files.read(&path(layout)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            content => content?,
+        };
+        let mut removals = Self::default();
+        for line in String::from_utf8_lossy(&content).lines() {
+            match line.split_once(' ') {
+                Some(("url", url)) => removals.urls.insert(url.to_owned()),
+                Some(("host", host)) => removals.hosts.insert(host.to_owned()),
+                _ => continue,
+            };
+        }
+        Ok(removals)
+    }
+
+    /// Writes the list in place of the old one, atomically.
+    pub fn write(&self, files: &dyn Files, layout: &Layout) -> io::Result<()> {
+        let mut text = String::new();
+        for url in &self.urls {
+            text.push_str(&format!("url {url}\n"));
+        }
+        for host in &self.hosts {
+            text.push_str(&format!("host {host}\n"));
+        }
+        files.create_dir(Path::new(layout.name()))?;
+        files.replace(&path(layout), text.as_bytes())
+    }
+
+    /// Hides one URL; false where it was hidden already.
+    pub fn add_url(&mut self, url: &CanonicalUrl) -> bool {
+        self.urls.insert(url.as_str().to_owned())
+    }
+
+    /// Hides a host, by its name in ASCII and without port; false where it was hidden already.
+    pub fn add_host(&mut self, host: &str) -> bool {
+        self.hosts.insert(host.to_ascii_lowercase())
+    }
+
+    /// Shows a URL again; false where it was not hidden by itself.
+    pub fn restore_url(&mut self, url: &CanonicalUrl) -> bool {
+        self.urls.remove(url.as_str())
+    }
+
+    /// Shows a host again; false where it was not hidden.
+    pub fn restore_host(&mut self, host: &str) -> bool {
+        self.hosts.remove(&host.to_ascii_lowercase())
+    }
+
+    /// Whether a URL is hidden, by itself or with its host.
+    pub fn hides(&self, url: &CanonicalUrl) -> bool {
+        self.urls.contains(url.as_str()) || self.hosts.contains(url.host_str())
+    }
+
+    /// The URLs, then the hosts.
+    pub fn lines(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let urls = self.urls.iter().map(|url| ("url", url.as_str()));
+        urls.chain(self.hosts.iter().map(|host| ("host", host.as_str())))
+    }
+}
+
+fn path(layout: &Layout) -> PathBuf {
+    Path::new(layout.name()).join("removed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use teia_base::SimulatedDisk;
+
+    #[test]
+    fn what_is_written_comes_back_and_hides() {
+        let (files, layout) = (SimulatedDisk::new(), Layout::new("default").unwrap());
+        let mut removals = Removals::read(&files, &layout).unwrap();
+        let url = |text: &str| CanonicalUrl::parse(text).unwrap();
+        assert!(removals.add_url(&url("http://a.example/x?q='; DROP *")));
+        assert!(removals.add_host("B.example"));
+        assert!(!removals.add_host("b.example"));
+        removals.write(&files, &layout).unwrap();
+        let removals = Removals::read(&files, &layout).unwrap();
+        assert!(removals.hides(&url("http://a.example/x?q='; DROP *")));
+        assert!(removals.hides(&url("https://b.example:8080/anything")));
+        assert!(!removals.hides(&url("http://a.example/y")));
+        assert!(!removals.hides(&url("http://www.b.example/")));
+    }
+}

@@ -1,0 +1,28 @@
+//! The web side of Teia: the search page, the page about a page, archived copies.
+//!
+//! ```text
+//! browser ──> server (bounds, Host) ──> guard (headers) ──> pages/* ──> Library ──> index, graph,
+//!                                                              │         (read-only)  archive, journal
+//!                                                              └──> replay (rewritten, sandboxed)
+//! ```
+//!
+//! Everything that was collected is hostile: it reaches a browser as escaped text, or inside a
+//! sandbox without script and with an origin of its own. Nothing here writes to the data directory.
+
+mod address;
+mod config;
+mod difference;
+mod error;
+mod guard;
+mod library;
+mod memento;
+mod neighbourhood;
+mod pages;
+mod replay;
+mod server;
+mod words;
+
+pub use config::WebConfig;
+pub use error::WebError;
+pub use library::Library;
+pub use server::serve;

@@ -1,0 +1,354 @@
+//! What lies in the data directory, opened to be read; a crawl may go on in another process.
+//!
+//! ```text
+//! DIR ──> shelves (one a collection) ──> journal, archive, graph, ranks, removals
+//!    └──> Searcher over all indexes
+//! ```
+//!
+//! What changed is noticed when it is asked for, at most a second late; nothing here holds a lock
+//! of the directory, and nothing is written.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
+
+use teia_archive::{Captures, CdxEntry};
+use teia_base::CanonicalUrl;
+use teia_engine::{CollectionConfig, Directory, Layout, Reading, Removals};
+use teia_fetch::DecodeLimits;
+use teia_graph::{GraphConfig, RankFile, Snapshot};
+use teia_search::{SearchConfig, Searcher, Weights};
+
+use crate::WebError;
+
+/// How old what is shown may be.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// The collections of a data directory, which need not exist yet.
+#[derive(Debug)]
+pub struct Library {
+    root: PathBuf,
+    shelves: RwLock<Vec<Arc<Shelf>>>,
+    searcher: RwLock<Arc<Searcher>>,
+    looked: Mutex<Option<Instant>>,
+}
+
+/// One collection.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    pub(crate) name: String,
+    pub(crate) reading: Reading,
+    pub(crate) limits: DecodeLimits,
+    root: PathBuf,
+    captures: Held<Captures>,
+    links: Held<Snapshot>,
+    ranks: Held<Option<RankFile>>,
+    removals: Held<Removals>,
+    index: Mutex<Option<Stamp>>,
+}
+
+/// A capture, and where it lies.
+#[derive(Clone, Debug)]
+pub(crate) struct Copy {
+    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) entry: CdxEntry,
+}
+
+impl Library {
+    /// Looks at a data directory. One that is not there yet is an empty library.
+    pub fn open(root: &Path) -> Result<Self, WebError> {
+        let library = Self {
+            root: root.to_owned(),
+            shelves: RwLock::default(),
+            searcher: RwLock::new(Arc::new(new_searcher())),
+            looked: Mutex::default(),
+        };
+        library.look()?;
+        Ok(library)
+    }
+
+    /// The collections, by name.
+    pub(crate) fn shelves(&self) -> Vec<Arc<Shelf>> {
+        let due = {
+            let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
+            let due = looked.is_none_or(|looked| looked.elapsed() >= FRESH);
+            if due {
+                *looked = Some(Instant::now());
+            }
+            due
+        };
+        if due && let Err(error) = self.look() {
+            tracing::warn!(%error, "the data directory cannot be read");
+        }
+        self.shelves
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// The data directory, as a person would type it.
+    pub(crate) fn shown_root(&self) -> String {
+        self.root.display().to_string()
+    }
+
+    /// All indexes that there are.
+    pub(crate) fn searcher(&self) -> Arc<Searcher> {
+        drop(self.shelves());
+        Arc::clone(&self.searcher.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Captures of a URL in all collections, oldest first; hidden ones are not there.
+    pub(crate) fn versions(&self, url: &str) -> Result<Vec<Copy>, WebError> {
+        let mut copies = Vec::new();
+        for shelf in self.shelves() {
+            let removals = shelf.removals();
+            for entry in shelf.captures()?.versions(url)? {
+                let is_hidden =
+                    CanonicalUrl::parse(&entry.url).is_ok_and(|url| removals.hides(&url));
+                if !is_hidden && !entry.noarchive {
+                    let shelf = Arc::clone(&shelf);
+                    copies.push(Copy { shelf, entry });
+                }
+            }
+        }
+        copies.sort_by(|a, b| a.entry.timestamp.cmp(&b.entry.timestamp));
+        Ok(copies)
+    }
+
+    /// Whether some capture of a URL is there that asks not to be shown.
+    pub(crate) fn is_private(&self, url: &str) -> Result<bool, WebError> {
+        for shelf in self.shelves() {
+            let versions = shelf.captures()?.versions(url)?;
+            if versions.iter().any(|entry| entry.noarchive) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether some collection hides this address.
+    pub(crate) fn hides(&self, url: &str) -> bool {
+        CanonicalUrl::parse(url).is_ok_and(|url| {
+            self.shelves()
+                .iter()
+                .any(|shelf| shelf.removals().hides(&url))
+        })
+    }
+
+    /// Finds new collections and new indexes.
+    fn look(&self) -> Result<(), WebError> {
+        if !self.root.join("format").exists() {
+            return Ok(());
+        }
+        let directory = Directory::open(&self.root)?;
+        let names = directory.collections();
+        let mut shelves = self.shelves.write().unwrap_or_else(PoisonError::into_inner);
+        shelves.retain(|shelf| names.contains(&shelf.name));
+        for name in names {
+            if !shelves.iter().any(|shelf| shelf.name == name)
+                && let Some(shelf) = Shelf::open(&directory, &name)
+            {
+                shelves.push(Arc::new(shelf));
+            }
+        }
+        shelves.sort_by(|a, b| a.name.cmp(&b.name));
+        let stale = shelves.iter().any(|shelf| shelf.has_other_index());
+        if stale {
+            let mut searcher = new_searcher();
+            for shelf in shelves.iter() {
+                shelf.open_index(&mut searcher);
+            }
+            *self
+                .searcher
+                .write()
+                .unwrap_or_else(PoisonError::into_inner) = Arc::new(searcher);
+        }
+        Ok(())
+    }
+}
+
+impl Shelf {
+    fn open(directory: &Directory, name: &str) -> Option<Self> {
+        let reading = Reading::open(directory, name);
+        let reading = reading
+            .inspect_err(|error| tracing::warn!(name, %error, "a collection is passed over"))
+            .ok()?;
+        let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout());
+        let limits = config.ok().flatten().unwrap_or_default().decode_limits();
+        Some(Self {
+            name: name.to_owned(),
+            root: directory.root().to_owned(),
+            reading,
+            limits,
+            captures: Held::default(),
+            links: Held::default(),
+            ranks: Held::default(),
+            removals: Held::default(),
+            index: Mutex::default(),
+        })
+    }
+
+    /// Its archive, as of a second ago.
+    pub(crate) fn captures(&self) -> Result<Arc<Captures>, WebError> {
+        let dir = self.layout().archive();
+        self.captures.get(&[self.root.join(&dir)], || {
+            Ok(Captures::open(self.reading.files(), &dir)?)
+        })
+    }
+
+    /// Its link graph; empty where there is none.
+    pub(crate) fn links(&self) -> Result<Arc<Snapshot>, WebError> {
+        let prefix = self.links_path();
+        self.links.get(&[self.root.join(&prefix)], || {
+            let files = self.reading.files();
+            Ok(Snapshot::open(&*files, &prefix, &GraphConfig::default())?)
+        })
+    }
+
+    /// Its ranks; none where none were computed.
+    pub(crate) fn ranks(&self) -> Result<Arc<Option<RankFile>>, WebError> {
+        let prefix = self.links_path();
+        self.ranks.get(&[self.root.join(&prefix)], || {
+            let files = self.reading.files();
+            Ok(RankFile::open(&*files, &prefix, &GraphConfig::default())?)
+        })
+    }
+
+    /// What is hidden here, as it is this moment.
+    pub(crate) fn removals(&self) -> Arc<Removals> {
+        let path = self.root.join(&self.name).join("removed");
+        let read = || Ok(Removals::read(&*self.reading.files(), self.layout()).unwrap_or_default());
+        self.removals.at_once(&[path], read).unwrap_or_default()
+    }
+
+    fn layout(&self) -> &Layout {
+        self.reading.layout()
+    }
+
+    fn links_path(&self) -> PathBuf {
+        Path::new(&self.name).join("links")
+    }
+
+    fn index_path(&self) -> PathBuf {
+        self.root.join(&self.name).join("index")
+    }
+
+    /// Whether an index came or went: commits of an index that is open are seen by itself.
+    fn has_other_index(&self) -> bool {
+        let held = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        index_stamp(&self.index_path()) != *held
+    }
+
+    fn open_index(&self, searcher: &mut Searcher) {
+        let path = self.index_path();
+        let stamp = index_stamp(&path);
+        if stamp.is_some()
+            && let Err(error) = searcher.open(&self.name, &path)
+        {
+            tracing::warn!(name = self.name, %error, "an index cannot be opened");
+        }
+        *self.index.lock().unwrap_or_else(PoisonError::into_inner) = stamp;
+    }
+}
+
+fn new_searcher() -> Searcher {
+    Searcher::new(SearchConfig::default(), Weights::default())
+}
+
+/// A directory that is moved into the place of another has another number.
+fn index_stamp(path: &Path) -> Option<Stamp> {
+    use std::os::unix::fs::MetadataExt;
+    path.join("meta.json").exists().then_some(())?;
+    let number = fs::metadata(path).ok()?.ino();
+    Some(Stamp(vec![(String::new(), number, None)]))
+}
+
+/// Something that is opened again when its files changed.
+#[derive(Debug)]
+struct Held<T>(Mutex<Option<Opened<T>>>);
+
+#[derive(Debug)]
+struct Opened<T> {
+    value: Arc<T>,
+    stamp: Stamp,
+    checked: Instant,
+}
+
+/// What files look like: names, lengths, moments of change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp(Vec<(String, u64, Option<SystemTime>)>);
+
+impl<T> Default for Held<T> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<T> Held<T> {
+    /// The value; the files are looked at again after a second.
+    fn get(
+        &self,
+        paths: &[PathBuf],
+        open: impl FnOnce() -> Result<T, WebError>,
+    ) -> Result<Arc<T>, WebError> {
+        self.held(paths, FRESH, open)
+    }
+
+    /// The value as the files are now.
+    fn at_once(
+        &self,
+        paths: &[PathBuf],
+        open: impl FnOnce() -> Result<T, WebError>,
+    ) -> Result<Arc<T>, WebError> {
+        self.held(paths, Duration::ZERO, open)
+    }
+
+    fn held(
+        &self,
+        paths: &[PathBuf],
+        fresh: Duration,
+        open: impl FnOnce() -> Result<T, WebError>,
+    ) -> Result<Arc<T>, WebError> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = held.as_mut() {
+            if opened.checked.elapsed() < fresh {
+                return Ok(Arc::clone(&opened.value));
+            }
+            if Stamp::of(paths) == opened.stamp {
+                opened.checked = Instant::now();
+                return Ok(Arc::clone(&opened.value));
+            }
+        }
+        // Taken before opening: what changes meanwhile is seen the next time.
+        let stamp = Stamp::of(paths);
+        let value = Arc::new(open()?);
+        *held = Some(Opened {
+            value: Arc::clone(&value),
+            stamp,
+            checked: Instant::now(),
+        });
+        Ok(value)
+    }
+}
+
+impl Stamp {
+    fn of(paths: &[PathBuf]) -> Self {
+        let mut seen = Vec::new();
+        for path in paths {
+            note(path, &mut seen);
+            for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+                note(&entry.path(), &mut seen);
+            }
+        }
+        seen.sort();
+        Self(seen)
+    }
+}
+
+fn note(path: &Path, seen: &mut Vec<(String, u64, Option<SystemTime>)>) {
+    if let Ok(known) = fs::metadata(path) {
+        let name = path.to_string_lossy().into_owned();
+        seen.push((name, known.len(), known.modified().ok()));
+    }
+}

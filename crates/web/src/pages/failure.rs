@@ -1,0 +1,116 @@
+//! Why there is no answer, told to a person.
+
+use askama::Template;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use super::{Frame, html_with};
+use crate::WebError;
+
+/// An answer that cannot be given.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Too much is under way.
+    Busy,
+    /// The request asks for what is not given: a key of the words, and the bound.
+    Refused(&'static str, usize),
+    /// Nothing is there: keys of heading and sentence.
+    Missing(&'static str, &'static str),
+    /// What was asked for is there, and may not be shown.
+    Private,
+    /// The copy is there and cannot be read.
+    Damaged,
+    /// Reading failed.
+    Data(WebError),
+    /// Something of ours broke.
+    Broken,
+}
+
+impl<E: Into<WebError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Data(error.into())
+    }
+}
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage<'a> {
+    frame: &'a Frame,
+    heading: &'a str,
+    sentence: String,
+    back: String,
+}
+
+impl Failure {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Refused(..) => StatusCode::BAD_REQUEST,
+            Self::Missing(..) => StatusCode::NOT_FOUND,
+            Self::Private => StatusCode::FORBIDDEN,
+            Self::Damaged => StatusCode::BAD_GATEWAY,
+            Self::Data(_) | Self::Broken => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn heading_and_sentence<'a>(&self, frame: &'a Frame) -> (&'a str, String) {
+        let w = frame.w;
+        let usual = w.t("error.title");
+        match self {
+            Self::Busy => (usual, w.t("error.busy").to_owned()),
+            Self::Refused(key, bound) => (usual, w.f(key, w.number(*bound))),
+            Self::Missing(heading, sentence) => (w.t(heading), w.t(sentence).to_owned()),
+            Self::Private => (w.t("archive.none"), w.t("archive.private").to_owned()),
+            Self::Damaged => (w.t("archive.damaged"), w.t("archive.damaged.do").to_owned()),
+            Self::Data(_) | Self::Broken => (usual, w.t("error.failed").to_owned()),
+        }
+    }
+
+    /// The page that says so.
+    pub(crate) fn into_page(self, frame: &Frame) -> Response {
+        self.log();
+        let (heading, sentence) = self.heading_and_sentence(frame);
+        let back = if frame.query.is_empty() || frame.query.len() > 2048 {
+            "/".to_owned()
+        } else {
+            format!("/search?q={}", crate::address::escape(&frame.query))
+        };
+        let mut shown = frame.clone();
+        shown.query.truncate(shown.query.floor_char_boundary(2048));
+        let page = ErrorPage {
+            frame: &shown,
+            heading,
+            sentence,
+            back,
+        };
+        let made = html_with(self.status(), &page);
+        let mut response = made.unwrap_or_else(|_| self.status().into_response());
+        self.tell_when(&mut response);
+        response
+    }
+
+    /// The same for a program.
+    pub(crate) fn into_json(self, frame: &Frame) -> Response {
+        self.log();
+        let (_, sentence) = self.heading_and_sentence(frame);
+        let body = serde_json::json!({ "error": sentence }).to_string();
+        let headers = [(header::CONTENT_TYPE, "application/json")];
+        let mut response = (self.status(), headers, body).into_response();
+        self.tell_when(&mut response);
+        response
+    }
+
+    fn tell_when(&self, response: &mut Response) {
+        if matches!(self, Self::Busy) {
+            let seconds = HeaderValue::from_static("2");
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
+    }
+
+    fn log(&self) {
+        if let Self::Data(error) = self {
+            let cause = std::error::Error::source(error).map(ToString::to_string);
+            tracing::warn!(%error, cause = ?cause, "a page could not be shown");
+        }
+    }
+}

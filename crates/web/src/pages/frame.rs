@@ -1,0 +1,77 @@
+//! What every page has around it: language, appearance, the query, and the way back to itself.
+
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
+
+use crate::address::escape;
+use crate::words::{Tongue, Words};
+
+/// The surroundings of one answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Frame {
+    pub(crate) w: &'static Words,
+    /// `light`, `dark`, or empty: as the system says.
+    pub(crate) theme: &'static str,
+    /// The path and query that were asked for.
+    pub(crate) here: String,
+    /// What stands in the query box.
+    pub(crate) query: String,
+    /// The `Host` that was asked.
+    pub(crate) host: String,
+}
+
+impl Frame {
+    pub(crate) fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    pub(crate) fn escaped_here(&self) -> String {
+        escape(&self.here)
+    }
+
+    pub(crate) fn themes(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("auto", "theme.auto"),
+            ("light", "theme.light"),
+            ("dark", "theme.dark"),
+        ]
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Frame {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        let text = |name| {
+            let value = parts.headers.get(name);
+            value.and_then(|value| value.to_str().ok()).unwrap_or("")
+        };
+        let cookies = text(header::COOKIE);
+        let cookie = |name: &str| {
+            cookies
+                .split(';')
+                .filter_map(|cookie| cookie.trim().split_once('='))
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| value)
+        };
+        let tongue = cookie("teia-lang")
+            .and_then(Tongue::of_code)
+            .unwrap_or_else(|| Tongue::of_header(text(header::ACCEPT_LANGUAGE)));
+        let theme = match cookie("teia-theme") {
+            Some("light") => "light",
+            Some("dark") => "dark",
+            _ => "",
+        };
+        Ok(Self {
+            w: tongue.words(),
+            theme,
+            here: parts
+                .uri
+                .path_and_query()
+                .map_or_else(|| "/".to_owned(), ToString::to_string),
+            query: String::new(),
+            host: text(header::HOST).to_owned(),
+        })
+    }
+}

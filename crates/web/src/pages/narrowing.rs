@@ -1,0 +1,213 @@
+//! What a search asks for: the query, the filters beside it, and the bounds of both.
+
+use serde::Deserialize;
+use teia_base::{Clock, SystemClock, Timestamp};
+use teia_search::{SearchRequest, Sort};
+
+use super::Failure;
+use crate::WebConfig;
+use crate::address::escape;
+
+/// Everything of a kind: what a search without words goes through.
+const EVERYTHING: &str =
+    "(type:text OR type:application OR type:image OR type:audio OR type:video)";
+/// Results of a page.
+pub(crate) const PER_PAGE: usize = 10;
+const MAX_PER_PAGE: usize = 100;
+
+/// The parameters of `/search` and `/api/search`.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Asked {
+    #[serde(default)]
+    pub(crate) q: String,
+    #[serde(default)]
+    pub(crate) site: String,
+    #[serde(default)]
+    pub(crate) lang: String,
+    #[serde(default, rename = "type")]
+    pub(crate) kind: String,
+    #[serde(default)]
+    pub(crate) date: String,
+    #[serde(default)]
+    pub(crate) collection: String,
+    #[serde(default)]
+    pub(crate) sort: String,
+    #[serde(default)]
+    pub(crate) expand: String,
+    #[serde(default)]
+    pub(crate) page: String,
+    #[serde(default)]
+    pub(crate) limit: String,
+    #[serde(default)]
+    pub(crate) offset: String,
+}
+
+impl Asked {
+    /// Refuses what would cost too much, before anything reads it.
+    pub(crate) fn check(&self, config: &WebConfig) -> Result<(), Failure> {
+        let filters = [
+            &self.site,
+            &self.lang,
+            &self.kind,
+            &self.date,
+            &self.collection,
+        ];
+        let is_long = self.q.len() > config.max_query_bytes
+            || filters.iter().any(|filter| filter.len() > 512);
+        if is_long {
+            return Err(Failure::Refused("error.long", config.max_query_bytes));
+        }
+        if self.q.split_whitespace().count() > config.max_query_words {
+            return Err(Failure::Refused("error.words", config.max_query_words));
+        }
+        let (mut depth, mut deepest) = (0_usize, 0);
+        for byte in self.q.bytes() {
+            match byte {
+                b'(' => depth += 1,
+                b')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            deepest = deepest.max(depth);
+        }
+        if deepest > config.max_query_depth {
+            return Err(Failure::Refused("error.deep", config.max_query_depth));
+        }
+        if self.q.matches('*').count() > config.max_query_stars {
+            return Err(Failure::Refused("error.stars", config.max_query_stars));
+        }
+        let (offset, limit) = self.window()?;
+        if offset.saturating_add(limit) > config.max_results && offset > 0 {
+            let first_of_last = config.max_results.saturating_sub(limit);
+            if offset > first_of_last {
+                return Err(Failure::Refused("error.far", config.max_results));
+            }
+        }
+        Ok(())
+    }
+
+    /// First result and number of results.
+    pub(crate) fn window(&self) -> Result<(usize, usize), Failure> {
+        let number = |text: &str, usual: usize| match text {
+            "" => Ok(usual),
+            text => text
+                .parse::<usize>()
+                .map_err(|_| Failure::Refused("error.far", 1_000)),
+        };
+        let limit = number(&self.limit, PER_PAGE)?;
+        if limit > MAX_PER_PAGE {
+            return Err(Failure::Refused("error.far", MAX_PER_PAGE));
+        }
+        let page = number(&self.page, 1)?.max(1);
+        let offset = number(&self.offset, (page - 1).saturating_mul(limit))?;
+        Ok((offset, limit))
+    }
+
+    /// Whether there is nothing to look for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.q.trim().is_empty() && !self.has_filters()
+    }
+
+    pub(crate) fn has_filters(&self) -> bool {
+        let filters = [
+            &self.site,
+            &self.lang,
+            &self.kind,
+            &self.date,
+            &self.collection,
+        ];
+        filters.iter().any(|filter| !filter.is_empty())
+    }
+
+    /// The filters in the language of queries; they stand first, where no open quotation mark reaches them.
+    pub(crate) fn conditions(&self) -> String {
+        let mut text = String::new();
+        let mut add = |name: &str, value: &str| {
+            let value: String = value.chars().filter(|c| *c != '"' && *c != '*').collect();
+            if !value.trim().is_empty() {
+                text.push_str(&format!("{name}:\"{}\" ", value.trim()));
+            }
+        };
+        add("site", &self.site);
+        add("lang", &self.lang);
+        add("type", &self.kind);
+        if let Some((after, before)) = self.dates() {
+            add("after", &after);
+            if let Some(before) = before {
+                add("before", &before);
+            }
+        }
+        text
+    }
+
+    /// The request to the index.
+    pub(crate) fn request(&self) -> Result<SearchRequest, Failure> {
+        let words = match self.q.trim() {
+            "" => EVERYTHING,
+            words => words,
+        };
+        let mut request = SearchRequest::new(format!("{}{words}", self.conditions()));
+        (request.offset, request.limit) = self.window()?;
+        if !self.collection.is_empty() {
+            request.collections = vec![self.collection.clone()];
+        }
+        if self.sort == "date" {
+            request.sort = Sort::Date;
+        }
+        request.expand = self.expand == "1";
+        request.facets = true;
+        Ok(request)
+    }
+
+    fn dates(&self) -> Option<(String, Option<String>)> {
+        let day = 86_400_000_000_i64;
+        let days = match self.date.as_str() {
+            "d" => 1,
+            "w" => 7,
+            "m" => 31,
+            "y" => 366,
+            year => {
+                let year: u16 = year
+                    .parse()
+                    .ok()
+                    .filter(|year| (1000..9999).contains(year))?;
+                return Some((format!("{year}-01-01"), Some(format!("{}-01-01", year + 1))));
+            }
+        };
+        let since = SystemClock.wall().as_micros() - days * day;
+        let digits = Timestamp::from_micros(since).to_digits();
+        let date = format!("{}-{}-{}", &digits[..4], &digits[4..6], &digits[6..8]);
+        Some((date, None))
+    }
+
+    /// The address of the same search with one thing changed; a new filter begins at the first page.
+    pub(crate) fn href(&self, name: &str, value: &str) -> String {
+        let mut parts = Vec::new();
+        let all = [
+            ("q", &self.q),
+            ("site", &self.site),
+            ("lang", &self.lang),
+            ("type", &self.kind),
+            ("date", &self.date),
+            ("collection", &self.collection),
+            ("sort", &self.sort),
+            ("expand", &self.expand),
+        ];
+        let mut is_put = false;
+        for (key, old) in all {
+            let value = if key == name {
+                is_put = true;
+                value
+            } else {
+                old.as_str()
+            };
+            if !value.is_empty() || key == "q" {
+                parts.push(format!("{key}={}", escape(value)));
+            }
+        }
+        let is_first_page = name == "page" && value == "1";
+        if !is_put && !value.is_empty() && !is_first_page {
+            parts.push(format!("{name}={}", escape(value)));
+        }
+        format!("/search?{}", parts.join("&"))
+    }
+}

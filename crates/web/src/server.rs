@@ -1,0 +1,170 @@
+//! Connections: how many, how slow, and how they end.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::Router;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
+
+use crate::pages::{self, App};
+use crate::{Library, WebConfig, WebError};
+
+/// How long answers under way may take once the server is to end.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
+/// Bytes of a request's head.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+
+/// Serves until `shutdown` resolves.
+pub async fn serve(
+    listener: TcpListener,
+    library: Library,
+    config: WebConfig,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), WebError> {
+    let address = listener.local_addr().map_err(WebError::Serve)?;
+    let places = Arc::new(Semaphore::new(config.connections));
+    let (head, stall) = (config.head_timeout, config.stall_timeout);
+    let router = pages::router(App::new(library, config, address));
+    let (ending, ended) = watch::channel(false);
+    tokio::pin!(shutdown);
+    loop {
+        let place = tokio::select! {
+            () = &mut shutdown => break,
+            place = Arc::clone(&places).acquire_owned() => place,
+        };
+        let stream = tokio::select! {
+            () = &mut shutdown => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of descriptors, or a client gone before it was accepted: others are served on.
+                    tracing::debug!(%error, "a connection could not be accepted");
+                    sleep(Duration::from_millis(20)).await;
+                    continue;
+                }
+            },
+        };
+        let (router, ended) = (router.clone(), ended.clone());
+        tokio::spawn(async move {
+            converse(stream, router, (head, stall), ended).await;
+            drop(place);
+        });
+    }
+    let _ = ending.send(true);
+    drop(ended);
+    // Every conversation holds a receiver: when the last is gone, all is said.
+    let _ = tokio::time::timeout(LAST_ANSWERS, ending.closed()).await;
+    Ok(())
+}
+
+async fn converse(
+    stream: TcpStream,
+    router: Router,
+    (head, stall): (Duration, Duration),
+    mut ended: watch::Receiver<bool>,
+) {
+    let _ = stream.set_nodelay(true);
+    let io = TokioIo::new(Patient::new(stream, stall));
+    let service = TowerToHyperService::new(router);
+    let conversation = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(head)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .keep_alive(true)
+        .serve_connection(io, service);
+    tokio::pin!(conversation);
+    let result = tokio::select! {
+        result = conversation.as_mut() => result,
+        () = async { drop(ended.wait_for(|ended| *ended).await) } => {
+            conversation.as_mut().graceful_shutdown();
+            conversation.await
+        }
+    };
+    if let Err(error) = result {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// A connection whose client must take what it asked for: who takes no byte for too long is left.
+struct Patient {
+    stream: TcpStream,
+    stall: Duration,
+    limit: Option<Pin<Box<Sleep>>>,
+}
+
+impl Patient {
+    fn new(stream: TcpStream, stall: Duration) -> Self {
+        Self {
+            stream,
+            stall,
+            limit: None,
+        }
+    }
+
+    /// What a write came to; a write that waits begins the limit, any other ends it.
+    fn watched<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        result: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if result.is_ready() {
+            self.limit = None;
+            return result;
+        }
+        let end = Instant::now() + self.stall;
+        let limit = self.limit.get_or_insert_with(|| Box::pin(sleep_until(end)));
+        ready!(limit.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Patient {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Patient {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.watched(context, result)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let result = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.watched(context, result)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,272 @@
+//! What pages say, in English and Portuguese: `words/en.toml`, `words/pt.toml`, the same keys in both.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use teia_base::Timestamp;
+
+/// A language of the pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tongue {
+    English,
+    Portuguese,
+}
+
+/// The sentences of one language.
+#[derive(Debug)]
+pub(crate) struct Words {
+    pub(crate) tongue: Tongue,
+    texts: BTreeMap<String, String>,
+}
+
+static ENGLISH: LazyLock<Words> =
+    LazyLock::new(|| Words::read(Tongue::English, include_str!("../words/en.toml")));
+static PORTUGUESE: LazyLock<Words> =
+    LazyLock::new(|| Words::read(Tongue::Portuguese, include_str!("../words/pt.toml")));
+
+/// Something that counts; templates hand over references.
+pub(crate) trait Count {
+    fn count(&self) -> u64;
+}
+
+impl Count for u64 {
+    fn count(&self) -> u64 {
+        *self
+    }
+}
+
+impl Count for usize {
+    fn count(&self) -> u64 {
+        *self as u64
+    }
+}
+
+impl Count for u16 {
+    fn count(&self) -> u64 {
+        (*self).into()
+    }
+}
+
+impl<T: Count> Count for &T {
+    fn count(&self) -> u64 {
+        (*self).count()
+    }
+}
+
+/// Between groups of three digits: narrow, and never a line break.
+const THIN: char = '\u{202f}';
+
+impl Tongue {
+    /// What a browser would rather read, by its `Accept-Language`; English where it wants neither.
+    pub(crate) fn of_header(header: &str) -> Self {
+        let mut best = (0.0, Self::English);
+        for part in header.split(',').take(20) {
+            let mut pieces = part.split(';');
+            let tag = pieces.next().unwrap_or("").trim().to_ascii_lowercase();
+            let weight = pieces
+                .find_map(|piece| piece.trim().strip_prefix("q=")?.parse::<f32>().ok())
+                .unwrap_or(1.0);
+            let tongue = match tag.split('-').next() {
+                Some("pt") => Self::Portuguese,
+                Some("en") => Self::English,
+                _ => continue,
+            };
+            if weight > best.0 {
+                best = (weight, tongue);
+            }
+        }
+        best.1
+    }
+
+    pub(crate) fn of_code(code: &str) -> Option<Self> {
+        match code {
+            "en" => Some(Self::English),
+            "pt" => Some(Self::Portuguese),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn words(self) -> &'static Words {
+        match self {
+            Self::English => &ENGLISH,
+            Self::Portuguese => &PORTUGUESE,
+        }
+    }
+}
+
+impl Words {
+    fn read(tongue: Tongue, text: &str) -> Self {
+        let texts = toml::from_str(text).expect("a test reads both files");
+        Self { tongue, texts }
+    }
+
+    /// Two letters, for `<html lang>`.
+    pub(crate) fn code(&self) -> &'static str {
+        match self.tongue {
+            Tongue::English => "en",
+            Tongue::Portuguese => "pt",
+        }
+    }
+
+    /// The text of a key; the key itself where there is none, which a test forbids.
+    pub(crate) fn t<'a>(&'a self, key: &'a str) -> &'a str {
+        self.texts.get(key).map_or(key, String::as_str)
+    }
+
+    /// The text of a key with `{}` filled in.
+    pub(crate) fn f(&self, key: &str, value: impl std::fmt::Display) -> String {
+        self.t(key).replacen("{}", &value.to_string(), 1)
+    }
+
+    /// `key.one` for one, `key` for any other number, which is filled in.
+    pub(crate) fn n(&self, key: &str, number: impl Count) -> String {
+        let number = number.count();
+        let one = format!("{key}.one");
+        let key = if number == 1 && self.texts.contains_key(&one) {
+            &one
+        } else {
+            key
+        };
+        self.f(key, self.number(number))
+    }
+
+    /// `1 234 567`.
+    pub(crate) fn number(&self, number: impl Count) -> String {
+        let digits = number.count().to_string();
+        let mut text = String::with_capacity(digits.len() * 2);
+        for (at, digit) in digits.chars().enumerate() {
+            if at > 0 && (digits.len() - at).is_multiple_of(3) {
+                text.push(THIN);
+            }
+            text.push(digit);
+        }
+        text
+    }
+
+    /// `12.5 KB`, with the decimal sign of the language.
+    pub(crate) fn bytes(&self, bytes: impl Count) -> String {
+        let bytes = bytes.count();
+        let units = ["bytes", "KB", "MB", "GB", "TB"];
+        let mut value = bytes as f64;
+        let mut unit = 0;
+        while value >= 1000.0 && unit + 1 < units.len() {
+            value /= 1000.0;
+            unit += 1;
+        }
+        let text = if unit == 0 || value >= 100.0 {
+            format!("{value:.0}")
+        } else {
+            format!("{value:.1}")
+        };
+        format!("{} {}", self.decimal(text), units[unit])
+    }
+
+    /// A number with the decimal sign of the language.
+    pub(crate) fn decimal(&self, text: impl Into<String>) -> String {
+        match self.tongue {
+            Tongue::English => text.into(),
+            Tongue::Portuguese => text.into().replace('.', ","),
+        }
+    }
+
+    /// `2 Nov 2026`.
+    pub(crate) fn date(&self, moment: &Timestamp) -> String {
+        let digits = moment.to_digits();
+        let (year, month, day) = (&digits[..4], &digits[4..6], &digits[6..8]);
+        let months: Vec<&str> = self.t("months").split(' ').collect();
+        let month = month
+            .parse::<usize>()
+            .ok()
+            .and_then(|month| months.get(month.checked_sub(1)?).copied());
+        format!(
+            "{} {} {year}",
+            day.trim_start_matches('0'),
+            month.unwrap_or("?")
+        )
+    }
+
+    /// `2 Nov 2026, 14:05`.
+    pub(crate) fn moment(&self, moment: &Timestamp) -> String {
+        let digits = moment.to_digits();
+        format!(
+            "{}, {}:{}",
+            self.date(moment),
+            &digits[8..10],
+            &digits[10..12]
+        )
+    }
+
+    /// The name of a language, where it has one here.
+    pub(crate) fn language<'a>(&'a self, code: &'a str) -> &'a str {
+        self.texts
+            .get(&format!("language.{code}"))
+            .map_or(code, String::as_str)
+    }
+
+    /// What people call a media type.
+    pub(crate) fn media_type<'a>(&'a self, media_type: &'a str) -> &'a str {
+        self.texts
+            .get(&format!("type.{media_type}"))
+            .map_or(media_type, String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_languages_say_the_same_things() {
+        let keys = |tongue: Tongue| tongue.words().texts.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(Tongue::English), keys(Tongue::Portuguese));
+        for (key, text) in &ENGLISH.texts {
+            let other = &PORTUGUESE.texts[key];
+            assert_eq!(
+                text.matches("{}").count(),
+                other.matches("{}").count(),
+                "{key}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_key_that_a_page_uses_is_there() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/templates");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/pages");
+        let mut seen = 0;
+        for file in [folder, source]
+            .iter()
+            .flat_map(|folder| std::fs::read_dir(folder).unwrap())
+        {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            for call in [".t(\"", ".f(\"", ".n(\""] {
+                for (at, _) in text.match_indices(call) {
+                    let rest = &text[at + call.len()..];
+                    let key = &rest[..rest.find('"').unwrap()];
+                    assert!(ENGLISH.texts.contains_key(key), "{key} is in no words file");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 50, "{seen}");
+    }
+
+    #[test]
+    fn a_browser_gets_the_language_it_likes_best() {
+        assert_eq!(
+            Tongue::of_header("pt-BR,pt;q=0.9,en;q=0.5"),
+            Tongue::Portuguese
+        );
+        assert_eq!(Tongue::of_header("de, en;q=0.3, pt;q=0.2"), Tongue::English);
+        assert_eq!(Tongue::of_header("fr"), Tongue::English);
+        assert_eq!(Tongue::of_header(""), Tongue::English);
+    }
+
+    #[test]
+    fn numbers_have_thin_spaces_and_dates_a_month() {
+        assert_eq!(ENGLISH.number(1_234_567_u64), "1\u{202f}234\u{202f}567");
+        assert_eq!(PORTUGUESE.bytes(12_345_u64), "12,3 KB");
+        let moment = Timestamp::parse("2026-11-02T14:05:00Z").unwrap();
+        assert_eq!(ENGLISH.moment(&moment), "2 Nov 2026, 14:05");
+    }
+}

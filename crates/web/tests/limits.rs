@@ -1,0 +1,137 @@
+//! Who may ask, how slowly, and how much at once.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use support::Served;
+use teia_web::WebConfig;
+
+fn empty(config: WebConfig) -> Served {
+    Served::new(tempfile::tempdir().unwrap(), config)
+}
+
+#[test]
+fn a_foreign_name_is_refused() {
+    let served = empty(WebConfig {
+        hosts: vec!["teia.example".to_owned()],
+        ..WebConfig::default()
+    });
+    assert_eq!(
+        served.ask("GET", "/", &[("Host", "evil.example")]).status,
+        421
+    );
+    assert_eq!(
+        served
+            .ask("GET", "/", &[("Host", "127.0.0.1.evil.example")])
+            .status,
+        421
+    );
+    assert_eq!(
+        served.ask("GET", "/", &[("Host", "localhost:7070")]).status,
+        200
+    );
+    assert_eq!(
+        served.ask("GET", "/", &[("Host", "TEIA.example")]).status,
+        200
+    );
+}
+
+#[test]
+fn only_reading_is_answered() {
+    let served = empty(WebConfig::default());
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE"] {
+        assert_eq!(served.ask(method, "/", &[]).status, 405, "{method}");
+    }
+    let head = served.ask("HEAD", "/", &[]);
+    assert_eq!((head.status, head.body.len()), (200, 0));
+}
+
+#[test]
+fn every_answer_has_its_headers() {
+    let served = empty(WebConfig::default());
+    for path in [
+        "/",
+        "/help",
+        "/search",
+        "/nothing-here",
+        "/opensearch.xml",
+        "/static/teia.js",
+        "/api/search?q=a",
+    ] {
+        let answer = served.get(path);
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "same-origin"),
+            ("cross-origin-resource-policy", "same-origin"),
+        ] {
+            assert_eq!(answer.header(name).as_deref(), Some(value), "{path}");
+        }
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(
+            policy.contains("default-src 'none'")
+                && policy.contains("frame-ancestors 'none'")
+                && !policy.contains("unsafe"),
+            "{policy}"
+        );
+    }
+}
+
+#[test]
+fn a_slow_head_is_cut_off_and_others_are_served() {
+    let served = empty(WebConfig {
+        head_timeout: Duration::from_millis(300),
+        ..WebConfig::default()
+    });
+    let mut slow = TcpStream::connect(served.address).unwrap();
+    slow.set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    slow.write_all(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+        .unwrap();
+    assert_eq!(served.get("/").status, 200, "meanwhile");
+    let mut rest = Vec::new();
+    // It is closed, with or without a word; it does not wait for the rest.
+    let _ = slow.read_to_end(&mut rest);
+    assert!(!String::from_utf8_lossy(&rest).contains("200 OK"));
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_left() {
+    let served = empty(WebConfig {
+        stall_timeout: Duration::from_millis(200),
+        connections: 1,
+        head_timeout: Duration::from_millis(300),
+        ..WebConfig::default()
+    });
+    let mut greedy = TcpStream::connect(served.address).unwrap();
+    // Many answers are asked for, and none is read.
+    for _ in 0..3000 {
+        if greedy
+            .write_all(b"GET /static/teia.css HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            .is_err()
+        {
+            break;
+        }
+    }
+    // There is one place only: this is answered when the greedy one was left.
+    assert_eq!(served.get("/").status, 200);
+}
+
+#[test]
+fn a_huge_head_is_refused() {
+    let served = empty(WebConfig::default());
+    let big = "x".repeat(200 << 10);
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    let _ = stream
+        .write_all(format!("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Big: {big}\r\n\r\n").as_bytes());
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert!(!String::from_utf8_lossy(&answer).starts_with("HTTP/1.1 200"));
+    assert_eq!(served.get("/").status, 200);
+}

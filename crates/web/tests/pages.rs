@@ -1,0 +1,353 @@
+//! What the pages say about a small, friendly web.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::sync::LazyLock;
+use support::{LittleWeb, Served, collect};
+use teia_web::WebConfig;
+
+fn put_pages(web: &LittleWeb, version: &str) {
+    let beds: String = (0..30)
+        .map(|n| format!("<a href=/bed/{n}>Bed {n}</a> "))
+        .collect();
+    web.html("/", &format!("<title>The garden {version}</title><html lang=en><p>Tulips grow in the {version} garden by the old wall and the deep well.</p>{beds}<a href=/pt>Português</a>"));
+    web.html("/pt", "<html lang=pt><title>O jardim em São Miguel</title><p>As tulipas crescem no jardim junto ao muro velho e ao poço fundo da casa, onde as crianças brincam à tarde com a avó.</p><a href=/>volta</a>");
+    for n in 0..30 {
+        web.html(&format!("/bed/{n}"), &format!("<title>Bed {n}</title><p>In bed number {n} grow beans, onions and flower {n}, said gardener {}.</p><a href=/>garden</a><a href=/bed/{}>next</a>", n * n, (n + 7) % 30));
+    }
+}
+
+/// The garden, collected twice into two collections: two versions of each page.
+static GARDEN: LazyLock<(LittleWeb, Served)> = LazyLock::new(|| {
+    let web = LittleWeb::start();
+    let folder = tempfile::tempdir().unwrap();
+    for version in ["spring", "autumn"] {
+        put_pages(&web, version);
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        collect(folder.path(), &web, version);
+    }
+    (web, Served::new(folder, WebConfig::default()))
+});
+
+#[test]
+fn the_first_page_says_what_there_is() {
+    let (_, served) = &*GARDEN;
+    let page = served.get("/").text();
+    for word in ["spring", "autumn", "documents", "role=\"search\""] {
+        assert!(page.contains(word), "{word}: {page}");
+    }
+}
+
+#[test]
+fn results_have_everything_that_a_person_asks_for() {
+    let (_, served) = &*GARDEN;
+    let page = served
+        .get("/search?q=beans+onions&collection=spring")
+        .text();
+    for word in [
+        "<mark>beans</mark>",
+        "results,",
+        " ms",
+        "copy of ",
+        "about this page",
+        "rank ",
+        ">en</span>",
+        "bed",
+    ] {
+        assert!(page.contains(word), "{word}: {page}");
+    }
+    for menu in ["Site", "Language", "Type", "Date", "Sort", "Collection"] {
+        assert!(page.contains(&format!("<summary>{menu}")), "{menu}: {page}");
+    }
+    assert!(page.contains("page=2"), "{page}");
+    let second = served
+        .get("/search?q=beans+onions&collection=spring&page=2")
+        .text();
+    assert!(second.contains("aria-current=\"page\">2</a>"), "{second}");
+}
+
+#[test]
+fn the_page_speaks_the_language_of_the_browser() {
+    let (_, served) = &*GARDEN;
+    let page = served
+        .ask(
+            "GET",
+            "/search?q=tulipas",
+            &[("Accept-Language", "pt-BR,pt;q=0.9")],
+        )
+        .text();
+    assert!(
+        page.contains("<html lang=\"pt\">") && page.contains("cópia de"),
+        "{page}"
+    );
+    let chosen = served
+        .ask(
+            "GET",
+            "/search?q=tulipas",
+            &[
+                ("Accept-Language", "pt"),
+                ("Cookie", "teia-lang=en; teia-theme=dark"),
+            ],
+        )
+        .text();
+    assert!(
+        chosen.contains("<html lang=\"en\" data-theme=\"dark\">"),
+        "{chosen}"
+    );
+}
+
+#[test]
+fn filters_narrow_and_come_off_again() {
+    let (_, served) = &*GARDEN;
+    let all = served.get("/api/search?q=jardim+garden").json()["total"]
+        .as_u64()
+        .unwrap();
+    let narrowed = served.get("/api/search?q=jardim+garden&lang=pt").json();
+    assert!(narrowed["total"].as_u64().unwrap() < all, "{narrowed}");
+    assert!(
+        narrowed["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|hit| hit["language"] == "pt"),
+        "{narrowed}"
+    );
+    let page = served.get("/search?q=jardim+garden&lang=pt").text();
+    assert!(page.contains("details class=\"menu set\""), "{page}");
+    let unclosed = served.get("/api/search?q=%22jardim&lang=en").json();
+    assert!(
+        unclosed["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|hit| hit["language"] == "en"),
+        "an open quotation mark does not swallow a filter"
+    );
+}
+
+#[test]
+fn the_interface_for_programs_is_the_one_of_the_command_line() {
+    let (_, served) = &*GARDEN;
+    let found = served.get("/api/search?q=tulips&limit=1").json();
+    assert!(
+        found["total"].as_u64().unwrap() > 0 && found["seconds"].as_f64().is_some(),
+        "{found}"
+    );
+    let hit = &found["hits"][0];
+    for key in ["url", "title", "snippet", "language", "fetched_at"] {
+        assert!(hit[key].is_string(), "{key}: {hit}");
+    }
+    assert!(hit["score"].is_number());
+    let description = served.get("/opensearch.xml").text();
+    assert!(
+        description.contains(&format!(
+            "http://{}/search?q={{searchTerms}}",
+            served.address
+        )),
+        "{description}"
+    );
+    let suggested = served.get("/api/suggest?q=the+gar").json();
+    assert_eq!(suggested[0], "the gar");
+    assert!(
+        suggested[1]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|text| text == "the garden"),
+        "{suggested}"
+    );
+}
+
+#[test]
+fn an_empty_query_explains_itself_with_examples() {
+    let (_, served) = &*GARDEN;
+    let page = served.get("/search?q=").text();
+    assert!(page.contains("How to search"), "{page}");
+    let examples: Vec<&str> = page
+        .split("class=\"examples\"")
+        .nth(1)
+        .unwrap()
+        .split("href=\"")
+        .skip(1)
+        .take(3)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect();
+    for example in examples {
+        let found = served.get(&example.replace("&#38;", "&")).text();
+        assert!(
+            found.contains("class=\"hit\""),
+            "{example} finds nothing: {found}"
+        );
+    }
+}
+
+#[test]
+fn a_page_is_explained() {
+    let (web, served) = &*GARDEN;
+    let url = web.url("/");
+    let page = served.get(&format!("/page?url={url}")).text();
+    for word in [
+        "The garden",
+        "collected",
+        "Links in",
+        "Links out",
+        "given as a seed",
+        "× average",
+        "name=\"from\"",
+    ] {
+        assert!(page.contains(word), "{word}: {page}");
+    }
+    let links = served.get(&format!("/page?url={url}&tab=in")).text();
+    assert!(
+        links.contains("/bed/") && links.contains("garden"),
+        "{links}"
+    );
+    let out = served.get(&format!("/page?url={url}&tab=out")).text();
+    assert!(out.contains("1 to 31 of 31"), "{out}");
+    let map = served.get(&format!("/page?url={url}&tab=map")).text();
+    assert!(map.matches("data-node=").count() > 20, "{map}");
+    let history = served.get(&format!("/page?url={url}&tab=history")).text();
+    assert!(history.contains("given as a seed"), "{history}");
+    assert_eq!(served.get("/page?url=http://never.example/").status, 404);
+    assert_eq!(served.get("/page?url=").status, 404);
+}
+
+#[test]
+fn two_versions_are_compared() {
+    let (web, served) = &*GARDEN;
+    let url = web.url("/");
+    let list = served.get(&format!("/timemap/json/{url}")).json();
+    let times: Vec<String> = list["mementos"]["list"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|copy| {
+            copy["uri"]
+                .as_str()
+                .unwrap()
+                .split('/')
+                .nth(4)
+                .unwrap()
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(times.len(), 2, "{list}");
+    let page = served
+        .get(&format!(
+            "/page?url={url}&from={}&to={}",
+            times[0], times[1]
+        ))
+        .text();
+    assert!(
+        page.contains("spring </del>") && page.contains("autumn </ins>"),
+        "{page}"
+    );
+    let same = served
+        .get(&format!(
+            "/page?url={url}&from={}&to={}",
+            times[0], times[0]
+        ))
+        .text();
+    assert!(same.contains("The visible text is the same"), "{same}");
+}
+
+#[test]
+fn copies_are_found_as_rfc_7089_says() {
+    let (web, served) = &*GARDEN;
+    let url = web.url("/");
+    let map = served.get(&format!("/timemap/link/{url}"));
+    assert_eq!(
+        map.header("content-type").as_deref(),
+        Some("application/link-format")
+    );
+    let text = map.text();
+    for word in [
+        "rel=\"original\"",
+        "rel=\"timegate\"",
+        "rel=\"self\"",
+        "rel=\"first memento\"",
+        "rel=\"last memento\"",
+        "datetime=\"",
+    ] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let gate = served.get(&format!("/timegate/{url}"));
+    assert_eq!(gate.status, 302);
+    assert_eq!(gate.header("vary").as_deref(), Some("accept-datetime"));
+    let old = served.ask(
+        "GET",
+        &format!("/timegate/{url}"),
+        &[("Accept-Datetime", "Thu, 01 Jan 2015 00:00:00 GMT")],
+    );
+    assert_ne!(
+        old.header("location"),
+        gate.header("location"),
+        "the first one is nearest"
+    );
+    assert_eq!(
+        served
+            .ask(
+                "GET",
+                &format!("/timegate/{url}"),
+                &[("Accept-Datetime", "soon")]
+            )
+            .status,
+        400
+    );
+    let copy = served.get(&old.header("location").unwrap());
+    assert!(copy.header("memento-datetime").unwrap().ends_with("GMT"));
+    let link = copy.header("link").unwrap();
+    for word in [
+        "rel=\"original\"",
+        "rel=\"timegate\"",
+        "rel=\"timemap\"",
+        "first memento",
+        "next memento",
+    ] {
+        assert!(link.contains(word), "{word}: {link}");
+    }
+    assert!(
+        copy.text().contains("spring garden") && copy.text().contains("teia-banner"),
+        "{}",
+        copy.text()
+    );
+    // A time that nothing was collected at leads to the nearest copy; none at all to the last.
+    assert_eq!(
+        served
+            .get(&format!("/archive/2015/{url}"))
+            .header("location"),
+        old.header("location")
+    );
+    assert_eq!(
+        served.get(&format!("/archive/{url}")).header("location"),
+        gate.header("location")
+    );
+    assert_eq!(
+        served.get("/archive/2026/http://never.example/").status,
+        404
+    );
+    let list = served.get(&format!("/archive/*/{url}")).text();
+    assert!(list.contains("2 copies"), "{list}");
+}
+
+#[test]
+fn a_collection_without_an_index_says_what_to_do() {
+    let web = LittleWeb::start();
+    web.html("/", "<title>Alone</title><p>text</p>");
+    let folder = tempfile::tempdir().unwrap();
+    support::collect_only(folder.path(), &web, "default");
+    if folder.path().join("default/index/meta.json").exists() {
+        return; // The engine makes an index by itself.
+    }
+    let served = Served::new(folder, WebConfig::default());
+    let page = served.get("/").text();
+    assert!(
+        page.contains("Nothing is indexed yet") && page.contains("teia index rebuild"),
+        "{page}"
+    );
+    assert_eq!(
+        served.get(&format!("/page?url={}", web.url("/"))).status,
+        200
+    );
+}

@@ -1,0 +1,209 @@
+//! What the tests of the web side share: a small hostile web, its collection, and the server over it.
+#![allow(dead_code, reason = "each test file uses its own part of the support")]
+
+pub(crate) mod filling;
+mod little_web;
+
+pub(crate) use little_web::LittleWeb;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use teia_base::{DiskFiles, Seed};
+use teia_engine::{
+    CollectionConfig, Control, Crawl, Directory, Executor, Layout, Parts, ThisMachine,
+};
+use teia_web::{Library, WebConfig};
+use tempfile::TempDir;
+
+/// No answer takes longer, unless something is broken.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Crawls the web from its first page into a collection, and indexes it.
+pub(crate) fn collect(root: &Path, web: &LittleWeb, collection: &str) {
+    collect_only(root, web, collection);
+    filling::refill(root, collection);
+}
+
+/// The same without index and graph.
+pub(crate) fn collect_only(root: &Path, web: &LittleWeb, collection: &str) {
+    let directory = Directory::create(root).unwrap();
+    let mut config = CollectionConfig::default();
+    config.politeness.delay = Duration::ZERO;
+    config.run.retries = 0;
+    config.run.alias_pages = 0;
+    config.run.disk_reserve = Some(0);
+    config.fetch.allow_private = true;
+    config.seeds = vec![web.url("/")];
+    let crawl = Crawl {
+        files: Arc::new(DiskFiles::new(root).unwrap()),
+        root: root.to_owned(),
+        key: directory.key(),
+        layout: Layout::new(collection).unwrap(),
+        seeds: vec![Seed::parse(&web.url("/")).unwrap().unwrap()],
+        config,
+        save: true,
+        parts: Parts::default(),
+        control: Control::default(),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(ThisMachine.run(crawl)).unwrap();
+}
+
+/// A data directory and the server over it; the server ends with it.
+pub(crate) struct Served {
+    pub(crate) folder: TempDir,
+    pub(crate) address: SocketAddr,
+    end: Option<tokio::sync::oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Served {
+    pub(crate) fn new(folder: TempDir, config: WebConfig) -> Self {
+        let (end, ended) = tokio::sync::oneshot::channel();
+        let (tell, told) = std::sync::mpsc::channel();
+        let library = Library::open(folder.path()).unwrap();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async move {
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                tell.send(listener.local_addr().unwrap()).unwrap();
+                let end = async { drop(ended.await) };
+                teia_web::serve(listener, library, config, end)
+                    .await
+                    .unwrap();
+            });
+        });
+        Self {
+            folder,
+            address: told.recv().unwrap(),
+            end: Some(end),
+            thread: Some(thread),
+        }
+    }
+
+    /// A crawled, indexed, served little web.
+    pub(crate) fn of(web: &LittleWeb) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        collect(folder.path(), web, "default");
+        Self::new(folder, WebConfig::default())
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, &[])
+    }
+
+    /// One request, its path sent as it is.
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+        if !headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("host"))
+        {
+            head.push_str(&format!("Host: {}\r\n", self.address));
+        }
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str("\r\n");
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        Answer::parse(&bytes)
+    }
+
+    /// The newest copy of a URL: its time.
+    pub(crate) fn newest(&self, url: &str) -> String {
+        let answer = self.get(&format!("/timegate/{url}"));
+        assert_eq!(answer.status, 302, "{url}: {}", answer.text());
+        answer
+            .header("location")
+            .unwrap()
+            .split('/')
+            .nth(2)
+            .unwrap()
+            .to_owned()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        let _ = self.thread.take().unwrap().join();
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    fn parse(bytes: &[u8]) -> Self {
+        let end = bytes
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .unwrap_or(bytes.len());
+        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0);
+        let mut body = bytes.get(end + 4..).unwrap_or_default().to_vec();
+        if head
+            .to_ascii_lowercase()
+            .contains("transfer-encoding: chunked")
+        {
+            body = unchunked(&body);
+        }
+        Self { status, head, body }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
+        self.head.lines().find_map(|line| {
+            let (known, value) = line.split_once(':')?;
+            known
+                .eq_ignore_ascii_case(name)
+                .then(|| value.trim().to_owned())
+        })
+    }
+}
+
+fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(end) = bytes.windows(2).position(|two| two == b"\r\n") {
+        let size =
+            usize::from_str_radix(std::str::from_utf8(&bytes[..end]).unwrap().trim(), 16).unwrap();
+        if size == 0 {
+            break;
+        }
+        body.extend_from_slice(&bytes[end + 2..end + 2 + size]);
+        bytes = &bytes[end + 2 + size + 2..];
+    }
+    body
+}
