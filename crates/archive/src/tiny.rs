@@ -81,6 +81,7 @@ const DISTANCES: [Range; 29] = ranges(1, 2);
 
 /// Ranges as deflate defines them: the first `2 * each` hold one number each, and then each
 /// `each` of them are twice as large as those before.
+#[expect(clippy::cast_possible_truncation, reason = "a number of bits")]
 const fn ranges(first: u16, each: usize) -> [Range; 29] {
     let mut ranges = [(0, 0); 29];
     let (mut next, mut at) = (first, 0);
@@ -94,6 +95,7 @@ const fn ranges(first: u16, each: usize) -> [Range; 29] {
 }
 
 /// The fixed code of each symbol, first bit lowest, and its length.
+#[expect(clippy::cast_possible_truncation, reason = "codes have nine bits")]
 const SYMBOLS: [(u16, u8); 288] = {
     let mut codes = [(0, 0); 288];
     let mut symbol = 0;
@@ -189,7 +191,9 @@ mod tests {
     fn every_length_and_distance_comes_back() {
         check(b"");
         for distance in 1..=600 {
-            let unit: Vec<u8> = (0..distance).map(|at| (at * 7919 % 251) as u8).collect();
+            let unit: Vec<u8> = (0..distance)
+                .map(|at| u8::try_from(at * 7919 % 251).unwrap())
+                .collect();
             let long: Vec<u8> = unit.iter().cycle().take(TINY_BYTES).copied().collect();
             check(&long);
         }
@@ -210,7 +214,7 @@ mod tests {
                     state = state
                         .wrapping_mul(6_364_136_223_846_793_005)
                         .wrapping_add(1);
-                    (state >> 56) as u8
+                    state.to_le_bytes()[7]
                 })
                 .collect();
             assert!(check(&noise) <= 18 + 2 + length * 9 / 8 + 1);
