@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use teia_base::{Clock as _, SystemClock, Timestamp};
 use teia_fuzz::{TARGETS, keep, run_target};
 
 /// Gives broken input to everything that reads what others wrote.
@@ -35,8 +36,8 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let seed = options.seed.unwrap_or(now.map_or(0, |now| now.as_secs()));
+    let now = SystemClock.wall().since(Timestamp::default());
+    let seed = options.seed.unwrap_or(now.as_secs());
     println!("seed {seed}");
     let mut broken = 0;
     for target in TARGETS {
