@@ -153,6 +153,11 @@ fn without_scheme(text: &str) -> Result<Seed, SeedError> {
         text: text.to_owned(),
         reason,
     })?;
+    // `ht!tp://x` is no scheme and no host.
+    let is_odd = |c: char| c.is_ascii() && !(c.is_ascii_alphanumeric() || "-_.:[]%".contains(c));
+    if authority.contains(is_odd) {
+        return Err(SeedError::NoHost(text.to_owned()));
+    }
     // A lone word is more often a slip than a host of the local network, and a lone number too.
     let is_host = match url.host() {
         Some(Host::Domain(name)) => {
@@ -278,6 +283,7 @@ mod tests {
             ("example.org:x", "invalid port"),
             ("http://exa mple.org/", "invalid"),
             ("?", "is not a URL"),
+            ("ht!tp://x y", "write the whole URL"),
         ] {
             let message = Seed::parse(line).unwrap_err().to_string();
             assert!(message.contains(hint), "{line}: {message}");

@@ -12,7 +12,7 @@ use std::time::Duration;
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
 use teia_base::journal::{Entry, Record};
-use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, Seed, SystemClock};
+use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, Seed, SystemClock, measure};
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
 use teia_repository::{Backing, Repository, RepositoryConfig};
@@ -160,7 +160,10 @@ impl Executor for DryRun {
         Box::pin(async move {
             // As a signal ends a run, not as a person does: a pause that was left stays.
             crawl.control.interrupt();
-            let mut report = Box::pin(crawl.run()).await?;
+            let (ring, inbox, crew) = crawl.start()?;
+            let mut report = ring.run(inbox).await?;
+            // The followers are not interrupted: they take in what was committed before.
+            crew.finish(EndReason::Stopped, Control::default()).await;
             report.reason = EndReason::Stopped;
             Ok(report)
         })
@@ -250,8 +253,14 @@ impl Crawl {
         let reason = ended
             .as_ref()
             .map_or(EndReason::Interrupted, |report| report.reason);
-        crew.finish(reason, control).await;
-        ended
+        crew.finish(reason, control.clone()).await;
+        ended.map(|mut report| {
+            // A signal may come while index and graph are waited for.
+            if control.end() == Some(EndReason::Interrupted) {
+                report.reason = EndReason::Interrupted;
+            }
+            report
+        })
     }
 
     /// Recovers what was committed, starts the threads, and records the run's beginning.
@@ -319,6 +328,11 @@ impl Crawl {
             });
         }
         check_fixed(&config, past.last_options.as_deref())?;
+        if config.filter.max_depth.is_some() && past.repository.is_on_disk() {
+            return Err(EngineError::DepthOnDisk {
+                memory: measure::format_size(config.run.repository_memory),
+            });
+        }
         let names = RecordNames::new(key);
         let archive = if config.archive.enabled {
             Some(Writer::open(

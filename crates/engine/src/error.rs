@@ -158,6 +158,14 @@ pub enum EngineError {
         /// What is wrong with them.
         message: String,
     },
+    /// A limit of depth for a collection whose URLs do not fit into memory.
+    #[error(
+        "the URLs of this collection take more than {memory} of memory (run.repository-memory) and lie on disk, where no links are kept, and without them a limit of depth cannot be exact; take the limit back with --max-depth none, or collect anew with --collection NAME and more memory"
+    )]
+    DepthOnDisk {
+        /// What they may take.
+        memory: String,
+    },
     /// A setting whose value makes no sense.
     #[error(transparent)]
     Senseless(#[from] crate::sense::Senseless),
@@ -194,6 +202,7 @@ impl EngineError {
                 | Self::Seed(_)
                 | Self::Fixed { .. }
                 | Self::StoredOptions { .. }
+                | Self::DepthOnDisk { .. }
                 | Self::Senseless(_)
                 | Self::Fetch(
                     FetchError::Resolve(_)

@@ -310,7 +310,7 @@ fn collections_are_searched_together_and_one_of_them_alone() {
 }
 
 #[test]
-fn without_an_index_there_are_links_and_with_one_again_nothing_is_missing() {
+fn without_an_index_there_are_no_links_either_and_with_one_again_nothing_is_missing() {
     let config = WebConfig {
         hosts: 2,
         pages_per_host: 20,
@@ -327,9 +327,54 @@ fn without_an_index_there_are_links_and_with_one_again_nothing_is_missing() {
     let ended = home.run(&["search", "teia"]);
     assert_eq!(ended.code, Some(1));
     assert!(ended.err.contains("no search index"), "{}", ended.err);
-    assert!(!links(&home).is_empty());
+    assert!(links(&home).is_empty());
     home.good(&["resume", "--index", "--max-pages", "none"]);
     assert_eq!(assert_complete(&home, &server), 40);
+}
+
+/// Without an archive there is nothing to read a text from again: an interrupt leaves none of them out.
+#[test]
+fn without_an_archive_an_interrupt_leaves_nothing_out_of_the_index() {
+    let config = WebConfig {
+        hosts: 3,
+        pages_per_host: 120,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let mut arguments = crawl(&home, &server, "10ms", &["--no-archive"]);
+    for pages in [60, 160] {
+        let running = home.start(&arguments);
+        until("some pages are fetched", || home.attempts().len() > pages);
+        running.signal(rustix::process::Signal::INT);
+        assert_eq!(running.wait(Duration::from_secs(60)).code, Some(130));
+        arguments = vec!["resume".to_owned()];
+    }
+    home.good(&["resume", "--delay", "0s"]);
+    assert_complete(&home, &server);
+}
+
+/// A run that has fetched everything and waits for its index can still be told to end.
+#[test]
+fn whoever_ends_a_run_does_not_wait_for_its_index() {
+    let config = WebConfig {
+        hosts: 4,
+        pages_per_host: 1000,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    home.good(&crawl(&home, &server, "0s", &["--no-index"]));
+    let running = home.start(&["resume", "--index"]);
+    until("the run has fetched all and waits", || {
+        running.said().contains("waiting until")
+    });
+    running.signal(rustix::process::Signal::INT);
+    let ended = running.wait(Duration::from_secs(60));
+    assert_eq!(ended.code, Some(130), "{}", ended.err);
+    assert!(ended.err.contains("the next run goes on"), "{}", ended.err);
+    home.good(&["resume"]);
+    assert!(assert_complete(&home, &server) > 3000);
 }
 
 #[test]

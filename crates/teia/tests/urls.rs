@@ -65,3 +65,34 @@ fn added_urls_are_new_once_however_little_memory_there_is() {
         assert_eq!(verified["files"] != 0, memory == "16KiB");
     }
 }
+
+#[test]
+fn added_urls_make_a_collection_that_can_be_collected_and_are_not_overwritten() {
+    let home = Home::new();
+    let data = home.beside("elsewhere").display().to_string();
+    let file = home.write("list.txt", "http://127.0.0.1:9/a\nhttp://127.0.0.1:9/b\n");
+    // Where the data is may be said at the end, as everywhere.
+    let added = json(&home, &["urls", "add", &file, "--data", &data]);
+    assert_eq!(added["new"], 2);
+    let counted = json(&home, &["urls", "count", "--data", &data]);
+    assert_eq!(counted["urls"], 2);
+    let status = home.good(&["status", "--data", &data]);
+    assert!(status.contains("default"), "{status}");
+    home.good(&["resume", "--data", &data, "--retries", "0"]);
+    let there = home.write("there.txt", "mine");
+    let ended = home.run(&["urls", "export", "-o", &there, "--data", &data]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert_eq!(std::fs::read_to_string(&there).unwrap(), "mine");
+}
+
+/// Links are not kept on disk, and without them a limit of depth cannot be exact.
+#[test]
+fn a_limit_of_depth_is_refused_where_urls_lie_on_disk() {
+    let home = Home::new();
+    let (text, _) = lines(0, 3000);
+    let file = home.write("list.txt", &text);
+    json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    let ended = home.run(&["resume", "--max-depth", "3", "--max-pages", "1"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("--max-depth none"), "{}", ended.err);
+}

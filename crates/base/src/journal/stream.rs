@@ -193,7 +193,8 @@ mod tests {
         let disk = journal();
         let path = segment_name(4);
         let mut bytes = disk.read(Path::new(&path)).unwrap();
-        bytes[30] ^= 1;
+        // Within the first entry of the second segment.
+        bytes[26] ^= 1;
         let mut file = disk.create(Path::new(&path)).unwrap();
         file.append(&bytes).unwrap();
         let read: Vec<_> = EntryStream::open(disk, Path::new(""), 1, 13)

@@ -209,9 +209,14 @@ impl Crew {
             ranker.thread().unpark();
             let _ = ranker.join();
         }
+        // Who ends a run, also while it waits here, does not wait for an index: the next run goes on
+        // with it.
         let must_stop = || {
-            let interrupted = EndReason::Interrupted;
-            reason == interrupted || control.end() == Some(interrupted)
+            let told = matches!(
+                control.end(),
+                Some(EndReason::Interrupted | EndReason::Stopped)
+            );
+            told || reason == EndReason::Interrupted
         };
         let queues: Vec<Arc<Queue>> = self
             .links

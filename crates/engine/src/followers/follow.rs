@@ -207,6 +207,15 @@ impl<F: Follower> Follow<F> {
         if place.applied > place.committed {
             self.follower.commit(place.applied)?;
         }
+        let left = self.queue.committed().saturating_sub(place.applied);
+        if left > 0 {
+            let (what, whose) = (F::NAME, self.layout.name());
+            let commits = if left == 1 { "commit" } else { "commits" };
+            self.say(
+                Level::Info,
+                format!("{what} of {whose} lacks the last {left} {commits}; the next run goes on with it"),
+            );
+        }
         Ok(())
     }
 

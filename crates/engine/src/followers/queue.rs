@@ -42,6 +42,8 @@ struct Inner {
     is_closed: bool,
     /// What is applied is to be committed, and the rest left for the next run.
     is_stopped: bool,
+    /// The follower reads what it missed; a queue that is full then may stay so for long.
+    is_catching_up: bool,
 }
 
 /// What a follower is to do next.
@@ -66,6 +68,7 @@ impl Queue {
                 committed,
                 is_closed: false,
                 is_stopped: false,
+                is_catching_up: false,
             }),
             changed: Condvar::new(),
             most_bytes,
@@ -79,7 +82,7 @@ impl Queue {
         let mut inner = self.lock();
         inner.committed = handed.entry.sequence;
         while inner.bytes > 0 && inner.bytes + bytes > self.most_bytes {
-            if self.full == Full::Drops || inner.is_stopped {
+            if self.full == Full::Drops || inner.is_stopped || inner.is_catching_up {
                 return;
             }
             inner = self.wait(inner, Duration::from_secs(1));
@@ -97,12 +100,14 @@ impl Queue {
         let until = Instant::now() + patience;
         let mut inner = self.lock();
         loop {
-            if inner.is_stopped {
-                return Task::End;
-            }
+            inner.is_catching_up = false;
             while let Some((bytes, handed)) = inner.waiting.front() {
                 let (bytes, sequence) = (*bytes, handed.entry.sequence);
                 if sequence > applied + 1 {
+                    if inner.is_stopped {
+                        return Task::End;
+                    }
+                    inner.is_catching_up = true;
                     return Task::CatchUp(inner.committed);
                 }
                 let taken = inner.waiting.pop_front();
@@ -112,7 +117,11 @@ impl Queue {
                     return Task::Apply(handed);
                 }
             }
+            if inner.is_stopped {
+                return Task::End;
+            }
             if applied < inner.committed {
+                inner.is_catching_up = true;
                 return Task::CatchUp(inner.committed);
             }
             if inner.is_closed {
@@ -137,12 +146,14 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// The follower is to end soon; what waits is dropped.
+    /// The follower is to end soon; what waits is dropped where it can be read again.
     pub(super) fn stop(&self) {
         let mut inner = self.lock();
         inner.is_stopped = true;
-        inner.waiting.clear();
-        inner.bytes = 0;
+        if self.full == Full::Drops {
+            inner.waiting.clear();
+            inner.bytes = 0;
+        }
         self.changed.notify_all();
     }
 

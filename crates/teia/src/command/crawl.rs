@@ -336,7 +336,7 @@ fn run(
     ));
     warn_of_risky_settings(&config);
     let config = with_proxy_password(config);
-    signals::listen(control.clone()).context("cannot listen for signals")?;
+    let _signals = signals::listen(control.clone()).context("cannot listen for signals")?;
     let runtime = runtime()?;
     let parts = Parts {
         feedback: Arc::clone(&progress) as Arc<dyn teia_engine::Feedback>,

@@ -180,14 +180,14 @@ fn tell_damaged(damaged: u64) {
 }
 
 /// Standard output, or a file that appears when it is whole.
-struct Sink {
+pub(crate) struct Sink {
     out: Box<dyn Write>,
     /// Where it is written, and where it goes.
     aside: Option<(PathBuf, PathBuf)>,
 }
 
 impl Sink {
-    fn open(output: Option<&Path>, force: bool) -> Result<Self> {
+    pub(crate) fn open(output: Option<&Path>, force: bool) -> Result<Self> {
         let Some(path) = output else {
             let out = Box::new(BufWriter::new(std::io::stdout().lock()));
             return Ok(Self { out, aside: None });
@@ -232,7 +232,7 @@ impl Sink {
         })
     }
 
-    fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         self.out.flush()?;
         if let Some((part, path)) = self.aside.take() {
             let moved = File::open(&part)
@@ -281,6 +281,7 @@ fn write_links(
             place.command(&["index", "rebuild", "--links"])
         );
     }
+    let removals = removals(reading)?;
     writeln!(out, "from\tto\tkind\trel\tanchor")?;
     for page in snapshot.pages() {
         let page = page?;
@@ -288,8 +289,14 @@ fn write_links(
             continue;
         }
         let url = CanonicalUrl::from_stored(&page);
+        if removals.hides(&url) {
+            continue;
+        }
         let links = snapshot.out_links(&url, 0, usize::MAX)?;
         for link in links.map_or_else(Vec::new, |links| links.items) {
+            if removals.hides(&CanonicalUrl::from_stored(&link.url)) {
+                continue;
+            }
             for label in &link.labels {
                 let rel = match (label.rel.nofollow, label.rel.foreign) {
                     (true, _) => "nofollow",
@@ -315,9 +322,12 @@ fn write_urls(reading: &Reading, prefix: Option<&str>, out: &mut dyn Write) -> R
         out,
         "url\tstate\toutcome\tdepth\tfirst_seen\tlast_attempt\trule"
     )?;
+    let removals = removals(reading)?;
     for url in repository.urls() {
         let text = url.url.normal().as_str();
-        if prefix.is_some_and(|prefix| !text.starts_with(prefix)) {
+        if prefix.is_some_and(|prefix| !text.starts_with(prefix))
+            || removals.hides(url.url.normal())
+        {
             continue;
         }
         count += 1;

@@ -136,10 +136,10 @@ pub(crate) struct CrawlOptions {
     /// Keep an archive again
     #[arg(long, overrides_with = "no_archive")]
     pub(crate) archive: bool,
-    /// Build no search index; links are gathered and ranked all the same
+    /// Build no search index and no link graph: collect and keep, nothing else
     #[arg(long, overrides_with = "index")]
     pub(crate) no_index: bool,
-    /// Build a search index again; what was collected without one is added from the archive
+    /// Build both again; what was collected without them is added from archive and journal
     #[arg(long, overrides_with = "no_index")]
     pub(crate) index: bool,
     /// What to print at the end: text or json
@@ -207,6 +207,7 @@ impl CrawlOptions {
         config.politeness.delay = self.delay.unwrap_or(config.politeness.delay);
         switch(&mut config.archive.enabled, self.archive, self.no_archive);
         switch(&mut config.index.enabled, self.index, self.no_index);
+        switch(&mut config.links.enabled, self.index, self.no_index);
         self.apply_fetch(config)
     }
 

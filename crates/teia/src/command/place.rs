@@ -22,13 +22,14 @@ pub(crate) struct Place {
     /// The data directory
     #[arg(
         long,
+        global = true,
         value_name = "DIR",
         default_value = USUAL_DATA,
         env = DATA_VARIABLE
     )]
     pub(crate) data: PathBuf,
     /// The collection [default: default]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME")]
     collection: Option<String>,
 }
 

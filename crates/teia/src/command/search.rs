@@ -100,16 +100,12 @@ fn hide_removed(directory: &Directory, results: &mut Results) -> Result<()> {
             removals.insert(hit.collection.clone(), read);
         }
     }
-    let before = results.hits.len();
     results.hits.retain(|hit| {
         let url = CanonicalUrl::from_stored(&hit.url);
         !removals
             .get(&hit.collection)
             .is_some_and(|removals| removals.hides(&url))
     });
-    results.total = results
-        .total
-        .saturating_sub((before - results.hits.len()) as u64);
     Ok(())
 }
 
@@ -125,9 +121,11 @@ fn open(directory: &Directory, collections: &[String]) -> Result<Searcher> {
         collections.to_vec()
     };
     let mut opened = 0;
+    let mut missing = Vec::new();
     for name in &names {
         let path = directory.root().join(Layout::new(name)?.index());
         if !path.join("meta.json").exists() {
+            missing.push(name.as_str());
             continue;
         }
         match searcher.open(name, &path) {
@@ -147,6 +145,12 @@ fn open(directory: &Directory, collections: &[String]) -> Result<Searcher> {
             directory.root().display(),
             place.command(&["crawl"]),
             place.command(&["index", "rebuild"])
+        );
+    }
+    if !missing.is_empty() {
+        eprintln!(
+            "note: {} not searched, for want of an index",
+            missing.join(", ")
         );
     }
     Ok(searcher)

@@ -66,7 +66,7 @@ pub(crate) fn tell(place: &Place, order: Order) -> Result<ExitCode> {
         && !has_ended(&directory, wait)
     {
         eprintln!(
-            "teia: {name} was told to stop, and process {} has not ended within {}: it still commits what it fetched. `{}` tells when it is over; `kill -9 {0}` ends it at once, without loss of what was committed",
+            "teia: {name} was told to stop, and process {} has not ended within {}: it commits what it fetched, and what the search index has. `{}` tells when it is over; `kill -9 {0}` ends it at once, without loss of what was committed",
             reply["process"],
             format_duration(wait),
             place.steering("status"),

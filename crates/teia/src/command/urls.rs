@@ -1,7 +1,7 @@
 //! `teia urls`: the list of URLs itself, without a crawl: add, list, count, export, verify.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, IsTerminal, Write};
+use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use teia_engine::{CollectionConfig, Directory, Layout, Reading, UrlList};
 use teia_repository::{State, UrlState};
 
 use super::Usage;
+use super::export::Sink;
 use crate::show::outln;
 
 /// URLs in one commit.
@@ -53,6 +54,9 @@ pub(crate) enum Do {
         /// Into this file; standard output if not given
         #[arg(long, short, value_name = "PATH")]
         output: Option<PathBuf>,
+        /// Replace the file
+        #[arg(long)]
+        force: bool,
     },
     /// Check every byte of the URLs on disk
     Verify,
@@ -112,20 +116,19 @@ pub(crate) fn urls(data: &Path, collection: &str, what: &Do) -> Result<ExitCode>
             )?;
             Ok(code)
         }
-        Do::Export { which, output } => {
-            let mut out: Box<dyn Write> = match output {
-                Some(path) => Box::new(BufWriter::new(
-                    File::create(path)
-                        .with_context(|| format!("cannot write {}", path.display()))?,
-                )),
-                None => Box::new(BufWriter::new(std::io::stdout().lock())),
-            };
+        Do::Export {
+            which,
+            output,
+            force,
+        } => {
+            let output = output.as_deref().filter(|path| *path != Path::new("-"));
+            let mut out = Sink::open(output, *force)?;
             writeln!(out, "url\tstate\tdepth\tfirst_seen")?;
             let code = each(data, collection, which, &mut |url| {
                 let (normal, state) = (url.url.normal(), url.state.name());
                 writeln!(out, "{normal}\t{state}\t{}\t{}", url.depth, url.first_seen)
             })?;
-            out.flush()?;
+            out.finish()?;
             Ok(code)
         }
         Do::Verify => verify(data, collection),
@@ -168,6 +171,11 @@ fn add(
     let directory = Directory::create(data)?;
     let layout = Layout::new(collection)?;
     let mut list = open(&directory, &layout, memory)?;
+    // With its file it is a collection, which can be crawled.
+    let files = directory.files();
+    if CollectionConfig::load(&*files, directory.root(), &layout)?.is_none() {
+        CollectionConfig::default().save(&*files, directory.root(), &layout)?;
+    }
     let stop = stop_on_signal()?;
     let is_terminal = std::io::stderr().is_terminal();
     let mut told = began;
