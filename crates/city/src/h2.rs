@@ -222,7 +222,10 @@ fn steps(trick: Option<H2Trick>, stream: u32) -> Vec<Step> {
         H2Trick::NoBody => vec![headers(END_HEADERS, &ok()), Step::silence()],
         H2Trick::GoAway => {
             let nothing_read = [0; 8];
-            vec![Step::Say(frame(GOAWAY, 0, 0, &nothing_read)), Step::Close]
+            vec![
+                Step::Say(frame(GOAWAY, 0, 0, &nothing_read)),
+                Step::silence(),
+            ]
         }
         H2Trick::CapitalName => field(stream, literal(b"X-Upper", b"yes")),
         H2Trick::ConnectionField => field(stream, literal(b"connection", b"keep-alive")),

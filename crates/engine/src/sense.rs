@@ -80,7 +80,7 @@ const RANGES: &[(&str, &str, Range)] = &[
     ("links", "queue-bytes", Size("64KiB", "1TB")),
     ("links", "memory-bytes", Size("1MiB", "64GiB")),
     ("links", "cache-bytes", Size("1MiB", "64GiB")),
-    ("links", "rank-every", Time("1s", "365d")),
+    ("links", "rank-every", Time("100ms", "365d")),
     // The largest number stands for "no way leads there".
     ("filter", "max-depth", Count(0, 65_534)),
     ("filter", "max-path-depth", Count(0, 1_000_000)),

@@ -251,11 +251,26 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_ends_it_with_work_left() {
-        let queue = Queue::new(1 << 20, Full::Waits, 0);
+    fn a_stop_leaves_only_what_can_be_read_again() {
+        let queue = Queue::new(1 << 20, Full::Drops, 0);
         queue.push(handed(1));
         queue.stop();
         assert!(matches!(queue.next(0, Duration::ZERO), Task::End));
         assert!(!queue.rest(Duration::from_secs(9)));
+        let queue = Queue::new(1 << 20, Full::Waits, 0);
+        queue.push(handed(1));
+        queue.stop();
+        assert!(matches!(queue.next(0, Duration::ZERO), Task::Apply(_)));
+        assert!(matches!(queue.next(1, Duration::ZERO), Task::End));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_follower_that_reads_what_it_missed() {
+        let queue = Queue::new(600, Full::Waits, 5);
+        queue.push(handed(6));
+        assert!(matches!(queue.next(0, Duration::ZERO), Task::CatchUp(6)));
+        // Full, and it comes back at once.
+        queue.push(handed(7));
+        assert!(matches!(queue.next(6, Duration::ZERO), Task::CatchUp(7)));
     }
 }
