@@ -1,0 +1,293 @@
+//! Our own pages about hostile ones, and hostile questions to them.
+
+use proptest::prelude::*;
+use teia_web::WebConfig;
+
+use crate::support;
+use crate::support::Served;
+use crate::{HOSTILE, SCRIPT, check_is_text, escape, hostile_web};
+
+#[test]
+fn ui_01_crawled_text_is_shown_as_text() {
+    let (web, served) = &*HOSTILE;
+    let found = served.get("/search?q=zebra");
+    assert_eq!(found.status, 200);
+    let page = found.text();
+    check_is_text(&page);
+    assert!(page.contains("alert(&#39;pwned&#39;)"), "{page}");
+    assert!(page.contains("{{7*7}}"), "template signs are text: {page}");
+    assert!(page.contains("<mark>zebra</mark>"), "{page}");
+    let url = escape(&web.url("/xss"));
+    for tab in ["versions", "in", "out", "map", "history"] {
+        let about = served.get(&format!("/page?url={url}&tab={tab}"));
+        assert_eq!(about.status, 200, "{tab}");
+        check_is_text(&about.text());
+    }
+    let start = escape(&web.url("/"));
+    check_is_text(&served.get(&format!("/page?url={start}&tab=in")).text());
+    let json = served.get("/api/search?q=zebra").json();
+    assert!(
+        json["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|hit| hit["title"].as_str().unwrap().contains(SCRIPT))
+    );
+}
+
+#[test]
+fn ui_02_only_the_web_is_a_link() {
+    let (web, served) = &*HOSTILE;
+    let page = served
+        .get(&format!("/page?url={}&tab=out", escape(&web.url("/links"))))
+        .text();
+    assert!(page.contains("xss"), "{page}");
+    check_is_text(&page);
+    let results = served.get("/search?q=bad+links+zebra").text();
+    for (at, _) in results.match_indices("class=\"title\"") {
+        let tag = &results[at..at + results[at..].find('>').unwrap()];
+        assert!(tag.contains("href=\"http://127.0.0.1"), "{tag}");
+        assert!(
+            tag.contains("rel=\"noopener noreferrer nofollow\""),
+            "{tag}"
+        );
+    }
+    for bad in [
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "javascript%3A%2F%2Fx%2F%250Aalert(1)",
+    ] {
+        let answer = served.get(&format!("/page?url={bad}"));
+        check_is_text(&answer.text());
+        assert_eq!(served.get(&format!("/archive/2026/{bad}")).status, 404);
+    }
+}
+
+#[test]
+fn ui_03_direction_marks_and_long_words_stay_in_their_place() {
+    let (web, served) = &*HOSTILE;
+    let page = served.get("/search?q=striped").text();
+    assert!(page.contains("gpj.exe"), "{page}");
+    for mark in ['\u{202e}', '\u{200b}'] {
+        assert!(!page.contains(mark), "{page}");
+    }
+    assert!(page.contains("<bdi>"), "titles are isolated");
+    let about = served
+        .get(&format!("/page?url={}", escape(&web.url("/bidi"))))
+        .text();
+    assert!(!about.contains('\u{202e}') && about.contains("<bdi>"));
+    let style = served.get("/static/teia.css").text();
+    assert!(style.contains("overflow-wrap: anywhere"));
+}
+
+#[test]
+fn ui_15_a_query_bomb_is_refused_before_it_is_read() {
+    let (_, served) = &*HOSTILE;
+    let bombs = [
+        "a".repeat(30 << 10),
+        "a+".repeat(1000),
+        format!("{}a{}", "(".repeat(500), ")".repeat(500)),
+        "a*+".repeat(60),
+        "*a*+".repeat(200),
+    ];
+    for bomb in &bombs {
+        for page in ["/search", "/api/search", "/api/search.csv"] {
+            let answer = served.get(&format!("{page}?q={bomb}"));
+            assert_eq!(answer.status, 400, "{page} {}", &bomb[..20]);
+            assert!(answer.text().contains("at most"), "{}", answer.text());
+        }
+    }
+    assert_eq!(
+        served
+            .get(&format!("/search?q={}", "a".repeat(100 << 10)))
+            .status,
+        414
+    );
+}
+
+#[test]
+fn ui_16_a_regular_expression_is_only_words() {
+    let (_, served) = &*HOSTILE;
+    for query in ["/zeb.*/", "/(a%2B)%2B%24/", "zeb[r]a", "zebra~2"] {
+        let answer = served.get(&format!("/api/search?q={query}"));
+        assert_eq!(answer.status, 200, "{query}");
+    }
+    let found = served.get("/api/search?q=/zeb.*/").json();
+    let hits = found["hits"].as_array().unwrap();
+    assert!(
+        hits.iter().all(|hit| hit["url"].as_str().is_some()),
+        "{found}"
+    );
+}
+
+#[test]
+fn ui_17_pages_beyond_the_window_are_refused() {
+    let (_, served) = &*HOSTILE;
+    for wrong in [
+        "page=1000000",
+        "limit=1000000000",
+        "limit=1e9",
+        "offset=1000&limit=10",
+        "page=-1",
+        "offset=18446744073709551616",
+    ] {
+        let answer = served.get(&format!("/search?q=zebra&{wrong}"));
+        assert_eq!(answer.status, 400, "{wrong}");
+        let answer = served.get(&format!("/api/search?q=zebra&{wrong}"));
+        assert_eq!(answer.status, 400, "{wrong}");
+        assert!(answer.json()["error"].as_str().is_some());
+    }
+    assert_eq!(served.get("/search?q=zebra&page=100").status, 200);
+}
+
+#[test]
+fn ui_18_too_many_searches_are_asked_to_come_back() {
+    let web = hostile_web();
+    let folder = tempfile::tempdir().unwrap();
+    support::collect(folder.path(), &web, "default");
+    let config = WebConfig {
+        lookups: 0,
+        patience: std::time::Duration::from_millis(50),
+        ..WebConfig::default()
+    };
+    let served = Served::new(folder, config);
+    let answer = served.get("/search?q=zebra");
+    assert_eq!(answer.status, 503);
+    assert_eq!(answer.header("retry-after").as_deref(), Some("2"));
+    assert_eq!(
+        served.get("/static/teia.css").status,
+        200,
+        "what costs nothing is served on"
+    );
+    // With places, many at once are all answered, one way or the other.
+    let (_, served) = &*HOSTILE;
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let asks: Vec<_> = (0..200)
+            .map(|n| scope.spawn(move || served.get(&format!("/search?q=zebra+{n}")).status))
+            .collect();
+        asks.into_iter().map(|ask| ask.join().unwrap()).collect()
+    });
+    assert!(
+        statuses.iter().all(|status| matches!(status, 200 | 503)),
+        "{statuses:?}"
+    );
+    assert!(statuses.contains(&200));
+}
+
+#[test]
+fn ui_22_odd_names_come_back_as_they_are() {
+    let (_, served) = &*HOSTILE;
+    let found = served.get("/api/search?q=named").json();
+    let url = found["hits"][0]["url"].as_str().unwrap().to_owned();
+    assert!(url.contains("quotes?q="), "{url}");
+    let about = served.get(&format!("/page?url={}", escape(&url)));
+    assert_eq!(about.status, 200, "{}", about.text());
+    let copy = served.get(found["hits"][0]["copy"].as_str().unwrap());
+    assert!(copy.text().contains("zebra named"), "{}", copy.head);
+    for odd in [
+        "site:\"';DROP TABLE\"",
+        "'",
+        "a;b",
+        "\u{202e}",
+        "lang:*",
+        "collection",
+    ] {
+        for name in ["q", "site", "lang", "type", "date", "collection"] {
+            let answer = served.get(&format!("/search?q=zebra&{name}={}", escape(odd)));
+            // A second `q` is a mistake of the client; everything else is a search.
+            assert!(
+                matches!(answer.status, 200 | 400),
+                "{name} {odd}: {}",
+                answer.status
+            );
+            check_is_text(&answer.text());
+        }
+    }
+}
+
+#[test]
+fn ui_23_a_table_has_no_formulas() {
+    let (_, served) = &*HOSTILE;
+    let answer = served.get("/api/search.csv?q=formula");
+    assert_eq!(
+        answer.header("content-type").as_deref(),
+        Some("text/csv; charset=utf-8")
+    );
+    let text = answer.text();
+    assert!(text.contains("\"'=cmd()|"), "{text}");
+    for line in text.lines().skip(1) {
+        for cell in line.split("\",\"") {
+            assert!(
+                !cell
+                    .trim_start_matches('"')
+                    .starts_with(['=', '+', '-', '@']),
+                "{cell}"
+            );
+        }
+    }
+}
+
+#[test]
+fn ui_32_what_was_removed_is_gone_at_once() {
+    let web = hostile_web();
+    let served = Served::of(&web);
+    let url = web.url("/xss");
+    let time = served.newest(&url);
+    let copy = format!("/archive/{time}/{url}");
+    assert_eq!(served.get(&copy).status, 200);
+    let directory = teia_engine::Directory::open(served.folder.path()).unwrap();
+    let layout = teia_engine::Layout::new("default").unwrap();
+    let mut removals = teia_engine::Removals::default();
+    removals.add_url(&teia_base::CanonicalUrl::parse(&url).unwrap());
+    removals.write(&*directory.files(), &layout).unwrap();
+    for gone in [
+        copy.clone(),
+        format!("/archive/{time}mp_/{url}"),
+        format!("/archive/*/{url}"),
+        format!("/timegate/{url}"),
+        format!("/timemap/link/{url}"),
+        format!("/page?url={}", escape(&url)),
+    ] {
+        assert_eq!(served.get(&gone).status, 404, "{gone}");
+    }
+    for asks in [
+        "/search?q=pwned",
+        "/api/search?q=pwned",
+        "/api/search.csv?q=pwned",
+    ] {
+        assert!(!served.get(asks).text().contains("xss"), "{asks}");
+    }
+    // The list is beside index and archive: making those anew does not touch it.
+    support::filling::refill(served.folder.path(), "default");
+    assert_eq!(served.get(&copy).status, 404);
+    removals = teia_engine::Removals::default();
+    removals.add_host("127.0.0.1");
+    removals.write(&*directory.files(), &layout).unwrap();
+    let other = web.url("/bidi");
+    assert_eq!(served.get(&format!("/timegate/{other}")).status, 404);
+    assert_eq!(
+        served.get("/api/search?q=zebra").json()["hits"]
+            .as_array()
+            .unwrap()
+            .len(),
+        0
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn ui_01_whatever_is_asked_comes_back_as_text(query in "[<>\"'&a-z{}%; ()*:\u{202e}é-]{0,40}") {
+        let (_, served) = &*HOSTILE;
+        let answer = served.get(&format!("/search?q={}", escape(&query)));
+        prop_assert!(matches!(answer.status, 200 | 400));
+        let page = answer.text();
+        // Between the tags that we write there is no other.
+        let tags: Vec<&str> = page.split('<').skip(1).map(|rest| rest.split([' ', '>', '\n']).next().unwrap()).collect();
+        for tag in tags {
+            let name = tag.trim_start_matches('/');
+            prop_assert!(["!doctype", "html", "head", "meta", "title", "link", "script", "body", "a", "header", "form", "label", "input", "button", "svg", "circle", "path", "g", "rect", "span", "nav", "details", "summary", "ul", "ol", "li", "main", "h1", "h2", "div", "p", "b", "i", "bdi", "section", "article", "time", "mark", "table", "thead", "tbody", "tr", "th", "td", "code", "kbd"].contains(&name), "<{}", tag);
+        }
+    }
+}
