@@ -213,7 +213,7 @@ impl<F: Follower> Follow<F> {
             let commits = if left == 1 { "commit" } else { "commits" };
             self.say(
                 Level::Info,
-                format!("{what} of {whose} lacks the last {left} {commits}; the next run goes on with it"),
+                format!("the {what} of {whose} lacks the last {left} {commits}; the next run goes on with it"),
             );
         }
         Ok(())
