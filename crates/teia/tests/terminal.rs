@@ -19,7 +19,9 @@ import fcntl, os, pty, struct, sys, termios
 pid, master = pty.fork()
 if pid == 0:
     fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, int(sys.argv[1]), 0, 0))
-    os.execv(sys.argv[2], sys.argv[2:])
+    # Called as the shell calls what it finds on the PATH: hints repeat the name, and a checkout's own
+    # path may be as long as it likes.
+    os.execv(sys.argv[2], ['teia'] + sys.argv[3:])
 while True:
     try:
         data = os.read(master, 65536)
