@@ -40,7 +40,7 @@ pub use document::{CaptureId, Document};
 pub use exchange::{
     Certificate, Exchange, Flags, Head, LoginStep, Protocol, Request, Response, Times, TypeGate,
 };
-pub use files::{AppendFile, DiskFiles, Files, PowerCut, ReadFile, SimulatedDisk};
+pub use files::{AppendFile, DiskFiles, Files, Overlay, PowerCut, ReadFile, SimulatedDisk};
 pub use host::{Host, HostId, site_of};
 pub use language::check_language;
 pub use link::{Link, LinkKind, Rel};

@@ -28,7 +28,7 @@ impl Seed {
                 with_scheme(text).map(Some)
             }
             Some(scheme) => Err(SeedError::Scheme {
-                text: text.to_owned(),
+                text: shortened(text),
                 scheme: scheme.to_ascii_lowercase(),
             }),
             None => without_scheme(text).map(Some),
@@ -81,6 +81,19 @@ pub enum SeedError {
     Mail(String),
 }
 
+/// A text for a message: what is too long to be looked at shows its beginning and its end.
+pub(crate) fn shortened(text: &str) -> String {
+    const BEGINNING: usize = 120;
+    const END: usize = 30;
+    let letters = text.chars().count();
+    if letters <= BEGINNING + END {
+        return text.to_owned();
+    }
+    let beginning: String = text.chars().take(BEGINNING).collect();
+    let end: String = text.chars().skip(letters - END).collect();
+    format!("{beginning}…{end}")
+}
+
 const COLLECTED: [&str; 5] = ["http", "https", "ftp", "file", "smb"];
 
 /// Schemes whose rest may be digits alone, and which would else be taken for `host:port`.
@@ -131,7 +144,7 @@ fn scheme_of(text: &str) -> Option<&str> {
 
 fn with_scheme(text: &str) -> Result<Seed, SeedError> {
     let url = Url::parse(text).map_err(|reason| SeedError::Url {
-        text: text.to_owned(),
+        text: shortened(text),
         reason,
     })?;
     Ok(Seed {
@@ -143,20 +156,20 @@ fn with_scheme(text: &str) -> Result<Seed, SeedError> {
 fn without_scheme(text: &str) -> Result<Seed, SeedError> {
     let rest = text.strip_prefix("//").unwrap_or(text);
     if rest.starts_with(['/', '.', '~', '\\']) {
-        return Err(SeedError::Path(text.to_owned()));
+        return Err(SeedError::Path(shortened(text)));
     }
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or(rest);
     if authority.contains('@') {
-        return Err(SeedError::Mail(text.to_owned()));
+        return Err(SeedError::Mail(shortened(text)));
     }
     let url = Url::parse(&format!("https://{rest}")).map_err(|reason| SeedError::Url {
-        text: text.to_owned(),
+        text: shortened(text),
         reason,
     })?;
     // `ht!tp://x` is no scheme and no host.
     let is_odd = |c: char| c.is_ascii() && !(c.is_ascii_alphanumeric() || "-_.:[]%".contains(c));
     if authority.contains(is_odd) {
-        return Err(SeedError::NoHost(text.to_owned()));
+        return Err(SeedError::NoHost(shortened(text)));
     }
     // A lone word is more often a slip than a host of the local network, and a lone number too.
     let is_host = match url.host() {
@@ -168,7 +181,7 @@ fn without_scheme(text: &str) -> Result<Seed, SeedError> {
         None => false,
     };
     if !is_host {
-        return Err(SeedError::NoHost(text.to_owned()));
+        return Err(SeedError::NoHost(shortened(text)));
     }
     Ok(Seed {
         url,
@@ -180,6 +193,16 @@ fn without_scheme(text: &str) -> Result<Seed, SeedError> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_message_does_not_repeat_a_text_that_is_too_long() {
+        for line in ["água ", "tel:", "./", "a@b", "http://["] {
+            let line = format!("{line}{}", "é".repeat(5000));
+            let message = Seed::parse(&line).unwrap_err().to_string();
+            assert!(message.chars().count() < 400, "{message}");
+            assert!(message.contains('…'), "{message}");
+        }
+    }
 
     #[track_caller]
     fn check(line: &str, url: &str, fallback: Option<&str>) {

@@ -4,7 +4,7 @@
 //! two came first; enough signs, most of the younger host's pages among them, and the younger
 //! host is an alias: from then on it is asked only samples. Samples that do not repeat the original
 //! lift the mark, and what was passed over waits again: nobody can hide a host for good by copying
-//! its first pages. Bodies are known by their digests, so without an archive there are no signs.
+//! its first pages.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -11,11 +11,9 @@ use std::time::Duration;
 
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
-use teia_base::journal::{Entry, Record};
-use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, HostId, Seed, SystemClock, measure};
+use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SystemClock, measure};
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
-use teia_repository::{Backing, Repository, RepositoryConfig};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -30,11 +28,11 @@ use crate::collection::CollectionConfig;
 use crate::control::Control;
 use crate::digests::Digests;
 use crate::directory::Layout;
-use crate::feedback::{Feedback, Silence};
+use crate::feedback::{Event, Feedback, Level, Silence};
 use crate::followers::Crew;
-use crate::journal_writer::JournalWriter;
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
+use crate::past::Past;
 use crate::rates::Rates;
 use crate::report::{EndReason, Report};
 use crate::reserve::Reserve;
@@ -42,10 +40,10 @@ use crate::ring::{Allow, Message, Ring};
 use crate::robots_book::RobotsBook;
 use crate::sense::check_fixed;
 use crate::stage::commit::{Committer, Window};
-use crate::stage::extract::{Readers, Workshop, remember};
+use crate::stage::extract::{Readers, Workshop};
 use crate::stage::fetch::Job;
 use crate::stage::spread::Backlog;
-use crate::stats::{Stats, is_answer};
+use crate::stats::Stats;
 
 /// A URL whose tries were used up gets new ones in a run that begins this much later.
 pub(crate) const NEW_CHANCE: Duration = Duration::from_secs(60);
@@ -170,80 +168,6 @@ impl Executor for DryRun {
     }
 }
 
-/// What the journal of earlier processes says.
-struct Past {
-    repository: Repository,
-    run: u32,
-    run_ended: bool,
-    paused: bool,
-    stats: Stats,
-    host_pages: HashMap<HostId, u64>,
-    archive: Option<Committed>,
-    next_capture: u64,
-    seeds: Vec<CanonicalUrl>,
-    /// Those that a person gave; only they may allow a private address.
-    given: Vec<(FoundUrl, bool)>,
-    known_seeds: HashSet<CanonicalUrl>,
-    last_options: Option<String>,
-}
-
-impl Past {
-    fn replay(&mut self, entry: &Entry, digests: &Digests) {
-        if let Record::RunStarted(run) = &entry.record {
-            if entry.run != self.run {
-                self.stats = Stats::default();
-                self.host_pages.clear();
-                // Blocks on disk that know of this entry have begun the run.
-                if entry.sequence > self.repository.position() {
-                    self.repository.begin_run(entry.wall, NEW_CHANCE);
-                }
-            }
-            self.run = entry.run;
-            self.run_ended = false;
-            self.last_options = Some(run.options.clone());
-            for seed in &run.seeds {
-                self.given.push((seed.url.clone(), seed.fallback_http));
-                self.add_seed(seed.url.normal());
-            }
-        }
-        self.paused = entry.record.is_paused_after(self.paused);
-        self.repository.replay(entry);
-        match &entry.record {
-            Record::Commit(commit) => {
-                for attempt in &commit.attempts {
-                    self.stats.add(attempt);
-                    if is_answer(attempt)
-                        && let Some(host) = self.repository.host(attempt.url.normal().host_str())
-                    {
-                        *self.host_pages.entry(host).or_default() += 1;
-                    }
-                    if let Some(capture) = attempt.capture {
-                        self.next_capture = self.next_capture.max(capture.0 + 1);
-                    }
-                    remember(digests, attempt);
-                    for link in attempt.links.iter().filter(|link| link.widens_the_scope()) {
-                        self.add_seed(link.url.normal());
-                    }
-                }
-                if let Some(position) = &commit.archive {
-                    self.archive = Some(Committed {
-                        file: position.file.clone(),
-                        len: position.len,
-                    });
-                }
-            }
-            Record::RunEnded(_) => self.run_ended = true,
-            _ => {}
-        }
-    }
-
-    fn add_seed(&mut self, seed: &CanonicalUrl) {
-        if self.known_seeds.insert(seed.clone()) {
-            self.seeds.push(seed.clone());
-        }
-    }
-}
-
 impl Crawl {
     /// Runs to the end, and until the followers have everything too.
     async fn run(self) -> Result<Report, EngineError> {
@@ -286,48 +210,18 @@ impl Crawl {
         let clock = Arc::clone(&parts.clock);
         let order = config.run.order.policy();
         let digests = Arc::new(Digests::new(config.run.digests_remembered));
-        let mut past = Past {
-            repository: Repository::open(
-                RepositoryConfig {
-                    key,
-                    order: Arc::clone(&order),
-                    keep_links: config.filter.max_depth.is_some(),
-                },
-                Backing {
-                    files: Arc::clone(&files),
-                    prefix: layout.urls(),
-                    memory: config.run.repository_memory,
-                    window: WINDOW,
-                },
-            )?,
-            run: 0,
-            run_ended: true,
-            paused: false,
-            stats: Stats::default(),
-            host_pages: HashMap::new(),
-            archive: None,
-            next_capture: 1,
-            seeds: Vec::new(),
-            given: Vec::new(),
-            known_seeds: HashSet::new(),
-            last_options: None,
-        };
-        let journal = JournalWriter::open(
-            Arc::clone(&files),
-            layout.journal(),
-            config.run.journal_segment_bytes,
-            |entry| past.replay(&entry, &digests),
-        )?;
-        past.repository.maintain(clock.wall(), true)?;
-        let last_entry = journal.next_sequence() - 1;
-        if past.repository.position() > last_entry {
-            return Err(EngineError::JournalLost {
-                urls: past.repository.position(),
-                journal: last_entry,
-                path: root.join(layout.urls()),
+        let mut past = Past::open(&files, &root, key, &layout, &config, &*clock, &digests)?;
+        if let Some(error) = &past.lost_checkpoint {
+            parts.feedback.hear(&Event::Notice {
+                level: Level::Warning,
+                text: format!("{error}; the whole journal was read in its place"),
             });
         }
-        check_fixed(&config, past.last_options.as_deref())?;
+        let last_archive = past.ledger.head.archive.clone().map(|position| Committed {
+            file: position.file,
+            len: position.len,
+        });
+        check_fixed(&config, past.ledger.head.options.as_deref())?;
         if config.filter.max_depth.is_some() && past.repository.is_on_disk() {
             return Err(EngineError::DepthOnDisk {
                 memory: measure::format_size(config.run.repository_memory),
@@ -340,21 +234,22 @@ impl Crawl {
                 &layout.archive(),
                 config.archive.warc.clone(),
                 names,
-                past.archive.clone(),
+                last_archive.clone(),
             )?)
         } else {
             None
         };
         let new_seeds = normal_seeds(&config, &seeds)?;
-        for (seed, _) in &new_seeds {
-            past.add_seed(seed.normal());
-        }
-        if past.seeds.is_empty() && past.repository.is_empty() {
+        let mut all_seeds = past.ledger.seeds.clone();
+        let is_new = |seed: &&FoundUrl| !past.ledger.knows_seed(seed.normal());
+        let seeds = new_seeds.iter().map(|(seed, _)| seed).filter(is_new);
+        all_seeds.extend(seeds.map(|seed| seed.normal().clone()));
+        if all_seeds.is_empty() && past.repository.is_empty() {
             return Err(EngineError::NoSeeds);
         }
         let spool = clear_spool(&*files, &layout)?;
         config.archive.warc.spool_dir.clone_from(&spool);
-        let rules = Rules::compile(&config.filter, &past.seeds)?;
+        let rules = Rules::compile(&config.filter, &all_seeds)?;
         for (seed, _) in &new_seeds {
             rules.check_seed(seed.normal())?;
         }
@@ -369,16 +264,18 @@ impl Crawl {
         if save {
             given_config.save(&*files, &root, &layout)?;
         }
-        let run = if past.run_ended {
+        let (run, stats) = if past.ledger.run_has_ended() {
             past.repository.begin_run(clock.wall(), NEW_CHANCE);
-            past.stats = Stats::default();
-            past.host_pages.clear();
-            past.run + 1
+            (past.ledger.head.run + 1, Stats::default())
         } else {
-            past.run
+            (past.ledger.head.run, past.ledger.stats())
         };
+        let pages = stats.hosts.iter();
+        let host_pages = pages
+            .filter_map(|(host, pages)| Some((past.repository.host(host)?, *pages)))
+            .collect();
         let robot_token = robot_token(&config.fetch.user_agent);
-        let last_entry = journal.next_sequence() - 1;
+        let last_entry = past.journal.next_sequence() - 1;
         let (crew, feeds) = Crew::start(&files, &layout, &config, last_entry, &parts.feedback);
         let workshop = Arc::new(Workshop {
             answers: Answers::new(&config),
@@ -391,7 +288,7 @@ impl Crawl {
                 .archive
                 .enabled
                 .then(|| (config.archive.warc.clone(), names)),
-            next_capture: AtomicU64::new(past.next_capture),
+            next_capture: AtomicU64::new(past.ledger.head.last_capture + 1),
             digests,
             readers: match (parts.analyzers.is_empty(), crew.reads_texts()) {
                 (false, _) => Readers::Analyzers,
@@ -416,18 +313,18 @@ impl Crawl {
                 messages: messages.clone(),
                 feedback: Arc::clone(&parts.feedback),
                 control: control.clone(),
-                committed: journal.next_sequence() - 1,
+                committed: last_entry,
                 panics: 0.into(),
                 unread: 0.into(),
             };
             Some(analysis.spawn()?)
         };
         let (orders, order_queue) = std_mpsc::sync_channel(4);
-        let next_sequence = journal.next_sequence();
+        let next_sequence = last_entry + 1;
         let committer = Committer {
             archive,
-            journal,
-            journalled: past.archive,
+            journal: past.journal,
+            journalled: last_archive,
             clock: Arc::clone(&clock),
             documents,
             feeds,
@@ -473,12 +370,12 @@ impl Crawl {
             outstanding: 0,
             pages_in_flight: 0,
             bytes_arrived: 0,
-            host_pages: past.host_pages,
+            host_pages,
             stopping: false,
             paused: false,
             rested: Duration::ZERO,
             resting_since: None,
-            pause_noted: past.paused,
+            pause_noted: past.ledger.head.paused,
             reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
             backlog: Backlog::default(),
@@ -486,7 +383,9 @@ impl Crawl {
             committing: 0,
             run,
             next_sequence,
-            stats: past.stats,
+            stats,
+            ledger: past.ledger,
+            saver: past.saver,
             rates: Rates::new(now),
             started: now,
             tasks: JoinSet::new(),

@@ -3,7 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
+use teia_base::CaptureId;
 use teia_base::journal::Revisit;
+
+/// Stands for the capture of a body that was met and not archived.
+pub(crate) const NOT_ARCHIVED: CaptureId = CaptureId(0);
 
 /// Payload digests of recent captures. Full, it forgets the oldest: a repeat of something old is
 /// then stored again, which costs space and nothing else.
@@ -35,7 +39,10 @@ impl Digests {
     /// Remembers a capture that is on its way into the archive.
     pub(crate) fn insert(&self, digest: [u8; 20], capture: Revisit) {
         let mut inner = self.lock();
-        if inner.map.contains_key(&digest) {
+        if let Some(known) = inner.map.get_mut(&digest) {
+            if known.capture == NOT_ARCHIVED {
+                *known = capture;
+            }
             return;
         }
         if inner.order.len() >= self.most

@@ -185,6 +185,18 @@ impl EngineError {
         }
     }
 
+    /// Whether a file was not there.
+    pub(crate) fn is_not_found(&self) -> bool {
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(self);
+        while let Some(error) = cause {
+            if let Some(io) = error.downcast_ref::<std::io::Error>() {
+                return io.kind() == std::io::ErrorKind::NotFound;
+            }
+            cause = error.source();
+        }
+        false
+    }
+
     /// Whether the person who typed the command must change it, rather than the machine's state.
     pub fn is_usage(&self) -> bool {
         matches!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use teia_base::Timestamp;
 
 use crate::reading::as_text;
@@ -43,13 +43,13 @@ pub struct Growth {
 }
 
 /// Sums up as it goes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Curve {
     span: usize,
     sums: BTreeMap<i64, Sum>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Sum {
     fetched: u64,
     bytes: u64,

@@ -22,18 +22,23 @@ pub(crate) struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// Reads every entry into `replay`, cuts off what never happened, and stands ready to append.
+    /// Reads every entry from `from` on into `replay`, cuts off what never happened, and stands ready
+    /// to append.
     pub(crate) fn open(
         files: Arc<dyn Files>,
         directory: PathBuf,
         segment_bytes: u64,
+        from: u64,
         mut replay: impl FnMut(Entry),
     ) -> Result<Self, EngineError> {
         files
             .create_dir(&directory)
             .map_err(EngineError::disk("create", &directory))?;
         let found = segments(&*files, &directory).map_err(EngineError::disk("list", &directory))?;
-        let mut next_sequence = 1;
+        // Segments of which nothing is wanted are not looked at.
+        let begin = found.partition_point(|first| *first <= from);
+        let found = &found[begin.saturating_sub(1)..];
+        let mut next_sequence = found.first().map_or(1, |first| (*first).min(from));
         let mut file = None;
         for (at, &first) in found.iter().enumerate() {
             let is_last = at + 1 == found.len();
@@ -49,7 +54,10 @@ impl JournalWriter {
             }
             let segment = read_segment(&*files, &directory, first, is_last)?;
             next_sequence += segment.entries.len() as u64;
-            segment.entries.into_iter().for_each(&mut replay);
+            let wanted = segment.entries.into_iter();
+            wanted
+                .filter(|entry| entry.sequence >= from)
+                .for_each(&mut replay);
             if segment.whole_bytes == 0 {
                 files
                     .remove(&path)

@@ -1,22 +1,25 @@
 //! Reading a collection without a lock: what the journal says, for people and for programs.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use teia_base::journal::{
-    Attempt, Entry, LinkRecord, LinkVerdict, Next, Record, read_segment, segments,
+    Attempt, Entry, EntryStream, LinkRecord, LinkVerdict, Next, Record, read_segment, segments,
 };
-use teia_base::{CanonicalUrl, Files, Outcome, Timestamp};
+use teia_base::{CanonicalUrl, Files, Outcome, Overlay, Timestamp};
 use teia_fetch::robots::{Access, Standing};
 use teia_frontier::Breadth;
-use teia_repository::{Repository, RepositoryConfig, State, UrlState};
+use teia_repository::{Backing, Repository, RepositoryConfig, State, UrlState};
 
 use crate::EngineError;
+use crate::checkpoint::Checkpoints;
+use crate::collection::RunConfig;
+use crate::crawl::{NEW_CHANCE, WINDOW};
 use crate::directory::{Directory, Layout};
-use crate::growth::Curve;
 pub use crate::growth::Growth;
+use crate::ledger::Ledger;
 use crate::stats::Stats;
 
 /// A collection, to be read. Another process may be writing it meanwhile.
@@ -77,7 +80,7 @@ pub struct InLink {
 }
 
 /// A run, as the journal has it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunSummary {
     /// Its number.
     pub number: u32,
@@ -103,6 +106,9 @@ pub(crate) fn as_text<S: serde::Serializer>(
     moment: &Timestamp,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
+    if !serializer.is_human_readable() {
+        return moment.serialize(serializer);
+    }
     serializer.serialize_str(&moment.to_string())
 }
 
@@ -139,99 +145,137 @@ impl Reading {
     }
 
     /// Reads every committed entry, oldest first.
-    pub fn entries(&self, mut each: impl FnMut(Entry)) -> Result<(), EngineError> {
+    pub fn entries(&self, each: impl FnMut(Entry)) -> Result<(), EngineError> {
+        self.entries_from(1, each)
+    }
+
+    fn entries_from(&self, from: u64, mut each: impl FnMut(Entry)) -> Result<(), EngineError> {
         let directory = self.layout.journal();
         let found =
             segments(&*self.files, &directory).map_err(EngineError::disk("list", &directory))?;
+        let begin = found.partition_point(|first| *first <= from);
+        let found = &found[begin.saturating_sub(1)..];
         for (at, first) in found.iter().enumerate() {
             let segment = read_segment(&*self.files, &directory, *first, at + 1 == found.len())?;
-            segment.entries.into_iter().for_each(&mut each);
+            let wanted = segment.entries.into_iter();
+            wanted
+                .filter(|entry| entry.sequence >= from)
+                .for_each(&mut each);
         }
         Ok(())
     }
 
     /// Seeds of all runs, and where they were sent on to: around them lies the scope.
     pub fn seeds(&self) -> Result<Vec<CanonicalUrl>, EngineError> {
-        let mut seeds = Vec::new();
-        let mut met = HashSet::new();
-        let mut add = |seed: &CanonicalUrl| {
-            if met.insert(seed.clone()) {
-                seeds.push(seed.clone());
-            }
-        };
-        self.entries(|entry| match &entry.record {
-            Record::RunStarted(run) => run.seeds.iter().for_each(|seed| add(seed.url.normal())),
-            Record::Commit(commit) => commit
-                .attempts
-                .iter()
-                .flat_map(|attempt| &attempt.links)
-                .filter(|link| link.widens_the_scope())
-                .for_each(|link| add(link.url.normal())),
-            _ => {}
-        })?;
-        Ok(seeds)
+        Ok(self.look()?.ledger.seeds)
     }
 
     /// The Repository, as committed.
     pub fn repository(&self) -> Result<Repository, EngineError> {
-        Ok(self.overview()?.repository)
+        Ok(self.look()?.repository)
     }
 
-    /// Everything in numbers, in one pass over the journal.
+    /// Everything in numbers.
     pub fn overview(&self) -> Result<Overview, EngineError> {
-        let mut replay = Replay::new(self.key);
-        let mut runs: BTreeMap<u32, RunSummary> = BTreeMap::new();
-        let mut curve = Curve::default();
-        self.entries(|entry| {
-            replay.add(&entry);
-            // What a person adds belongs to no run.
-            if matches!(entry.record, Record::Added(_)) {
+        let Look {
+            repository,
+            ledger,
+            mut runs,
+        } = self.look()?;
+        runs.extend(ledger.grown.runs);
+        let growth = ledger.head.growth.rows();
+        runs.extend(ledger.head.current);
+        Ok(Overview {
+            repository,
+            runs,
+            growth,
+        })
+    }
+
+    /// Opens it as committed. A process that collects may remove files that were just found named:
+    /// then what it wrote in their place is looked at.
+    fn look(&self) -> Result<Look, EngineError> {
+        let mut tries = 0;
+        loop {
+            match self.try_look() {
+                Err(error) if error.is_not_found() && tries < 5 => tries += 1,
+                looked => return looked,
+            }
+        }
+    }
+
+    fn try_look(&self) -> Result<Look, EngineError> {
+        let config = RepositoryConfig {
+            key: self.key,
+            order: Arc::new(Breadth),
+            keep_links: false,
+        };
+        let is_on_disk = self.files.exists(&self.layout.urls().join("manifest"));
+        let mut repository = if is_on_disk {
+            let scratch = Overlay::in_scratch(Arc::clone(&self.files));
+            let scratch = scratch.map_err(EngineError::disk("make", "a temporary folder"))?;
+            let backing = Backing {
+                files: Arc::new(scratch),
+                prefix: self.layout.urls(),
+                memory: RunConfig::default().repository_memory,
+                window: WINDOW,
+            };
+            Repository::open(config, backing)?
+        } else {
+            Repository::new(config)
+        };
+        let (checkpoints, found) = Checkpoints::find(&self.files, &self.layout);
+        if let Err(error) = found
+            && error.kind() == std::io::ErrorKind::NotFound
+        {
+            return Err(EngineError::disk("read", self.layout.part())(error));
+        }
+        let loaded = checkpoints.load(|host| repository.restore_host(host));
+        let (mut ledger, past) = loaded.map_err(EngineError::disk("read", self.layout.part()))?;
+        repository.hosts_are_known_until(ledger.head.position);
+        let wanted = repository.wanted_from();
+        let mut run = 0;
+        self.entries_from((wanted - 1).max(1), |entry| {
+            let is_other_run = std::mem::replace(&mut run, entry.run) != entry.run;
+            if entry.sequence < wanted {
                 return;
             }
-            let run = runs.entry(entry.run).or_insert_with(|| RunSummary {
-                number: entry.run,
-                started: entry.wall,
-                last_commit: entry.wall,
-                ended: None,
-                paused: false,
-                stats: Stats::default(),
-            });
-            run.last_commit = entry.wall;
-            match &entry.record {
-                Record::Commit(commit) => {
-                    let (fetched, bytes) = (run.stats.fetched, run.stats.bytes);
-                    for attempt in &commit.attempts {
-                        run.stats.add(attempt);
-                    }
-                    curve.add(
-                        entry.wall,
-                        run.stats.fetched - fetched,
-                        run.stats.bytes - bytes,
-                        replay.repository.len(),
-                    );
-                }
-                Record::RunEnded(end) => run.ended = Some(end.reason.clone()),
-                Record::RunStarted(_) => run.ended = None,
-                _ => {}
+            let is_start = matches!(entry.record, Record::RunStarted(_));
+            if is_start && is_other_run && entry.sequence > repository.position() {
+                repository.begin_run(entry.wall, NEW_CHANCE);
             }
-            run.paused = replay.paused;
+            repository.replay(&entry);
+            ledger.apply(&entry, repository.len());
         })?;
-        Ok(Overview {
-            repository: replay.repository,
-            runs: runs.into_values().collect(),
-            growth: curve.rows(),
+        repository.maintain(Timestamp::default(), true)?;
+        Ok(Look {
+            repository,
+            ledger,
+            runs: past.runs,
         })
     }
 
     /// Everything that is known of a URL; `None` if it was never met.
     pub fn explain(&self, url: &CanonicalUrl) -> Result<Option<Explanation>, EngineError> {
         const MOST_IN_LINKS: usize = 1000;
-        let mut replay = Replay::new(self.key);
+        let Look {
+            repository, ledger, ..
+        } = self.look()?;
+        let Some(state) = repository.state(url) else {
+            return Ok(None);
+        };
         let mut life = Vec::new();
         let mut attempts = Vec::new();
         let mut in_links = Vec::new();
         let mut linking = HashSet::new();
-        self.entries(|entry| {
+        let entries = EntryStream::open(
+            Arc::clone(&self.files),
+            &self.layout.journal(),
+            1,
+            ledger.head.position,
+        )?;
+        for entry in entries.with_text(url.as_str()) {
+            let entry = entry?;
             match &entry.record {
                 Record::RunStarted(run) => {
                     if let Some(seed) = run.seeds.iter().find(|seed| seed.url.normal() == url) {
@@ -311,12 +355,7 @@ impl Reading {
                 }
                 _ => {}
             }
-            replay.add(&entry);
-        })?;
-        let repository = replay.repository;
-        let Some(state) = repository.state(url) else {
-            return Ok(None);
-        };
+        }
         if let Some(due) = state.due.filter(|_| state.state == State::Waiting) {
             life.push(Happening {
                 at: due,
@@ -339,36 +378,12 @@ impl Reading {
     }
 }
 
-/// The Repository as it becomes, entry by entry.
-struct Replay {
+/// A collection as committed.
+struct Look {
     repository: Repository,
-    run: u32,
-    paused: bool,
-}
-
-impl Replay {
-    fn new(key: u64) -> Self {
-        let repository = Repository::new(RepositoryConfig {
-            key,
-            order: Arc::new(Breadth),
-            keep_links: false,
-        });
-        Self {
-            repository,
-            run: 0,
-            paused: false,
-        }
-    }
-
-    fn add(&mut self, entry: &Entry) {
-        if entry.run != self.run && matches!(entry.record, Record::RunStarted(_)) {
-            self.run = entry.run;
-            self.repository
-                .begin_run(entry.wall, crate::crawl::NEW_CHANCE);
-        }
-        self.paused = entry.record.is_paused_after(self.paused);
-        self.repository.replay(entry);
-    }
+    ledger: Ledger,
+    /// Runs that the ledger has saved.
+    runs: Vec<RunSummary>,
 }
 
 /// Why the URLs of a host wait whose robots.txt cannot be read.

@@ -33,6 +33,8 @@ use crate::analyzer::Insight;
 use crate::collection::CollectionConfig;
 use crate::control::Control;
 use crate::feedback::{Event, Feedback, Level, Progress};
+use crate::ledger::Ledger;
+use crate::past::Saver;
 use crate::rates::Rates;
 use crate::report::{EndReason, Report};
 use crate::reserve::Reserve;
@@ -120,6 +122,9 @@ pub(crate) struct Ring {
     pub(crate) run: u32,
     pub(crate) next_sequence: u64,
     pub(crate) stats: Stats,
+    /// What was committed; `stats` also counts what will be.
+    pub(crate) ledger: Box<Ledger>,
+    pub(crate) saver: Saver,
     pub(crate) rates: Rates,
     pub(crate) started: Instant,
     pub(crate) tasks: JoinSet<()>,
@@ -251,6 +256,8 @@ impl Ring {
         while self.committing > 0 {
             self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
         }
+        let saved = self.saver.finish(&mut self.ledger, &mut self.repository);
+        self.tell_unsaved(saved);
         self.feedback.hear(&Event::Progress(self.progress()));
         let report = Report {
             collection: self.collection.clone(),
@@ -319,6 +326,7 @@ impl Ring {
             Message::Committed(entry) => {
                 self.committing -= 1;
                 self.repository.apply(&entry);
+                self.ledger.apply(&entry, self.repository.len());
                 if matches!(entry.record, Record::Paused | Record::Resumed) {
                     self.control.note_pause(self.pause_noted);
                 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use teia_base::Outcome;
 use teia_base::journal::{Attempt, Next};
 
@@ -16,7 +16,7 @@ const OTHERS: &str = "other";
 const UNKNOWN: &str = "unknown";
 
 /// What was counted over a set of attempts; robots.txt apart.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
     /// Documents answered, with whatever status.
     pub fetched: u64,
@@ -74,10 +74,11 @@ impl Stats {
             return;
         }
         self.fetched += 1;
-        *self
-            .hosts
-            .entry(attempt.url.normal().host_str().to_owned())
-            .or_default() += 1;
+        let host = attempt.url.normal().host_str();
+        match self.hosts.get_mut(host) {
+            Some(count) => *count += 1,
+            None => _ = self.hosts.insert(host.to_owned(), 1),
+        }
         self.duplicates += u64::from(attempt.revisit.is_some());
         if attempt.outcome.is_ok() {
             let name = attempt.media_type.as_deref().unwrap_or(UNKNOWN);
@@ -121,6 +122,9 @@ impl Stats {
 }
 
 fn named_times<S: Serializer>(times: &[Duration; 5], serializer: S) -> Result<S::Ok, S::Error> {
+    if !serializer.is_human_readable() {
+        return times.serialize(serializer);
+    }
     let names = ["dns", "connect", "tls", "first_byte", "body"];
     serializer.collect_map(names.iter().zip(times.iter().map(Duration::as_secs_f64)))
 }

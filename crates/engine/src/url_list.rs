@@ -2,25 +2,25 @@
 //!
 //! What is added is a journal entry like any other, so a crawl, a kill and a rebuild know of it.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use teia_base::journal::{Added, Entry, Folded, LinkVerdict, Record};
 use teia_base::{Clock, Files, NormalForm, Seed};
-use teia_repository::{Backing, Offer, Repository, RepositoryConfig};
+use teia_repository::{Offer, Repository};
 
 use crate::EngineError;
 use crate::collection::CollectionConfig;
-use crate::crawl::{NEW_CHANCE, WINDOW};
+use crate::digests::Digests;
 use crate::directory::{DirectoryLock, Layout};
-use crate::journal_writer::JournalWriter;
+use crate::past::Past;
 
 /// The URLs of a collection. Nobody else may write the data directory meanwhile.
 pub struct UrlList {
-    repository: Repository,
-    journal: JournalWriter,
+    past: Past,
+    root: PathBuf,
     clock: Arc<dyn Clock>,
     normal_form: NormalForm,
-    run: u32,
     report: AddReport,
     _lock: DirectoryLock,
 }
@@ -28,7 +28,7 @@ pub struct UrlList {
 impl std::fmt::Debug for UrlList {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("UrlList")
-            .field("repository", &self.repository)
+            .field("repository", &self.past.repository)
             .finish_non_exhaustive()
     }
 }
@@ -54,47 +54,21 @@ impl AddReport {
 impl UrlList {
     /// Opens the URLs of a collection, which may be empty.
     pub fn open(
-        files: Arc<dyn Files>,
+        files: &Arc<dyn Files>,
+        root: &Path,
         key: u64,
         layout: &Layout,
         config: &CollectionConfig,
         clock: Arc<dyn Clock>,
         lock: DirectoryLock,
     ) -> Result<Self, EngineError> {
-        let mut repository = Repository::open(
-            RepositoryConfig {
-                key,
-                order: config.run.order.policy(),
-                keep_links: config.filter.max_depth.is_some(),
-            },
-            Backing {
-                files: Arc::clone(&files),
-                prefix: layout.urls(),
-                memory: config.run.repository_memory,
-                window: WINDOW,
-            },
-        )?;
-        let mut run = 0;
-        let journal = JournalWriter::open(
-            files,
-            layout.journal(),
-            config.run.journal_segment_bytes,
-            |entry| {
-                let is_start = matches!(entry.record, Record::RunStarted(_));
-                if is_start && entry.run != run && entry.sequence > repository.position() {
-                    repository.begin_run(entry.wall, NEW_CHANCE);
-                }
-                run = entry.run;
-                repository.replay(&entry);
-            },
-        )?;
-        repository.maintain(clock.wall(), true)?;
+        let digests = Digests::new(0);
+        let past = Past::open(files, root, key, layout, config, &*clock, &digests)?;
         Ok(Self {
-            repository,
-            journal,
+            past,
+            root: root.to_owned(),
             clock,
             normal_form: config.normal_form.clone(),
-            run,
             report: AddReport::default(),
             _lock: lock,
         })
@@ -115,7 +89,11 @@ impl UrlList {
                 self.report.invalid += 1;
                 continue;
             };
-            let verdict = self.repository.offer(&Offer::added(&url), wall).verdict;
+            let verdict = self
+                .past
+                .repository
+                .offer(&Offer::added(&url), wall)
+                .verdict;
             self.report.new += u64::from(verdict == LinkVerdict::New);
             added.urls.push((url, verdict));
         }
@@ -127,8 +105,16 @@ impl UrlList {
 
     /// Decides of every URL that was added whether it is new.
     pub fn decide(&mut self) -> Result<AddReport, EngineError> {
-        self.repository.decide_everything()?;
+        self.past.repository.decide_everything()?;
         self.look_after()?;
+        let Past {
+            repository,
+            ledger,
+            saver,
+            ..
+        } = &mut self.past;
+        let saved = saver.finish(ledger, repository);
+        saved.map_err(EngineError::disk("save the state below", &self.root))?;
         Ok(self.report)
     }
 
@@ -139,12 +125,20 @@ impl UrlList {
 
     /// The URLs, to look at.
     pub fn repository(&mut self) -> &mut Repository {
-        &mut self.repository
+        &mut self.past.repository
     }
 
     fn look_after(&mut self) -> Result<(), EngineError> {
-        self.repository.maintain(self.clock.wall(), true)?;
-        for news in self.repository.take_news() {
+        let Past {
+            repository,
+            ledger,
+            saver,
+            ..
+        } = &mut self.past;
+        repository.maintain(self.clock.wall(), true)?;
+        let saved = saver.look(ledger, repository);
+        saved.map_err(EngineError::disk("save the state below", &self.root))?;
+        for news in self.past.repository.take_news() {
             let new = news.changes.iter();
             let new = new.filter(|change| change.verdict == LinkVerdict::New);
             self.report.new += new.count() as u64;
@@ -154,8 +148,8 @@ impl UrlList {
                 is_last: true,
             }))?;
         }
-        self.repository.take_woken();
-        if let Some(damage) = self.repository.take_damage().pop() {
+        self.past.repository.take_woken();
+        if let Some(damage) = self.past.repository.take_damage().pop() {
             return Err(damage.into());
         }
         Ok(())
@@ -163,13 +157,15 @@ impl UrlList {
 
     fn commit(&mut self, record: Record) -> Result<(), EngineError> {
         let entry = Entry {
-            sequence: self.journal.next_sequence(),
+            sequence: self.past.journal.next_sequence(),
             wall: self.clock.wall(),
-            run: self.run,
+            run: self.past.ledger.head.run,
             record,
         };
-        self.journal.append(&entry)?;
-        self.repository.apply(&entry);
+        self.past.journal.append(&entry)?;
+        self.past.repository.apply(&entry);
+        let known = self.past.repository.len();
+        self.past.ledger.apply(&entry, known);
         Ok(())
     }
 }

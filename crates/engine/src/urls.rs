@@ -15,6 +15,8 @@ impl Ring {
     pub(crate) fn look_after_urls(&mut self) -> Result<(), EngineError> {
         let quiet = self.window.is_empty() && self.committing == 0;
         self.repository.maintain(self.clock.wall(), quiet)?;
+        let saved = self.saver.look(&mut self.ledger, &mut self.repository);
+        self.tell_unsaved(saved);
         for damage in self.repository.take_damage() {
             self.warn(format!(
                 "{damage}; links to the URLs there wait. `teia urls verify` checks everything"
@@ -45,6 +47,15 @@ impl Ring {
             self.order(Record::Folded(folded), Vec::new(), Vec::new());
         }
         Ok(())
+    }
+
+    /// A start only takes longer without a checkpoint: that ends no run.
+    pub(crate) fn tell_unsaved(&self, saved: std::io::Result<()>) {
+        if let Err(error) = saved {
+            self.warn(format!(
+                "the state could not be saved ({error}); the next start reads more of the journal"
+            ));
+        }
     }
 
     /// When there is nothing else to do, what is still to be decided is. Says whether anything was.

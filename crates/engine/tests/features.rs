@@ -298,6 +298,38 @@ fn a_copy_is_stored_as_a_revisit_that_names_its_original() {
 }
 
 #[test]
+fn copies_are_counted_without_an_archive_and_stored_once_there_is_one() {
+    let server = serve(WebConfig {
+        hosts: 1,
+        pages_per_host: 30,
+        copies: 5,
+        ..WebConfig::default()
+    });
+    let web = server.web();
+    let directory = tempfile::tempdir().unwrap();
+    let mut without = config(&server);
+    without.archive.enabled = false;
+    without.filter.exclude = vec!["/copia/".to_owned()];
+    crawl(directory.path(), &without, &[web.front(0)]).unwrap();
+    // The originals were met and not archived: their copies are, in full.
+    crawl(directory.path(), &config(&server), &[]).unwrap();
+    let files = DiskFiles::existing(directory.path());
+    let attempts = attempts(&files);
+    let copies: Vec<_> = (0..5)
+        .map(|number| web.url(0, Place::Copy(number)))
+        .map(|url| attempts.iter().find(|it| it.url.request() == url).unwrap())
+        .collect();
+    for copy in &copies {
+        assert!(copy.revisit.is_none() && copy.capture.is_some(), "{copy:?}");
+    }
+
+    let directory = tempfile::tempdir().unwrap();
+    without.filter.exclude = Vec::new();
+    let report = crawl(directory.path(), &without, &[web.front(0)]).unwrap();
+    assert!(report.stats.duplicates >= 2, "{:?}", report.stats);
+}
+
+#[test]
 fn the_crawl_delay_of_robots_txt_holds_also_after_a_restart() {
     let delay = Duration::from_millis(400);
     let server = serve(WebConfig {

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use serde::{Deserialize, Serialize};
 use teia_base::Timestamp;
 
 use crate::row::UrlRef;
@@ -21,6 +22,8 @@ pub(crate) struct HostRow {
     pub(crate) waiting: u32,
     pub(crate) fetched: u32,
     pub(crate) record: Option<Box<HostRecord>>,
+    /// Something was told of it since it was last saved.
+    pub(crate) is_changed: bool,
 }
 
 /// What of a host waits on disk.
@@ -36,7 +39,7 @@ pub(crate) enum Stored {
 }
 
 /// What is kept of a host between runs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostRecord {
     /// Attempts made.
     pub attempts: u32,
@@ -54,6 +57,17 @@ pub struct HostRecord {
     pub addresses: Vec<std::net::IpAddr>,
     /// Serves the same pages as this host.
     pub alias_of: Option<String>,
+}
+
+/// A host as it is saved beside the blocks of URLs, which know only how many URLs it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedHost {
+    /// Its name.
+    pub name: Box<str>,
+    /// URLs answered.
+    pub fetched: u32,
+    /// What is kept of it.
+    pub record: HostRecord,
 }
 
 impl HostRow {

@@ -17,6 +17,6 @@ mod repository;
 mod row;
 mod table;
 
-pub use host::HostRecord;
+pub use host::{HostRecord, SavedHost};
 pub use repository::{Admission, Backing, News, Offer, Offered, Repository, RepositoryConfig};
 pub use row::{Fetched, State, UrlRef, UrlState};

@@ -5,6 +5,7 @@ mod folding;
 mod journal;
 mod moving;
 mod queue;
+mod saving;
 mod take_in;
 
 use std::collections::HashMap;
@@ -116,6 +117,11 @@ pub struct Repository {
     disk: Option<Box<Disk>>,
     /// The journal is being replayed.
     replaying: bool,
+    /// Up to this entry, what is told of hosts was restored.
+    hosts_position: u64,
+    /// The entry that is being replayed tells nothing new of hosts.
+    hosts_known: bool,
+    changed_hosts: Vec<u32>,
 }
 
 impl fmt::Debug for Repository {
@@ -145,6 +151,9 @@ impl Repository {
             backing: None,
             disk: None,
             replaying: false,
+            hosts_position: 0,
+            hosts_known: false,
+            changed_hosts: Vec::new(),
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   room ──> Files ──> DiskFiles       the machine's disk, below one directory
+//!                 ├──> Overlay         a disk that a reader may change for itself alone
 //!                 └──> SimulatedDisk   a disk whose power can be cut (tests)
 //! ```
 //!
@@ -9,6 +10,7 @@
 //! [`Files::sync_dir`] on its directory after create, rename or remove. Paths are relative to the root.
 
 mod disk;
+mod overlay;
 mod simulated;
 
 use std::fmt;
@@ -16,6 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use disk::DiskFiles;
+pub use overlay::Overlay;
 pub use simulated::{PowerCut, SimulatedDisk};
 
 /// A directory tree that can be appended to, read, renamed and listed.

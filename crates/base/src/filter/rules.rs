@@ -9,6 +9,7 @@ use super::territory::{Place, Territory};
 use super::trap::TrapRules;
 use super::{Candidate, Fetched, Filter, FilterConfig, FilterError, RuleKind, Verdict};
 use crate::scope::Scope;
+use crate::seed::shortened;
 use crate::{CanonicalUrl, LinkKind, MediaType, Outcome, TypeGate, check_language};
 
 /// The usual [`Filter`]: a [`FilterConfig`] compiled for given seeds.
@@ -101,7 +102,7 @@ impl Rules {
             return Ok(());
         }
         Err(FilterError::Seed {
-            url: seed.to_string(),
+            url: shortened(seed.as_str()),
             rule: verdict.rule.into_owned(),
         })
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use memchr::memmem;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::segment::{FRAME_HEAD, frame_head};
@@ -24,6 +25,7 @@ pub struct EntryStream {
     sequence: u64,
     from: u64,
     until: u64,
+    text: Option<memmem::Finder<'static>>,
 }
 
 impl EntryStream {
@@ -54,7 +56,15 @@ impl EntryStream {
             sequence: 0,
             from,
             until,
+            text: None,
         })
+    }
+
+    /// Passes over entries in which this text stands nowhere, without taking them apart.
+    #[must_use]
+    pub fn with_text(mut self, text: &str) -> Self {
+        self.text = Some(memmem::Finder::new(text).into_owned());
+        self
     }
 
     fn step(&mut self) -> Result<Option<Entry>, JournalError> {
@@ -91,6 +101,8 @@ impl EntryStream {
                     return Err(damaged());
                 }
             }
+            let is_there = |text: &memmem::Finder<'_>| text.find(&payload).is_some();
+            let wanted = wanted && self.text.as_ref().is_none_or(is_there);
             let entry: Option<Entry> = match wanted {
                 true => Some(postcard::from_bytes(&payload).map_err(|_| damaged())?),
                 false => None,
@@ -186,6 +198,36 @@ mod tests {
                 assert_eq!(got, (from..=until).collect::<Vec<_>>(), "{from} to {until}");
             }
         }
+    }
+
+    #[test]
+    fn entries_without_a_text_are_passed_over() {
+        use super::super::RunEnded;
+        let disk = SimulatedDisk::new();
+        let mut bytes = SEGMENT_HEADER.to_vec();
+        for (sequence, reason) in (1..).zip(["done", "stopped", "done", "interrupted"]) {
+            let reason = reason.to_owned();
+            let entry = Entry {
+                sequence,
+                wall: Timestamp::from_micros(7),
+                run: 1,
+                record: Record::RunEnded(RunEnded { reason }),
+            };
+            let offset = bytes.len() as u64;
+            encode_frame(&entry, offset, &mut bytes).unwrap();
+        }
+        let mut file = disk.create(Path::new(&segment_name(1))).unwrap();
+        file.append(&bytes).unwrap();
+        let files: Arc<dyn Files> = Arc::new(disk);
+        let found = |text| -> Vec<u64> {
+            let stream = EntryStream::open(Arc::clone(&files), Path::new(""), 1, 4).unwrap();
+            let stream = stream.with_text(text);
+            stream.map(|entry| entry.unwrap().sequence).collect()
+        };
+        assert_eq!(found("done"), [1, 3]);
+        assert_eq!(found("interrupted"), [4]);
+        assert_eq!(found("e"), [1, 2, 3, 4]);
+        assert!(found("nothing").is_empty());
     }
 
     #[test]

@@ -23,7 +23,7 @@ use url::Url;
 
 use super::fetch::{Errand, Job, retry_after};
 use crate::answers::{Answers, document};
-use crate::digests::Digests;
+use crate::digests::{Digests, NOT_ARCHIVED};
 use crate::followers::has_text;
 use crate::judge::Judge;
 
@@ -363,11 +363,8 @@ impl Workshop {
         )
     }
 
-    /// Builds the archive records of the exchange.
+    /// Looks whether the body was met before, and builds the archive records of the exchange.
     fn pack(&self, page: &mut Page, exchange: &Exchange, response: &Response) {
-        let Some((config, names)) = &self.archive else {
-            return;
-        };
         let Ok(payload_sha1) = payload_digest(response) else {
             return;
         };
@@ -375,6 +372,16 @@ impl Workshop {
         let revisit = (has_body && exchange.outcome.is_ok())
             .then(|| self.digests.find(&payload_sha1))
             .flatten();
+        let Some((config, names)) = &self.archive else {
+            page.attempt.payload_sha1 = has_body.then_some(payload_sha1);
+            if revisit.is_some() {
+                page.attempt.flags.add(Flags::DUPLICATE);
+            }
+            page.attempt.revisit = revisit;
+            return;
+        };
+        // A body that was met while there was no archive is not in it.
+        let revisit = revisit.filter(|revisit| revisit.capture != NOT_ARCHIVED);
         let revisit_of = revisit.as_ref().map(|revisit| RevisitOf {
             id: Some(revisit.capture),
             url: revisit.url.clone(),
@@ -416,22 +423,25 @@ impl Workshop {
     }
 }
 
-/// The capture of a page, for those that will repeat it.
+/// The body of a page, for those that will repeat it.
 pub(crate) fn remember(digests: &Digests, attempt: &Attempt) {
-    if let (Some(digest), Some(capture), None) =
-        (attempt.payload_sha1, attempt.capture, &attempt.revisit)
-        && attempt.outcome.is_ok()
-    {
-        let url = attempt.url.request().to_owned();
-        digests.insert(
-            digest,
-            Revisit {
-                url,
-                capture,
-                date: attempt.started,
-            },
-        );
+    if let Some((digest, capture)) = body_of(attempt) {
+        digests.insert(digest, capture);
     }
+}
+
+/// A body that was not met before, and the capture that has it.
+pub(crate) fn body_of(attempt: &Attempt) -> Option<([u8; 20], Revisit)> {
+    let digest = attempt.payload_sha1?;
+    let is_first = attempt.revisit.is_none() && attempt.outcome.is_ok();
+    is_first.then(|| {
+        let capture = Revisit {
+            url: attempt.url.request().to_owned(),
+            capture: attempt.capture.unwrap_or(NOT_ARCHIVED),
+            date: attempt.started,
+        };
+        (digest, capture)
+    })
 }
 
 /// The language of a page as the rules are told of it: what it declares, or, where the collection

@@ -33,6 +33,12 @@ impl Repository {
     /// Takes an entry of an earlier process: links, outcomes and all.
     pub fn replay(&mut self, entry: &Entry) {
         self.replaying = true;
+        self.hosts_known = entry.sequence <= self.hosts_position;
+        self.replay_entry(entry);
+        self.hosts_known = false;
+    }
+
+    fn replay_entry(&mut self, entry: &Entry) {
         if self.disk.is_some() {
             if entry.sequence > self.position {
                 self.take_in(entry);
@@ -174,6 +180,14 @@ impl Repository {
         let mut forgiven = Vec::new();
         for update in &commit.hosts {
             let host = self.intern_host(&update.host);
+            if self.hosts_known {
+                // Its URLs may still have to hear of it.
+                if update.alias_of.as_deref() == Some("") {
+                    forgiven.push(host);
+                }
+                continue;
+            }
+            self.note_changed(host);
             let record = self.hosts[host as usize].record_mut();
             if let Some((origin, stored)) = &update.robots {
                 record.robots.insert(origin.clone(), stored.clone());
@@ -227,6 +241,10 @@ impl Repository {
 
     /// What an attempt tells of its host.
     pub(super) fn settle_host(&mut self, host: u32, attempt: &Attempt) {
+        if self.hosts_known {
+            return;
+        }
+        self.note_changed(host);
         let row = &mut self.hosts[host as usize];
         if attempt.outcome.is_answered()
             && !attempt.is_robots()

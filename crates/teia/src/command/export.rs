@@ -317,21 +317,24 @@ fn write_links(
 
 fn write_urls(reading: &Reading, prefix: Option<&str>, out: &mut dyn Write) -> Result<u64> {
     let mut count = 0;
-    let repository = reading.repository()?;
+    let mut repository = reading.repository()?;
     writeln!(
         out,
         "url\tstate\toutcome\tdepth\tfirst_seen\tlast_attempt\trule"
     )?;
     let removals = removals(reading)?;
-    for url in repository.urls() {
+    let mut written = Ok(());
+    let all = |_| true;
+    repository.for_each(None, all, |url| {
         let text = url.url.normal().as_str();
-        if prefix.is_some_and(|prefix| !text.starts_with(prefix))
+        if written.is_err()
+            || prefix.is_some_and(|prefix| !text.starts_with(prefix))
             || removals.hides(url.url.normal())
         {
-            continue;
+            return;
         }
         count += 1;
-        writeln!(
+        written = writeln!(
             out,
             "{text}\t{}\t{}\t{}\t{}\t{}\t{}",
             url.state.name(),
@@ -349,8 +352,9 @@ fn write_urls(reading: &Reading, prefix: Option<&str>, out: &mut dyn Write) -> R
                 .as_ref()
                 .map(|exclusion| exclusion.rule.as_str())
                 .unwrap_or_default(),
-        )?;
-    }
+        );
+    })?;
+    written?;
     out.flush()?;
     Ok(count)
 }

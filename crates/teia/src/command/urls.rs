@@ -144,7 +144,8 @@ fn open(directory: &Directory, layout: &Layout, memory: Option<u64>) -> Result<U
     }
     let clock = Arc::new(SystemClock);
     Ok(UrlList::open(
-        files,
+        &files,
+        directory.root(),
         directory.key(),
         layout,
         &config,
@@ -261,9 +262,8 @@ fn each(
 ) -> Result<ExitCode> {
     let directory = Directory::open(data)?;
     let reading = Reading::open(&directory, collection)?;
-    let mut list = open(&directory, reading.layout(), None)?;
     let mut result = Ok(());
-    list.repository().for_each(
+    reading.repository()?.for_each(
         which.host.as_deref(),
         |state| which.state.is_none_or(|wanted| wanted == state),
         |url| {
@@ -284,15 +284,16 @@ fn each(
 fn verify(data: &Path, collection: &str) -> Result<ExitCode> {
     let directory = Directory::open(data)?;
     let reading = Reading::open(&directory, collection)?;
-    // Opening reads the whole journal, each frame with its checksum.
-    let mut list = open(&directory, reading.layout(), None)?;
-    let report = list.repository().verify().unwrap_or_default();
+    // Each frame of the journal with its checksum; then the blocks.
+    reading.entries(drop)?;
+    let repository = reading.repository()?;
+    let report = repository.verify().unwrap_or_default();
     let problems: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
     let is_whole = problems.is_empty();
     outln!(
         "{}",
         json!({
-            "urls": list.repository().len(),
+            "urls": repository.len(),
             "files": report.files,
             "pages": report.pages,
             "rows": report.rows,

@@ -1,0 +1,189 @@
+//! A disk as it is, and what a reader changes in it: nothing of that reaches the disk below.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tempfile::TempDir;
+
+use super::{AppendFile, DiskFiles, Files, ReadFile};
+
+/// Reads `below`, writes `above`. Files below are never changed, so they cannot be appended to or cut.
+#[derive(Debug)]
+pub struct Overlay {
+    below: Arc<dyn Files>,
+    above: Arc<dyn Files>,
+    /// Files of `below` that count as removed.
+    removed: Mutex<HashSet<PathBuf>>,
+    /// Where `above` lies, if it goes with this.
+    _scratch: Option<TempDir>,
+}
+
+impl Overlay {
+    /// Lays one over the other.
+    pub fn new(below: Arc<dyn Files>, above: Arc<dyn Files>) -> Self {
+        Self {
+            below,
+            above,
+            removed: Mutex::default(),
+            _scratch: None,
+        }
+    }
+
+    /// What is written goes to a temporary folder, which is removed with this.
+    pub fn in_scratch(below: Arc<dyn Files>) -> io::Result<Self> {
+        let scratch = tempfile::Builder::new().prefix("teia-read-").tempdir()?;
+        let above = Arc::new(DiskFiles::new(scratch.path())?);
+        Ok(Self {
+            _scratch: Some(scratch),
+            ..Self::new(below, above)
+        })
+    }
+
+    fn removed(&self) -> std::sync::MutexGuard<'_, HashSet<PathBuf>> {
+        self.removed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn holder(&self, path: &Path) -> io::Result<&Arc<dyn Files>> {
+        if self.above.exists(path) {
+            return Ok(&self.above);
+        }
+        if self.removed().contains(path) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(&self.below)
+    }
+
+    /// What is written above needs the directories that it has below.
+    fn ready(&self, path: &Path) -> io::Result<()> {
+        match path.parent() {
+            Some(parent) if parent != Path::new("") => self.above.create_dir(parent),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn read_only(path: &Path) -> io::Error {
+    let text = format!("{} is only read here", path.display());
+    io::Error::new(io::ErrorKind::PermissionDenied, text)
+}
+
+impl Files for Overlay {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
+        self.ready(path)?;
+        self.above.create(path)
+    }
+
+    fn append(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
+        if !self.above.exists(path) {
+            return Err(read_only(path));
+        }
+        self.above.append(path)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn ReadFile>> {
+        self.holder(path)?.open(path)
+    }
+
+    fn truncate(&self, path: &Path, len: u64) -> io::Result<()> {
+        if !self.above.exists(path) {
+            return Err(read_only(path));
+        }
+        self.above.truncate(path, len)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        if !self.above.exists(from) {
+            return Err(read_only(from));
+        }
+        self.ready(to)?;
+        self.above.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        if self.above.exists(path) {
+            self.above.remove(path)?;
+        } else if !self.below.exists(path) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        self.removed().insert(path.to_owned());
+        Ok(())
+    }
+
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.above.create_dir(path)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let mut names = self.below.list(path)?;
+        let removed = self.removed();
+        names.retain(|name| !removed.contains(&path.join(name)));
+        names.extend(self.above.list(path)?);
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
+    fn sync_dir(&self, _path: &Path) -> io::Result<()> {
+        // It is gone with its reader.
+        Ok(())
+    }
+
+    fn free_bytes(&self) -> io::Result<Option<u64>> {
+        self.above.free_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SimulatedDisk;
+
+    fn put(files: &dyn Files, path: &str, text: &str) {
+        let mut file = files.create(Path::new(path)).unwrap();
+        file.append(text.as_bytes()).unwrap();
+    }
+
+    fn get(files: &dyn Files, path: &str) -> Option<String> {
+        let bytes = files.read(Path::new(path)).ok()?;
+        Some(String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn what_is_changed_above_leaves_the_disk_below_as_it_was() {
+        let below = SimulatedDisk::new();
+        below.create_dir(Path::new("d")).unwrap();
+        put(&below, "d/a", "old a");
+        put(&below, "d/b", "old b");
+        let (below, above) = (Arc::new(below), Arc::new(SimulatedDisk::new()));
+        let files = Overlay::new(below.clone(), above);
+        assert_eq!(get(&files, "d/a").unwrap(), "old a");
+        files.replace(Path::new("d/a"), b"new a").unwrap();
+        put(&files, "d/c", "new c");
+        files.remove(Path::new("d/b")).unwrap();
+        assert_eq!(get(&files, "d/a").unwrap(), "new a");
+        assert_eq!(get(&files, "d/b"), None);
+        assert!(!files.exists(Path::new("d/b")));
+        assert_eq!(files.list(Path::new("d")).unwrap(), ["a", "c"]);
+        assert!(files.append(Path::new("d/b")).is_err());
+        assert!(files.remove(Path::new("d/x")).is_err());
+        // Removed above, the one below does not come back.
+        files.remove(Path::new("d/a")).unwrap();
+        assert_eq!(get(&files, "d/a"), None);
+        assert_eq!(below.list(Path::new("d")).unwrap(), ["a", "b"]);
+        assert_eq!(get(&*below, "d/a").unwrap(), "old a");
+        assert_eq!(get(&*below, "d/b").unwrap(), "old b");
+    }
+
+    #[test]
+    fn a_file_below_can_be_neither_appended_to_nor_cut() {
+        let below = SimulatedDisk::new();
+        put(&below, "a", "text");
+        let files = Overlay::new(Arc::new(below), Arc::new(SimulatedDisk::new()));
+        assert!(files.append(Path::new("a")).is_err());
+        assert!(files.truncate(Path::new("a"), 1).is_err());
+        assert!(files.rename(Path::new("a"), Path::new("b")).is_err());
+        assert_eq!(get(&files, "a").unwrap(), "text");
+    }
+}

@@ -1,0 +1,184 @@
+//! What the journal tells beside URLs, texts and links: runs and their counters, seeds, options, how
+//! far the archive is, recent bodies.
+//!
+//! Told by committed entries alone, live and at a start by the same function, so that it can be saved
+//! at any position (`checkpoint.rs`) and a start need not read what came before.
+
+use std::collections::{HashSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+use teia_base::journal::{ArchivePosition, Attempt, Entry, Record, Revisit, RunStarted};
+use teia_base::{CanonicalUrl, FoundUrl};
+
+use crate::growth::Curve;
+use crate::reading::RunSummary;
+use crate::stage::extract::body_of;
+use crate::stats::Stats;
+
+/// A body and the capture that has it.
+pub(crate) type Body = ([u8; 20], Revisit);
+
+/// What is small, and saved as a whole.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Head {
+    /// The last entry that was told.
+    pub(crate) position: u64,
+    /// The last run; its summary, unless it is a run of which nothing was told.
+    pub(crate) run: u32,
+    pub(crate) current: Option<RunSummary>,
+    pub(crate) paused: bool,
+    pub(crate) archive: Option<ArchivePosition>,
+    /// The largest number of a capture.
+    pub(crate) last_capture: u64,
+    pub(crate) options: Option<String>,
+    pub(crate) growth: Curve,
+}
+
+/// What only grows: saved is what came since the last time.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Grown {
+    /// Around them lies the scope.
+    pub(crate) seeds: Vec<CanonicalUrl>,
+    /// Those that a person gave, and whether without scheme; only they may allow a private address.
+    pub(crate) given: Vec<(FoundUrl, bool)>,
+    /// Runs before the last one.
+    pub(crate) runs: Vec<RunSummary>,
+    pub(crate) bodies: VecDeque<Body>,
+}
+
+/// The past, but for URLs, texts and links.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    pub(crate) head: Head,
+    /// What came since it was last saved; without a checkpoint, all of it.
+    pub(crate) grown: Grown,
+    /// Every seed, in order; the set of them.
+    pub(crate) seeds: Vec<CanonicalUrl>,
+    known_seeds: HashSet<CanonicalUrl>,
+    /// Bodies to keep for the next checkpoint, at most.
+    pub(crate) most_bodies: usize,
+    /// Attempts, links and added URLs since it was last saved.
+    pub(crate) unsaved: u64,
+}
+
+impl Ledger {
+    /// Takes a committed entry in; `known` URLs are known with it.
+    pub(crate) fn apply(&mut self, entry: &Entry, known: u64) {
+        if entry.sequence <= self.head.position {
+            return;
+        }
+        self.head.position = entry.sequence;
+        self.head.paused = entry.record.is_paused_after(self.head.paused);
+        self.unsaved += 1;
+        match &entry.record {
+            Record::RunStarted(run) => self.begin_run(entry, run),
+            Record::Commit(commit) => {
+                for attempt in &commit.attempts {
+                    self.add_attempt(attempt);
+                }
+                self.unsaved += commit.changes.len() as u64;
+                if let Some(position) = &commit.archive {
+                    self.head.archive = Some(position.clone());
+                }
+                if let Some(run) = &mut self.head.current {
+                    let (fetched, bytes) = (run.stats.fetched, run.stats.bytes);
+                    for attempt in &commit.attempts {
+                        run.stats.add(attempt);
+                    }
+                    let more = (run.stats.fetched - fetched, run.stats.bytes - bytes);
+                    self.head.growth.add(entry.wall, more.0, more.1, known);
+                }
+            }
+            // What a person adds belongs to no run.
+            Record::Added(added) => {
+                self.unsaved += added.urls.len() as u64;
+                return;
+            }
+            Record::Folded(folded) => self.unsaved += folded.changes.len() as u64,
+            Record::RunEnded(end) => {
+                if let Some(run) = &mut self.head.current {
+                    run.ended = Some(end.reason.clone());
+                }
+            }
+            _ => {}
+        }
+        if let Some(run) = &mut self.head.current {
+            run.last_commit = entry.wall;
+            run.paused = self.head.paused;
+        }
+    }
+
+    fn begin_run(&mut self, entry: &Entry, started: &RunStarted) {
+        if entry.run != self.head.run || self.head.current.is_none() {
+            self.grown.runs.extend(self.head.current.take());
+            self.head.current = Some(RunSummary {
+                number: entry.run,
+                started: entry.wall,
+                last_commit: entry.wall,
+                ended: None,
+                paused: false,
+                stats: Stats::default(),
+            });
+        }
+        self.head.run = entry.run;
+        if let Some(run) = &mut self.head.current {
+            run.ended = None;
+        }
+        self.head.options = Some(started.options.clone());
+        for seed in &started.seeds {
+            let given = (seed.url.clone(), seed.fallback_http);
+            self.grown.given.push(given);
+            self.add_seed(seed.url.normal());
+        }
+    }
+
+    fn add_attempt(&mut self, attempt: &Attempt) {
+        self.unsaved += 1 + attempt.links.len() as u64;
+        if let Some(capture) = attempt.capture {
+            self.head.last_capture = self.head.last_capture.max(capture.0);
+        }
+        if self.most_bodies > 0
+            && let Some(body) = body_of(attempt)
+        {
+            if self.grown.bodies.len() >= self.most_bodies {
+                self.grown.bodies.pop_front();
+            }
+            self.grown.bodies.push_back(body);
+        }
+        for link in attempt.links.iter().filter(|link| link.widens_the_scope()) {
+            self.add_seed(link.url.normal());
+        }
+    }
+
+    fn add_seed(&mut self, seed: &CanonicalUrl) {
+        if self.know_seed(seed) {
+            self.grown.seeds.push(seed.clone());
+        }
+    }
+
+    /// Whether it is a seed.
+    pub(crate) fn knows_seed(&self, seed: &CanonicalUrl) -> bool {
+        self.known_seeds.contains(seed)
+    }
+
+    /// A seed that was saved. Says whether it is a new one.
+    pub(crate) fn know_seed(&mut self, seed: &CanonicalUrl) -> bool {
+        let is_new = self.known_seeds.insert(seed.clone());
+        if is_new {
+            self.seeds.push(seed.clone());
+        }
+        is_new
+    }
+
+    /// Whether the last run has ended, or there was none.
+    pub(crate) fn run_has_ended(&self) -> bool {
+        let run = self.head.current.as_ref();
+        run.is_none_or(|run| run.ended.is_some())
+    }
+
+    /// What was counted in the last run.
+    pub(crate) fn stats(&self) -> Stats {
+        let run = self.head.current.as_ref();
+        run.map(|run| run.stats.clone()).unwrap_or_default()
+    }
+}

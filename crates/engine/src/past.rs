@@ -1,0 +1,215 @@
+//! What earlier processes left: how a collection is opened to go on with it, and how what it has become
+//! is saved on the way.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use teia_base::journal::Record;
+use teia_base::{Clock, Files, FoundUrl};
+use teia_repository::{Backing, Repository, RepositoryConfig};
+
+use crate::EngineError;
+use crate::checkpoint::{Checkpoint, Checkpoints};
+use crate::collection::CollectionConfig;
+use crate::crawl::{NEW_CHANCE, WINDOW};
+use crate::digests::Digests;
+use crate::directory::Layout;
+use crate::journal_writer::JournalWriter;
+use crate::ledger::Ledger;
+
+/// What the journal says, and where it goes on.
+pub(crate) struct Past {
+    pub(crate) repository: Repository,
+    pub(crate) ledger: Box<Ledger>,
+    /// Seeds that people gave, and whether without scheme.
+    pub(crate) given: Vec<(FoundUrl, bool)>,
+    pub(crate) journal: JournalWriter,
+    pub(crate) saver: Saver,
+    /// A checkpoint could not be read: the whole journal was.
+    pub(crate) lost_checkpoint: Option<io::Error>,
+}
+
+impl Past {
+    /// Recovers what was committed. Bodies met before go to `digests`.
+    pub(crate) fn open(
+        files: &Arc<dyn Files>,
+        root: &Path,
+        key: u64,
+        layout: &Layout,
+        config: &CollectionConfig,
+        clock: &dyn Clock,
+        digests: &Digests,
+    ) -> Result<Self, EngineError> {
+        let mut repository = Repository::open(
+            RepositoryConfig {
+                key,
+                order: config.run.order.policy(),
+                keep_links: config.filter.max_depth.is_some(),
+            },
+            Backing {
+                files: Arc::clone(files),
+                prefix: layout.urls(),
+                memory: config.run.repository_memory,
+                window: WINDOW,
+            },
+        )?;
+        let (checkpoints, found) = Checkpoints::find(files, layout);
+        let lost_checkpoint = found.err();
+        let loaded = checkpoints.load(|host| repository.restore_host(host));
+        let (mut ledger, past) = loaded.map_err(EngineError::disk("read", layout.part()))?;
+        for (digest, capture) in past.bodies {
+            digests.insert(digest, capture);
+        }
+        let saved = ledger.head.position;
+        repository.hosts_are_known_until(saved);
+        let saver = Saver::new(checkpoints, config);
+        let wanted = repository.wanted_from();
+        let mut run = 0;
+        let journal = JournalWriter::open(
+            Arc::clone(files),
+            layout.journal(),
+            config.run.journal_segment_bytes,
+            // The entry before says which run it was.
+            (wanted - 1).max(1),
+            |entry| {
+                let is_other_run = std::mem::replace(&mut run, entry.run) != entry.run;
+                if entry.sequence < wanted {
+                    return;
+                }
+                let is_start = matches!(entry.record, Record::RunStarted(_));
+                // Blocks on disk that know of this entry have begun the run.
+                if is_start && is_other_run && entry.sequence > repository.position() {
+                    repository.begin_run(entry.wall, NEW_CHANCE);
+                }
+                saver.prepare(&mut ledger, &repository);
+                repository.replay(&entry);
+                if let (true, Record::Commit(commit)) = (entry.sequence > saved, &entry.record) {
+                    for attempt in &commit.attempts {
+                        crate::stage::extract::remember(digests, attempt);
+                    }
+                }
+                ledger.apply(&entry, repository.len());
+            },
+        )?;
+        repository.maintain(clock.wall(), true)?;
+        let last_entry = journal.next_sequence() - 1;
+        for (position, path) in [
+            (repository.position(), layout.urls()),
+            (saved, layout.part().join("manifest")),
+        ] {
+            if position > last_entry {
+                return Err(EngineError::JournalLost {
+                    urls: position,
+                    journal: last_entry,
+                    path: root.join(path),
+                });
+            }
+        }
+        let mut given = past.given;
+        given.extend(ledger.grown.given.iter().cloned());
+        Ok(Self {
+            repository,
+            ledger: Box::new(ledger),
+            given,
+            journal,
+            saver,
+            lost_checkpoint,
+        })
+    }
+}
+
+/// Saves checkpoints now and then, on a thread beside the commits.
+pub(crate) struct Saver {
+    /// Away while a checkpoint is written; for good after one that could not be.
+    checkpoints: Option<Checkpoints>,
+    saving: Option<JoinHandle<io::Result<Checkpoints>>>,
+    /// After so many attempts, links and added URLs.
+    every: u64,
+    bodies: usize,
+}
+
+impl Saver {
+    fn new(checkpoints: Checkpoints, config: &CollectionConfig) -> Self {
+        // About a million links, as a fold: what a start has to read again takes seconds.
+        let every = (config.run.repository_memory / 512).clamp(16, 1_000_000);
+        Self {
+            checkpoints: Some(checkpoints),
+            saving: None,
+            every,
+            bodies: config.run.digests_remembered,
+        }
+    }
+
+    /// While memory holds all URLs, a start reads the journal for them: nothing is gathered.
+    fn prepare(&self, ledger: &mut Ledger, repository: &Repository) {
+        ledger.most_bodies = if repository.is_on_disk() {
+            self.bodies
+        } else {
+            0
+        };
+    }
+
+    /// Begins to save where it is time. To be called after an entry was applied to both, and often.
+    pub(crate) fn look(
+        &mut self,
+        ledger: &mut Ledger,
+        repository: &mut Repository,
+    ) -> io::Result<()> {
+        self.prepare(ledger, repository);
+        if let Some(saving) = self.saving.take_if(|saving| saving.is_finished()) {
+            self.checkpoints = Some(join(saving)?);
+        }
+        if ledger.unsaved < self.every || !repository.is_on_disk() {
+            return Ok(());
+        }
+        let Some(mut checkpoints) = self.checkpoints.take() else {
+            return Ok(());
+        };
+        let hosts = repository.take_changed_hosts(checkpoints.is_empty());
+        let checkpoint = Checkpoint::take(ledger, hosts);
+        let bodies = self.bodies;
+        let save = move || {
+            checkpoints.save(checkpoint, bodies)?;
+            Ok(checkpoints)
+        };
+        let begun = std::thread::Builder::new().name("teia-state".to_owned());
+        self.saving = Some(begun.spawn(save)?);
+        Ok(())
+    }
+
+    /// Saves everything, and waits for it.
+    pub(crate) fn finish(
+        &mut self,
+        ledger: &mut Ledger,
+        repository: &mut Repository,
+    ) -> io::Result<()> {
+        if let Some(saving) = self.saving.take() {
+            self.checkpoints = Some(join(saving)?);
+        }
+        let Some(mut checkpoints) = self.checkpoints.take() else {
+            return Ok(());
+        };
+        if repository.is_on_disk() {
+            let hosts = repository.take_changed_hosts(checkpoints.is_empty());
+            checkpoints.save(Checkpoint::take(ledger, hosts), self.bodies)?;
+        }
+        self.checkpoints = Some(checkpoints);
+        Ok(())
+    }
+}
+
+impl Drop for Saver {
+    fn drop(&mut self) {
+        // Nothing is written after its owner is gone.
+        if let Some(saving) = self.saving.take() {
+            let _ = saving.join();
+        }
+    }
+}
+
+fn join(saving: JoinHandle<io::Result<Checkpoints>>) -> io::Result<Checkpoints> {
+    let ended = saving.join();
+    ended.unwrap_or_else(|_| Err(io::Error::other("the thread that saves has ended")))
+}

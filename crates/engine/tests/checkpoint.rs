@@ -1,0 +1,233 @@
+//! A start reads what was saved and the journal's end, not the journal's beginning; so does whoever
+//! looks at a collection.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may fail loudly and say what it counted"
+)]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use teia_base::journal::{Next, segment_name, segments};
+use teia_base::{DiskFiles, Files, Overlay, Seed, SystemClock};
+use teia_engine::{
+    CollectionConfig, Control, Crawl, Directory, Executor, Layout, Parts, Reading, Report,
+    ThisMachine,
+};
+use teia_fetch::ScriptedFetcher;
+use teia_repository::blocks::Store;
+use teia_repository::{Backing, State};
+
+const HOSTS: u64 = 9;
+const PAGES: u64 = 120;
+
+fn url(host: u64, page: u64) -> String {
+    format!("http://h{host}.large.test/a-rather-long-directory/page-{page}.html")
+}
+
+fn web() -> ScriptedFetcher {
+    let mut fetcher = ScriptedFetcher::new(Arc::new(SystemClock));
+    for host in 0..HOSTS {
+        for page in 0..PAGES {
+            let links = [
+                url(host, (page + 1) % PAGES),
+                url(host, (page * 7 + 3) % PAGES),
+                url((host + 1) % HOSTS, page),
+                format!("http://outside.test/{}", page % 40),
+            ];
+            let links = links.map(|link| format!("<a href=\"{link}\">{page}</a> "));
+            let text = format!("<title>{host}/{page}</title>{}", links.concat());
+            fetcher = fetcher.page(&url(host, page), "text/html; charset=utf-8", &text);
+        }
+    }
+    fetcher
+}
+
+fn config(most_pages: Option<u64>) -> CollectionConfig {
+    let mut config = CollectionConfig::default();
+    config.politeness.delay = Duration::ZERO;
+    config.filter.scope = "suffix:.large.test".parse().unwrap();
+    config.filter.max_pages = most_pages;
+    config.run.commit_every = Duration::from_millis(5);
+    config.run.alias_pages = 0;
+    config.run.repository_memory = 4 << 10;
+    config.run.journal_segment_bytes = 4 << 10;
+    config.archive.enabled = false;
+    config.index.enabled = false;
+    config.links.enabled = false;
+    config
+}
+
+fn crawl(root: &Path, fetcher: &ScriptedFetcher, most_pages: Option<u64>) -> Report {
+    let directory = Directory::create(root).unwrap();
+    let crawl = Crawl {
+        files: directory.files(),
+        root: root.to_owned(),
+        key: directory.key(),
+        layout: Layout::new("default").unwrap(),
+        config: config(most_pages),
+        save: true,
+        seeds: vec![Seed::parse(&url(0, 0)).unwrap().unwrap()],
+        parts: Parts {
+            fetcher: Some(Arc::new(fetcher.clone())),
+            ..Parts::default()
+        },
+        control: Control::default(),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = { runtime }.enable_all().build().unwrap();
+    runtime.block_on(ThisMachine.run(crawl)).unwrap()
+}
+
+fn reading(root: &Path) -> Reading {
+    Reading::open(&Directory::open(root).unwrap(), "default").unwrap()
+}
+
+/// Runs, growth, states and hosts, as people and the next process see them.
+fn shown(root: &Path) -> String {
+    let overview = reading(root).overview().unwrap();
+    let mut growth = overview.growth;
+    // What folds decide is known a little earlier or later.
+    growth.iter_mut().for_each(|row| row.known = 0);
+    let repository = &overview.repository;
+    let hosts: BTreeMap<&str, _> = repository
+        .hosts()
+        .map(|(host, name)| {
+            let record = repository.host_record(host).cloned().unwrap_or_default();
+            (name, (repository.host_counts(host), record))
+        })
+        .collect();
+    let states = State::ALL.map(|state| repository.count(state));
+    format!("{:#?} {growth:?} {states:?} {hosts:#?}", overview.runs)
+}
+
+fn blocks_position(root: &Path) -> u64 {
+    let directory = Directory::open(root).unwrap();
+    let files: Arc<dyn Files> = Arc::new(Overlay::in_scratch(directory.files()).unwrap());
+    let backing = Backing {
+        files: Arc::clone(&files),
+        prefix: Layout::new("default").unwrap().urls(),
+        memory: 4 << 10,
+        window: 10,
+    };
+    let store = Store::open(files, backing.store_config(directory.key()));
+    store.unwrap().position()
+}
+
+fn answered(files: &dyn Files) -> Vec<String> {
+    let attempts = support::attempts(files).into_iter();
+    attempts
+        .filter(|attempt| attempt.next == Next::Done && !attempt.is_robots())
+        .map(|attempt| attempt.url.normal().to_string())
+        .collect()
+}
+
+#[test]
+fn what_was_saved_says_what_the_whole_journal_says() {
+    let (place, fetcher) = (tempfile::tempdir().unwrap(), web());
+    let root = place.path();
+    for most_pages in [Some(300), Some(300), None] {
+        crawl(root, &fetcher, most_pages);
+        let part = root.join("default/part-0");
+        let with = shown(root);
+        assert!(part.join("manifest").exists(), "nothing was saved");
+        std::fs::rename(part.join("manifest"), part.join("aside")).unwrap();
+        let without = shown(root);
+        std::fs::rename(part.join("aside"), part.join("manifest")).unwrap();
+        assert_eq!(with, without);
+    }
+}
+
+#[test]
+fn a_start_and_a_reader_need_only_the_end_of_the_journal() {
+    let (place, fetcher) = (tempfile::tempdir().unwrap(), web());
+    let root = place.path();
+    let layout = Layout::new("default").unwrap();
+    let files = DiskFiles::new(root).unwrap();
+    let mut fetched = Vec::new();
+    let mut removed = 0;
+    for most_pages in [Some(300), Some(300), None] {
+        crawl(root, &fetcher, most_pages);
+        let before = shown(root);
+        fetched = [fetched, answered(&files)].concat();
+        // Everything goes that the blocks have; the checkpoint is of the end of the run.
+        let found = segments(&files, &layout.journal()).unwrap();
+        let position = blocks_position(root);
+        let needed = found.partition_point(|first| *first <= position);
+        let gone = &found[..needed.saturating_sub(1)];
+        println!("{} of {} segments removed", gone.len(), found.len());
+        removed += gone.len();
+        for first in gone {
+            let path = layout.journal().join(segment_name(*first));
+            files.remove(&path).unwrap();
+        }
+        // What is left is met again in the next round.
+        let left: BTreeSet<String> = answered(&files).into_iter().collect();
+        fetched.retain(|url| !left.contains(url));
+        assert_eq!(shown(root), before);
+    }
+    assert!(removed > 2, "{removed} segments");
+    fetched.extend(answered(&files));
+    let distinct: BTreeSet<&String> = fetched.iter().collect();
+    let all = usize::try_from(HOSTS * PAGES).unwrap();
+    assert_eq!((distinct.len(), fetched.len()), (all, all));
+    let repository = reading(root).repository().unwrap();
+    assert_eq!(repository.count(State::Fetched), HOSTS * PAGES);
+    assert_eq!(repository.count(State::Waiting), 0);
+}
+
+#[test]
+fn a_damaged_checkpoint_costs_time_and_nothing_else() {
+    let (place, fetcher) = (tempfile::tempdir().unwrap(), web());
+    let root = place.path();
+    crawl(root, &fetcher, Some(700));
+    crawl(root, &fetcher, Some(100));
+    let before = shown(root);
+    let state = root.join("default/part-0/state");
+    for entry in std::fs::read_dir(state).unwrap() {
+        let path = entry.unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(shown(root), before);
+    crawl(root, &fetcher, None);
+    let repository = reading(root).repository().unwrap();
+    assert_eq!(repository.count(State::Fetched), HOSTS * PAGES);
+}
+
+#[test]
+fn whoever_only_looks_changes_nothing() {
+    fn tree(root: &Path) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        for entry in std::fs::read_dir(root).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                found.extend(tree(&path));
+            } else {
+                let content = std::fs::read(&path).unwrap();
+                found.insert(path, content);
+            }
+        }
+        found
+    }
+    let (place, fetcher) = (tempfile::tempdir().unwrap(), web());
+    let root = place.path();
+    crawl(root, &fetcher, Some(700));
+    crawl(root, &fetcher, Some(100));
+    let before = tree(root);
+    let mut repository = reading(root).repository().unwrap();
+    let mut count = 0;
+    repository.for_each(None, |_| true, |_| count += 1).unwrap();
+    assert!(count > 400, "{count}");
+    assert!(repository.verify().unwrap().problems.is_empty());
+    drop(repository);
+    assert!(tree(root) == before, "a reader has changed a file");
+}
