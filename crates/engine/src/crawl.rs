@@ -34,6 +34,7 @@ use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
 use crate::past::Past;
 use crate::rates::Rates;
+use crate::rekey::remove_aside;
 use crate::report::{EndReason, Report};
 use crate::reserve::Reserve;
 use crate::ring::{Allow, Message, Ring};
@@ -248,6 +249,7 @@ impl Crawl {
             return Err(EngineError::NoSeeds);
         }
         let spool = clear_spool(&*files, &layout)?;
+        remove_aside(&*files, &layout)?;
         config.archive.warc.spool_dir.clone_from(&spool);
         let rules = Rules::compile(&config.filter, &all_seeds)?;
         for (seed, _) in &new_seeds {

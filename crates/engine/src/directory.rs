@@ -258,6 +258,7 @@ const OWN_NAMES: [&str; 7] = [
 #[derive(Clone, Debug)]
 pub struct Layout {
     name: String,
+    part: &'static str,
 }
 
 impl Layout {
@@ -274,12 +275,21 @@ impl Layout {
         } else {
             return Ok(Self {
                 name: name.to_owned(),
+                part: "part-0",
             });
         };
         Err(EngineError::CollectionName {
             name: name.to_owned(),
             reason,
         })
+    }
+
+    /// Where a new part is made that is to take the place of the old one.
+    pub(crate) fn aside(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            part: "part-0.new",
+        }
     }
 
     /// The collection's name.
@@ -294,12 +304,12 @@ impl Layout {
 
     /// `NAME/part-0`.
     pub fn part(&self) -> PathBuf {
-        Path::new(&self.name).join("part-0")
+        Path::new(&self.name).join(self.part)
     }
 
     /// `NAME/part-0/journal`.
     pub fn journal(&self) -> PathBuf {
-        Path::new(&self.name).join("part-0/journal")
+        self.part().join("journal")
     }
 
     /// `NAME/spool`: large bodies on their way into the archive; emptied at each start.
@@ -319,7 +329,7 @@ impl Layout {
 
     /// `NAME/part-0/urls`.
     pub fn urls(&self) -> PathBuf {
-        Path::new(&self.name).join("part-0/urls")
+        self.part().join("urls")
     }
 
     /// `NAME/archive`.

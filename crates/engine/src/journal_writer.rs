@@ -97,16 +97,37 @@ impl JournalWriter {
 
     /// Appends an entry and syncs it: when this returns, it has happened.
     pub(crate) fn append(&mut self, entry: &Entry) -> Result<(), EngineError> {
+        self.append_unsynced(entry)?;
+        self.sync()
+    }
+
+    /// Makes durable what was appended.
+    pub(crate) fn sync(&mut self) -> Result<(), EngineError> {
+        // After a failed sync there is no file: it must not be used again.
+        if let Some(mut file) = self.file.take() {
+            let synced = file.sync();
+            synced.map_err(EngineError::disk("write the journal in", &self.directory))?;
+            self.file = Some(file);
+        }
+        Ok(())
+    }
+
+    /// Appends an entry to a journal that does not count yet.
+    pub(crate) fn append_unsynced(&mut self, entry: &Entry) -> Result<(), EngineError> {
         debug_assert_eq!(entry.sequence, self.next_sequence);
         let mut file = match self.file.take() {
             Some(file) if file.len() < self.segment_bytes => file,
-            _ => self.begin_segment()?,
+            full => {
+                self.file = full;
+                self.sync()?;
+                self.begin_segment()?
+            }
         };
         self.frame.clear();
         encode_frame(entry, file.len(), &mut self.frame).map_err(|error| {
             EngineError::disk("encode an entry of", &self.directory)(std::io::Error::other(error))
         })?;
-        let written = file.append(&self.frame).and_then(|()| file.sync());
+        let written = file.append(&self.frame);
         written.map_err(EngineError::disk("write the journal in", &self.directory))?;
         self.file = Some(file);
         self.next_sequence += 1;

@@ -34,6 +34,7 @@ mod limits;
 mod past;
 mod rates;
 mod reading;
+mod rekey;
 mod removals;
 mod report;
 mod reserve;
@@ -60,6 +61,7 @@ pub use limits::hosts_at_once;
 pub use reading::{
     Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,
 };
+pub use rekey::{Rekeyed, rekey};
 pub use removals::Removals;
 pub use report::{EndReason, Report};
 pub use sense::{Senseless, sensible};

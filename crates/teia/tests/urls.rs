@@ -9,7 +9,8 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use support::Home;
+use support::{Home, crawl};
+use teia_testweb::{Listen, Server, WebConfig};
 
 /// URLs with repeats, and two lines that are none; how many different ones there are.
 fn lines(from: u64, to: u64) -> (String, BTreeSet<String>) {
@@ -95,4 +96,123 @@ fn a_limit_of_depth_is_refused_where_urls_lie_on_disk() {
     let ended = home.run(&["resume", "--max-depth", "3", "--max-pages", "1"]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
     assert!(ended.err.contains("--max-depth none"), "{}", ended.err);
+}
+
+/// Sets one switch of `[normal-form]` in the collection's file, and the memory for URLs.
+fn set_normal_form(home: &Home, switch: &str, memory: &str) {
+    let path = home.data().join("collections/default.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut table: toml::Table = text.parse().unwrap();
+    let form = table
+        .entry("normal-form")
+        .or_insert(toml::Table::new().into());
+    let form = form.as_table_mut().unwrap();
+    form.insert(switch.to_owned(), true.into());
+    let run = table.entry("run").or_insert(toml::Table::new().into());
+    let run = run.as_table_mut().unwrap();
+    run.insert("repository-memory".to_owned(), memory.into());
+    std::fs::write(&path, table.to_string()).unwrap();
+}
+
+/// Three spellings of each page, and of each host.
+fn spellings(pages: u64) -> String {
+    let mut text = String::new();
+    for page in 0..pages {
+        let host = page % 7;
+        for name in [
+            format!("h{host}.list.test"),
+            format!("www.h{host}.list.test"),
+        ] {
+            for file in ["", "index.html", "index.php"] {
+                text.push_str(&format!("https://{name}/section-{page}/{file}\n"));
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn urls_that_become_one_in_another_normal_form_are_one() {
+    for memory in ["512MiB", "16KiB"] {
+        let home = Home::new();
+        let file = home.write("list.txt", &spellings(400));
+        let added = json(&home, &["urls", "add", &file, "--memory", memory]);
+        assert_eq!(added["new"], 2400);
+        set_normal_form(&home, "index-files", memory);
+        let moved = json(&home, &["urls", "rekey"]);
+        assert_eq!(
+            (&moved["before"], &moved["after"]),
+            (&2400.into(), &800.into())
+        );
+        set_normal_form(&home, "www", memory);
+        let moved = json(&home, &["urls", "rekey"]);
+        assert_eq!(
+            (&moved["before"], &moved["after"]),
+            (&800.into(), &400.into())
+        );
+        assert_eq!(json(&home, &["urls", "count"])["urls"], 400, "{memory}");
+        // And they stay known.
+        let again = json(&home, &["urls", "add", &file, "--memory", memory]);
+        assert_eq!((&again["new"], &again["known"]), (&0.into(), &2400.into()));
+        let verified = json(&home, &["urls", "verify"]);
+        assert_eq!(verified["problems"], serde_json::json!([]));
+        let left = home.data().join("default/part-0.new");
+        assert!(!left.exists());
+    }
+}
+
+#[test]
+fn a_kill_leaves_the_old_normal_form_or_the_new_one() {
+    let home = Home::new();
+    let file = home.write("list.txt", &spellings(1500));
+    json(&home, &["urls", "add", &file, "--memory", "64KiB"]);
+    set_normal_form(&home, "index-files", "64KiB");
+    let mut moved = false;
+    for pause in (0..40).map(|step| step * 6) {
+        let child = home.start(&["urls", "rekey"]);
+        std::thread::sleep(std::time::Duration::from_millis(pause));
+        child.kill();
+        let count = json(&home, &["urls", "count"])["urls"].as_u64().unwrap();
+        assert!(count == 9000 || count == 3000, "{count}");
+        assert!(!moved || count == 3000, "it went back");
+        moved = count == 3000;
+    }
+    json(&home, &["urls", "rekey"]);
+    assert_eq!(json(&home, &["urls", "count"])["urls"], 3000);
+}
+
+#[test]
+fn what_was_fetched_stays_fetched_in_another_normal_form() {
+    let server = Server::start(
+        WebConfig {
+            hosts: 2,
+            pages_per_host: 30,
+            redirects: 2,
+            missing: 1,
+            ..WebConfig::default()
+        },
+        Listen::Names { port: 0 },
+    )
+    .unwrap();
+    for memory in ["512MiB", "16KiB"] {
+        let home = Home::new();
+        let arguments = crawl(&home, &server, "0s", &[]);
+        home.good(&arguments);
+        let before = home.json(&["status", "--json"]);
+        set_normal_form(&home, "parameter-order", memory);
+        // Without the move nothing goes on, and the message says what to do.
+        let refused = home.run(&["resume"]);
+        assert_eq!(refused.code, Some(2));
+        assert!(refused.err.contains("urls rekey"), "{}", refused.err);
+        json(&home, &["urls", "rekey"]);
+        assert_eq!(home.json(&["status", "--json"]), before, "{memory}");
+        server.clear_log();
+        home.good(&["resume"]);
+        assert_eq!(server.log().entries.len(), 0, "{memory}");
+        // The index has followed the new journal.
+        let page = server.web().front(0);
+        let explained = home.good(&["page", &page]);
+        assert!(explained.contains("200"), "{explained}");
+        assert!(home.data().join("default/index").exists());
+    }
 }

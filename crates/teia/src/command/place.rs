@@ -115,6 +115,10 @@ impl Place {
                 "name a seed, for example `{}`, or a file of seeds with --seeds",
                 self.command(&["crawl", "example.org"])
             ),
+            EngineError::Fixed { .. } => format!(
+                "or move it to the new normal form: `{}`",
+                self.command(&["urls", "rekey"])
+            ),
             EngineError::WorkerLost => {
                 format!("`{}` goes on", self.steering("resume"))
             }

@@ -1,4 +1,4 @@
-//! `teia urls`: the list of URLs itself, without a crawl: add, list, count, export, verify.
+//! `teia urls`: the list of URLs itself, without a crawl: add, list, count, export, verify, rekey.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
@@ -17,6 +17,7 @@ use teia_repository::{State, UrlState};
 
 use super::Usage;
 use super::export::Sink;
+use super::place::Place;
 use crate::show::outln;
 
 /// URLs in one commit.
@@ -60,6 +61,8 @@ pub(crate) enum Do {
     },
     /// Check every byte of the URLs on disk
     Verify,
+    /// Move to the normal form that the collection's file says now (`[normal-form]`)
+    Rekey,
 }
 
 /// Which URLs.
@@ -132,6 +135,7 @@ pub(crate) fn urls(data: &Path, collection: &str, what: &Do) -> Result<ExitCode>
             Ok(code)
         }
         Do::Verify => verify(data, collection),
+        Do::Rekey => rekey(data, collection),
     }
 }
 
@@ -278,6 +282,39 @@ fn each(
         },
     )?;
     result?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// URLs that become one in the new normal form are one afterwards; what was fetched stays fetched.
+fn rekey(data: &Path, collection: &str) -> Result<ExitCode> {
+    let began = Instant::now();
+    let directory = Directory::open(data)?;
+    let reading = Reading::open(&directory, collection)?;
+    let (files, layout) = (reading.files(), reading.layout());
+    let lock = directory.lock()?;
+    let config = CollectionConfig::load(&*files, directory.root(), layout)?.unwrap_or_default();
+    let is_terminal = std::io::stderr().is_terminal();
+    let mut told = began;
+    let watch = |done, of| {
+        if is_terminal && told.elapsed() >= Duration::from_millis(250) {
+            told = Instant::now();
+            eprint!("\rentry {done} of {of} \x1b[K");
+        }
+    };
+    let rekeyed = teia_engine::rekey(&directory, &lock, layout, &config, &SystemClock, watch)?;
+    if is_terminal {
+        eprint!("\r\x1b[K");
+    }
+    outln!(
+        "{}",
+        json!({
+            "before": rekeyed.before,
+            "after": rekeyed.after,
+            "seconds": began.elapsed().as_secs_f64(),
+        })
+    )?;
+    let resume = Place::new(data, collection).steering("resume");
+    eprintln!("teia: index and links are made again by the next run: `{resume}`");
     Ok(ExitCode::SUCCESS)
 }
 
