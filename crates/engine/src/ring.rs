@@ -610,6 +610,7 @@ impl Ring {
         let can_lease = !self.stopping && !self.paused && self.frontier.leased() < self.limit.get();
         if can_lease
             && !self.window_is_full()
+            && !self.repository.is_behind()
             && self.outstanding < self.limit.get() + self.slack
             && let Some(moment) = self.frontier.next_moment()
             && self.budget_left()

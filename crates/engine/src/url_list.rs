@@ -135,6 +135,9 @@ impl UrlList {
             saver,
             ..
         } = &mut self.past;
+        if repository.is_behind() {
+            repository.catch_up()?;
+        }
         repository.maintain(self.clock.wall(), true)?;
         let saved = saver.look(ledger, repository);
         saved.map_err(EngineError::disk("save the state below", &self.root))?;

@@ -60,6 +60,7 @@ impl Ring {
             && self.frontier.leased() < self.limit.get()
             && self.outstanding < self.limit.get() + self.slack
             && !self.window_is_full()
+            && !self.repository.is_behind()
             && self.budget_left()
     }
 

@@ -178,6 +178,11 @@ impl Store {
         self.sealed.is_none() && self.front.len() >= self.disk.config.front_urls
     }
 
+    /// Whether so much was met since the fold that is under way began that it should be waited for.
+    pub fn is_behind(&self) -> bool {
+        self.sealed.is_some() && self.front.len() >= self.disk.config.front_urls
+    }
+
     /// Notes the time: what is offered from now on was first met then (seconds since 1970).
     pub fn set_time(&mut self, now: u32) {
         match self.epochs.last_mut() {

@@ -257,6 +257,18 @@ impl Repository {
         Ok(visited)
     }
 
+    /// Whether more was met than a fold can take in meanwhile: memory is bounded, so the next links
+    /// must wait for it.
+    pub fn is_behind(&self) -> bool {
+        let disk = self.disk.as_ref();
+        disk.is_some_and(|disk| disk.folding.is_some() && disk.store.is_behind())
+    }
+
+    /// Waits for the fold that is under way.
+    pub fn catch_up(&mut self) -> Result<(), StoreError> {
+        self.wait_for_fold().map(drop)
+    }
+
     fn wait_for_fold(&mut self) -> Result<usize, StoreError> {
         let folding = self.disk.as_mut().and_then(|disk| disk.folding.take());
         match folding {
