@@ -13,6 +13,7 @@ use super::compact::compact;
 use super::error::StoreError;
 use super::filter::Filter;
 use super::front::Front;
+use super::gather::Gathering;
 use super::join::join;
 use super::pending::{Bounds, Changed, Found, Pending};
 use super::row::Row;
@@ -55,18 +56,27 @@ pub(crate) struct Visit {
 /// Visits a block.
 pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
     let key = disk.config.key;
-    let mut pending = Pending::new(task.front.0);
-    for run in task.waiting {
-        pending.load(run, task.bounds, key)?;
+    for run in &task.block.runs {
+        // Without all of its runs nobody can say that a URL is new.
+        run.whole()?;
     }
-    pending.add_front(task.front.1);
-    pending.settle();
+    let mut gathering = Gathering::new(task.front);
+    for run in task.waiting {
+        gathering.load(run, task.bounds, key)?;
+    }
+    let mut pending = gathering.settle();
     let mut scratch = Vec::new();
     for run in task.block.runs.iter().rev() {
-        join(run, task.bounds, key, &mut pending, |pending, at, row| {
-            let found = look(pending, at, &row, &mut scratch);
-            pending.set_found(at, found);
-        })?;
+        join(
+            run,
+            task.bounds,
+            key,
+            &mut pending,
+            |pending, at, row| match look(pending, at, &row, &mut scratch) {
+                Some(changed) => pending.set_changed(at, changed),
+                None => pending.set_same(at),
+            },
+        )?;
     }
     let mut visit = Visit {
         blocks: Vec::new(),
@@ -105,21 +115,18 @@ pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
     Ok(visit)
 }
 
-fn look(pending: &Pending<'_>, at: usize, row: &Row<'_>, scratch: &mut Vec<u8>) -> Found {
-    let delta = pending.row(at).delta;
-    match delta.merge(row, pending.events(at), scratch) {
-        None => Found::Same,
-        Some(changed) => Found::Changed(Box::new(Changed {
-            cells: changed.cells(),
-            rare: changed.rare.to_vec(),
-            was: if row.state == State::Waiting {
-                Counted::Waiting
-            } else {
-                Counted::Known
-            },
-            was_state: row.state,
-        })),
-    }
+fn look(pending: &Pending, at: usize, row: &Row<'_>, scratch: &mut Vec<u8>) -> Option<Changed> {
+    let changed = pending.delta(at).merge(row, pending.events(at), scratch)?;
+    Some(Changed {
+        cells: changed.cells(),
+        rare: changed.rare.to_vec(),
+        was: if row.state == State::Waiting {
+            Counted::Waiting
+        } else {
+            Counted::Known
+        },
+        was_state: row.state,
+    })
 }
 
 type RunAndFilter = (Option<Arc<RunFile>>, Option<Filter>);
@@ -127,7 +134,7 @@ type RunAndFilter = (Option<Arc<RunFile>>, Option<Filter>);
 /// Writes new and changed rows as a run: the base, if it is the block's first.
 fn write(
     disk: &Disk,
-    pending: &Pending<'_>,
+    pending: &Pending,
     is_base: bool,
     visit: &mut Visit,
 ) -> Result<RunAndFilter, StoreError> {
@@ -136,16 +143,16 @@ fn write(
     let mut filter = bits.map(|bits| Filter::new(pending.len() as u64 * 3 / 2, bits));
     let mut scratch = Vec::new();
     for at in 0..pending.len() {
-        let row = pending.row(at);
-        let (cells, rare, was) = match &row.found {
+        let (cells, rare, was) = match pending.found(at) {
             Found::Same => continue,
             Found::Nowhere => {
-                let made = row.delta.into_row(pending.events(at), &mut scratch);
+                let made = pending.delta(at).into_row(pending.events(at), &mut scratch);
                 visit.fresh += 1;
                 visit.states[made.state as usize] += 1;
                 (made.cells(), made.rare, Counted::Not)
             }
-            Found::Changed(changed) => {
+            Found::Changed(number) => {
+                let changed = pending.changed(number);
                 visit.states[changed.was_state as usize] -= 1;
                 visit.states[super::row::state_of(changed.cells[0]) as usize] += 1;
                 (changed.cells, changed.rare.as_slice(), changed.was)
