@@ -126,7 +126,7 @@ fn copied(disk: &SimulatedDisk) -> SimulatedDisk {
 /// The parts of a run: pages, index, directory, trailer. A manifest is one part.
 fn parts(name: &str, bytes: &[u8]) -> Vec<Range<usize>> {
     if name.starts_with("manifest") {
-        return vec![0..bytes.len()];
+        return std::iter::once(0..bytes.len()).collect();
     }
     let trailer = bytes.len() - 64;
     let number = |at: usize| {
