@@ -73,6 +73,14 @@ impl Bounds {
         }
     }
 
+    /// Whether a key lies within or before it.
+    #[inline]
+    pub(crate) fn is_before_end(&self, key: &Key<'_>) -> bool {
+        self.upper
+            .as_ref()
+            .is_none_or(|upper| key.hash < upper.hash || *key < upper.as_key())
+    }
+
     /// The greatest host hash that can lie within.
     pub(crate) fn last_hash(&self) -> u64 {
         self.upper.as_ref().map_or(u64::MAX, |upper| upper.hash)
