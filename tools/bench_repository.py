@@ -41,15 +41,16 @@ VEUNI = {1: 1.35, 50: 2.60, 100: 3.53, 200: 6.11, 350: 9.07}
 # waiting-share together.
 SWEEP = {
     "block-bytes": [16 << 20, 32 << 20, 128 << 20],
-    "delay": [8, 16, 32],
+    "delay": [4, 16],
     "scan-rows": [500_000, 1_500_000, 6_000_000],
     "waiting-share": [10, 50],
     "memory": [64 << 20, 128 << 20, 256 << 20, 512 << 20],
-    "page-bytes": [8 << 10, 32 << 10, 64 << 10],
-    "compact-share": [1, 3, 5],
-    "base-level": [-5, -1, 3],
+    "compact-share": [1, 3],
+    "page-bytes": [8 << 10, 32 << 10],
+    "base-level": [-3, 3],
     "pending-level": [1],
-    "recent-links": [1 << 20, 4 << 20],
+    "threads": [1],
+    "recent-links": [4 << 20],
 }
 WINDOWS = [100, 10_000]
 

@@ -66,6 +66,7 @@ pub(crate) struct Teia {
     pub(crate) window: usize,
     pub(crate) taken: u64,
     folded: u64,
+    front_urls: usize,
     /// The fold that runs beside the next cycle.
     folding: Option<JoinHandle<FoldDone>>,
 }
@@ -74,6 +75,7 @@ impl Teia {
     pub(crate) fn open(folder: &Path, config: StoreConfig, window: usize) -> Self {
         let files = Arc::new(DiskFiles::new(folder).unwrap());
         Self {
+            front_urls: config.front_urls,
             store: Store::open(files, config).unwrap(),
             now: 1_800_000_000,
             window,
@@ -172,6 +174,10 @@ impl Contender for Teia {
             if let Answer::New(_) = self.store.offer(&link) {
                 new.add(url);
                 new.at_once += 1;
+            }
+            // With little memory a cycle has several folds.
+            if number % 4096 == 4095 && self.store.stats().front >= self.front_urls {
+                self.fold(&mut new);
             }
         }
         let offers = crate::measure::thread_cpu();
