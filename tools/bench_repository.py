@@ -2,17 +2,20 @@
 """The store of URLs beside DRUM, RocksDB and a set in memory, over one stream of links.
 
     ./dev bench repository                         to 10 million URLs, all stores: about 20 minutes
-    ./dev bench repository --urls 350000000        the whole experiment: hours, and about 40 GB of disk
+    ./dev bench repository --urls 350000000        the whole experiment: hours, and about 45 GB of disk
     ./dev bench repository --urls 2000000 --cycles 3 --only teia,drum    a trial: a minute
-    ./dev bench repository --sweep                 page and block size, delay, share of small runs, window
+    ./dev bench repository --sweep                 block size, delay, window, memory and more, one at a time
+    ./dev bench repository --from FILE…            the table and the curves again, from what was written before
 
 Each store alone, in a fresh folder that is removed before the next. It is filled by cycles of a million new URLs;
-at 1, 10, 50, 100 and 350 million (as far as --urls goes) crawl cycles are measured: 100,000 URLs taken out and their
-states written, 900,000 links offered, about three in four of them met before. Teia alone takes the 100,000 out of host
-windows, and folds beside the next cycle; the others are given them. What each store calls new is counted
-and summed, and must agree with the generator's own count. Bytes are those asked of the system, in MB. Wall clock
-depends on what else the machine does: compare within one run. Points are written to target/bench/repository.json,
-curves to target/bench/repository-*.svg.
+at 1, 10, 50, 100, 200 and 350 million (as far as --urls goes) crawl cycles are measured: 100,000 URLs taken out and
+their states written, 900,000 links offered, about three in four of them met before; and with --cold some more, each after the
+store's files were dropped from the system's cache. Teia alone takes the 100,000 out of host windows, and folds beside
+the next cycle; the others are given them. Links are made while the store rests, so that all it does in the background
+is counted. What each store calls new is counted and summed, and must agree with the generator's own count. Bytes are
+those asked of the system, in MB. Wall clock depends on what else the machine does: compare within one run. All
+that was measured, cycle by cycle, is written to target/bench/repository.json, curves to target/bench/repository-*.svg,
+and with --publish to docs/bench/.
 """
 
 import argparse
@@ -26,6 +29,7 @@ import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / "target/bench"
+DOCS = ROOT / "docs/bench"
 PROGRAM = ROOT / "target/release/examples/bench_repository"
 HELPER = OUT / "bench-rocksdb"
 STORES = ["teia", "teia-filter", "teia-recent", "drum", "drum64", "rocksdb", "memory"]
@@ -33,21 +37,30 @@ MILLION = 1_000_000
 POINTS = [MILLION, 10 * MILLION, 50 * MILLION, 100 * MILLION, 200 * MILLION, 350 * MILLION]
 VEUNI = {1: 1.35, 50: 2.60, 100: 3.53, 200: 6.11, 350: 9.07}
 
+# One setting at a time, beside the defaults. The delay that is reached at a size follows from delay, scan-rows and
+# waiting-share together.
 SWEEP = {
-    "page-bytes": [8 << 10, 16 << 10, 32 << 10, 64 << 10],
-    "block-bytes": [16 << 20, 32 << 20, 64 << 20, 128 << 20],
-    "compact-share": [1, 2, 3, 5],
-    "delay": [8, 16, 64],
-    "scan-rows": [500_000, 1_500_000, 3_000_000],
-    "front-urls": [250_000, 1_000_000],
+    "block-bytes": [16 << 20, 32 << 20, 128 << 20],
+    "delay": [4, 16],
+    "scan-rows": [500_000, 1_500_000, 6_000_000],
+    "waiting-share": [10, 50],
+    "memory": [64 << 20, 128 << 20, 256 << 20, 512 << 20],
+    "compact-share": [1, 3],
+    "page-bytes": [8 << 10, 32 << 10],
+    "base-level": [-3, 3],
     "pending-level": [1],
-    "recent-links": [1 << 20, 4 << 20],
+    "threads": [1],
+    "recent-links": [4 << 20],
 }
+WINDOWS = [100, 10_000]
 
 
 def main():
     options = parse_options()
     OUT.mkdir(parents=True, exist_ok=True)
+    if options.from_files:
+        records = [record for path in options.from_files for record in json.loads(path.read_text())["records"]]
+        return conclude(records, options)
     subprocess.run(
         ["cargo", "build", "--release", "-p", "teia-repository", "--example", "bench_repository"], cwd=ROOT, check=True
     )
@@ -62,12 +75,19 @@ def main():
     for name in names:
         records += run(name, options, helper)
         save(records, options)
+    return conclude(records, options)
+
+
+def conclude(records, options):
     points = [record for record in records if record["kind"] == "point"]
     print_table(points)
     print_veuni(points)
     print()
     failures = print_goals(points, records)
-    draw(points)
+    draw(points, OUT)
+    if options.publish:
+        DOCS.mkdir(parents=True, exist_ok=True)
+        draw(points, DOCS)
     print(f"\nall points: {(OUT / 'repository.json').relative_to(ROOT)}")
     return 1 if failures else 0
 
@@ -76,12 +96,15 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--urls", type=int, default=10 * MILLION, help="fill up to so many")
     parser.add_argument("--cycles", type=int, default=10, help="crawl cycles measured at each size")
+    parser.add_argument("--cold", type=int, default=0, help="cycles with a cold cache measured at each size")
     parser.add_argument("--window", type=int, default=1000, help="URLs asked of a host at once")
     parser.add_argument("--only", type=lambda text: text.split(","), default=STORES, help=f"some of {','.join(STORES)}")
     parser.add_argument("--set", action="append", default=[], help="a setting of the store: key=number")
     parser.add_argument("--folder", type=pathlib.Path, default=OUT / "repository", help="where the stores are made")
     parser.add_argument("--timeout", type=int, default=6 * 3600, help="seconds for one store")
     parser.add_argument("--sweep", action="store_true", help="vary the settings, one at a time")
+    parser.add_argument("--publish", action="store_true", help="write the curves to docs/bench as well")
+    parser.add_argument("--from", dest="from_files", nargs="+", type=pathlib.Path, help="results that were written before")
     options = parser.parse_args()
     unknown = [name for name in options.only if name not in STORES]
     if unknown:
@@ -102,7 +125,7 @@ def build_helper():
 def run(name, options, helper=None, settings=(), quiet=False):
     sizes = [size for size in POINTS if size < options.urls] + [options.urls]
     command = [PROGRAM, "--sizes", ",".join(map(str, sizes)), "--cycles", str(options.cycles), "--only", name]
-    command += ["--window", str(options.window), "--folder", options.folder]
+    command += ["--window", str(options.window), "--cold", str(options.cold), "--folder", options.folder]
     for setting in [*options.set, *settings]:
         command += ["--set", setting]
     if helper:
@@ -116,6 +139,8 @@ def run(name, options, helper=None, settings=(), quiet=False):
             record = json.loads(line)
             record["load"] = os.getloadavg()[0]
             records.append(record)
+            with (OUT / "repository.log").open("a") as log:
+                log.write(json.dumps(record) + "\n")
             if not quiet and record["kind"] == "point":
                 print(line_of(record), flush=True)
         if process.wait() != 0:
@@ -139,27 +164,27 @@ def line_of(point):
 
 def memory(point):
     """Without what the generator holds; the filter is counted apart."""
-    return point["peak_mib"] - point["generator_mib"] - point["apart_mib"]
+    return point["memory_mib"] - point["apart_mib"]
 
 
 def print_table(points):
-    print("\n| store | URLs (M) | wall s | longest s | CPU s | read MB | written MB | device MB | memory MiB | apart MiB | B/URL | new at once | fill: wall s | CPU s |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("\n| store | URLs (M) | wall s | longest s | CPU s | read MB | written MB | device MB | memory MiB | apart MiB | B/URL | new at once | all new: wall s | CPU s | cold: wall s | CPU s |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
     for p in points:
         print(
             f"| {p['store']} | {p['urls'] / MILLION:.1f} | {p['wall']:.2f} | {p['longest']:.2f} | {p['cpu']:.2f} | "
             f"{p['read_mb']:.0f} | {p['written_mb']:.0f} | {p['device_mb']:.0f} | {memory(p):.0f} | {p['apart_mib']:.0f} | "
-            f"{p['bytes_per_url']:.1f} | {100 * p['at_once']:.1f} % | {p['fill_wall']:.2f} | {p['fill_cpu']:.2f} |"
+            f"{p['bytes_per_url']:.1f} | {100 * p['at_once']:.1f} % | {p['fill_wall']:.2f} | {p['fill_cpu']:.2f} | {p['cold_wall']:.2f} | {p['cold_cpu']:.2f} |"
         )
 
 
 def print_veuni(points):
-    """Beside the published seconds for an all-new cycle of VEUNI; other machine, other year."""
+    """Beside VEUNI's published seconds for a cycle; another machine, another year, and no same delay."""
     ours = {round(p["urls"] / MILLION): p for p in points if p["store"] == "teia"}
     both = [size for size in VEUNI if size in ours]
     if both:
-        print("\n| URLs (M) | VEUNI, published s per cycle | here, crawl cycle s | here, all-new cycle s (mean so far) |")
-        print("|---|---|---|---|")
+        print("\n| URLs (M) | VEUNI, published s per cycle | here, crawl cycle s | here, all-new cycle s (mean of the last 8 before) |")
+        print("|--:|--:|--:|--:|")
         for size in both:
             print(f"| {size} | {VEUNI[size]} | {ours[size]['wall']:.2f} | {ours[size]['fill_wall']:.2f} |")
 
@@ -195,6 +220,7 @@ def print_goals(points, records):
         if size == 50:
             ratio("wall", size, "rocksdb", "wall", 1 / 5)
             ratio("CPU", size, "rocksdb", "cpu", 1 / 4)
+            ratio("wall with a cold cache", size, "rocksdb", "cold_wall", 1 / 15)
         if size not in (50, 100, 350):
             for other in ("drum", "rocksdb"):
                 ours, theirs = at.get(("teia", size)), at.get((other, size))
@@ -233,22 +259,30 @@ def judge(text, met):
 def sweep(options):
     """One setting at a time; wall is noisy, so CPU and bytes come first."""
     rows = []
-    base = run("teia", options, quiet=True)
-    rows.append(("defaults", base[-2]))
-    print(f"{'defaults':28} {line_of(base[-2])}", flush=True)
+    print(
+        "| setting | CPU s | wall s | longest s | read MB | written MB | memory MiB | B/URL | all new: CPU s |\n"
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+        flush=True,
+    )
+
+    def measure(name, settings=()):
+        points = [record for record in run("teia", options, settings=settings, quiet=True) if record["kind"] == "point"]
+        if points:
+            p = points[-1]
+            rows.append((name, p))
+            print(
+                f"| {name} | {p['cpu']:.2f} | {p['wall']:.2f} | {p['longest']:.2f} | {p['read_mb']:.0f} | "
+                f"{p['written_mb']:.0f} | {memory(p):.0f} | {p['bytes_per_url']:.1f} | {p['fill_cpu']:.2f} |",
+                flush=True,
+            )
+
+    measure("defaults")
     for key, values in SWEEP.items():
         for value in values:
-            records = run("teia", options, settings=[f"{key}={value}"], quiet=True)
-            points = [record for record in records if record["kind"] == "point"]
-            if points:
-                rows.append((f"{key}={value}", points[-1]))
-                print(f"{key + '=' + str(value):28} {line_of(points[-1])}", flush=True)
-    for window in (100, 10_000):
+            measure(f"{key}={value}", [f"{key}={value}"])
+    for window in WINDOWS:
         options.window = window
-        points = [record for record in run("teia", options, quiet=True) if record["kind"] == "point"]
-        if points:
-            rows.append((f"window={window}", points[-1]))
-            print(f"{'window=' + str(window):28} {line_of(points[-1])}", flush=True)
+        measure(f"window={window}")
     (OUT / "repository-sweep.json").write_text(json.dumps(rows, indent=1))
     return 0
 
@@ -261,12 +295,17 @@ def save(records, options):
 COLOURS = {"teia": "#0a6", "teia-filter": "#06a", "teia-recent": "#6a0", "drum": "#c33", "drum64": "#c93", "rocksdb": "#93c", "memory": "#777"}
 
 
-def draw(points):
-    for field, title in [("wall", "seconds per crawl cycle"), ("cpu", "CPU seconds per crawl cycle"), ("bytes_per_url", "bytes on disk per URL")]:
-        draw_one(points, field, title)
+def draw(points, folder):
+    for field, title in [
+        ("wall", "seconds per crawl cycle"),
+        ("cpu", "CPU seconds per crawl cycle"),
+        ("fill_wall", "seconds per all-new cycle"),
+        ("bytes_per_url", "bytes on disk per URL"),
+    ]:
+        draw_one(points, field, title, folder)
 
 
-def draw_one(points, field, title):
+def draw_one(points, field, title, folder):
     width, height, left, bottom = 640, 320, 50, 40
     most_x = max((p["urls"] for p in points), default=1) / MILLION
     most_y = max((p[field] for p in points), default=1) or 1
@@ -284,7 +323,7 @@ def draw_one(points, field, title):
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in dots]
         parts.append(f'<text x="{width - 112}" y="{40 + 18 * number}" fill="{colour}">{name}</text>')
     body = "\n".join(parts)
-    (OUT / f"repository-{field}.svg").write_text(
+    (folder / f"repository-{field}.svg").write_text(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="12">\n{body}\n</svg>\n'
     )
 

@@ -223,7 +223,10 @@ fn rewrite(disk: &SimulatedDisk, name: &str, change: impl FnOnce(&mut Vec<u8>)) 
 fn any_changed_byte_is_found_and_named_and_never_a_panic() {
     let (disk, _) = filled();
     let names = disk.list(Path::new("urls")).unwrap();
-    let runs: Vec<_> = names.iter().filter(|name| *name != "manifest").collect();
+    let runs: Vec<_> = names
+        .iter()
+        .filter(|name| !name.starts_with("manifest"))
+        .collect();
     assert!(runs.len() > 5, "{names:?}");
     let mut draw = Draw::new(1);
     for round in 0..400 {
@@ -314,7 +317,12 @@ fn a_newer_manifest_and_another_key_are_refused() {
     };
     let refused = Store::open(Arc::clone(&files), other);
     assert!(matches!(refused, Err(StoreError::Key { .. })));
-    rewrite(&disk, "manifest", |bytes| bytes[30] ^= 1);
+    // What is newer is refused though the copy would be older: it may be there for a reason.
+    rewrite(&disk, "manifest", |bytes| {
+        bytes[16] = 77;
+        let sum = xxhash_rust::xxh3::xxh3_64(&bytes[16..]);
+        bytes[8..16].copy_from_slice(&sum.to_le_bytes());
+    });
     let refused = Store::open(files, config(false));
-    assert!(matches!(refused, Err(StoreError::Damaged { .. })));
+    assert!(matches!(refused, Err(StoreError::Newer { found: 77, .. })));
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use teia_base::{Files, SimulatedDisk};
-use teia_repository::blocks::{Answer, Link, News, Store, StoreConfig};
+use teia_repository::blocks::{Answer, Link, News, Settlement, Standing, Store, StoreConfig};
 
 fn config(filter: bool) -> StoreConfig {
     StoreConfig {
@@ -109,4 +109,38 @@ fn very_many_hosts_with_one_url_each() {
         .map(|number| format!("https://host{number}.test/"))
         .collect();
     check(&texts, 3000, false);
+}
+
+#[test]
+fn the_media_type_of_the_last_answer_is_kept_over_folds_and_starts() {
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let types = ["text/html", "image/png", "application/pdf"];
+    let url = |number: usize| format!("https://typed.test/{number}");
+    for start in 0..3 {
+        let mut store = Store::open(Arc::clone(&files), config(false)).unwrap();
+        for number in 0..200 {
+            store.offer(&Link::new(&url(number), 1));
+            // An attempt that brought no answer leaves what is known.
+            let answered = number % 7 != start;
+            let media_type = types[(number + start) % 3];
+            store.settle(
+                &url(number),
+                Settlement {
+                    outcome: if answered { 200 } else { -10 },
+                    state: Standing::Fetched,
+                    media_type: answered.then(|| media_type.into()),
+                    ..Settlement::default()
+                },
+            );
+        }
+        store.fold(start as u64).unwrap();
+    }
+    let store = Store::open(files, config(false)).unwrap();
+    for number in 0..200 {
+        let last = if number % 7 == 2 { 1 } else { 2 };
+        let known = store.state(&url(number)).unwrap().unwrap();
+        let is = known.rare.visited.unwrap().media_type;
+        assert_eq!(store.media_type(is), Some(types[(number + last) % 3]));
+    }
+    assert_eq!(store.media_type(0), None);
 }

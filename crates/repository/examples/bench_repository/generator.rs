@@ -38,7 +38,7 @@ impl Cycle {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.texts.capacity() + self.ends.capacity() * 4
+        self.texts.len() + self.ends.len() * 4
     }
 }
 
@@ -89,7 +89,7 @@ impl Generator {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.hosts.capacity() * 4
+        self.hosts.len() * 4
     }
 
     fn any_host(&mut self) -> usize {

@@ -1,8 +1,9 @@
 //! Measures the store of blocks beside DRUM, RocksDB and a set in memory: `./dev bench repository`.
 //!
 //! Each store alone is filled by cycles of a million new URLs; at each size ten crawl cycles are
-//! measured: 100,000 URLs taken out and their states written, 900,000 links offered. The generator
-//! counts by itself what is new, and what each store called new is checked against that.
+//! measured: 100,000 URLs taken out and their states written, 900,000 links offered; then some more
+//! after the store's files were dropped from the system's cache. The generator counts by itself what
+//! is new, and what each store called new is checked against that. It works while the store rests.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,10 +22,13 @@ mod rocks;
 mod stores;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use generator::{Cycle, Generator};
 use measure::{Cost, Spent};
 use stores::{Contender, InMemory, NewUrls, Teia};
+use teia_base::SimulatedDisk;
+use teia_repository::Backing;
 use teia_repository::blocks::StoreConfig;
 
 struct Options {
@@ -33,6 +37,7 @@ struct Options {
     links: usize,
     take: usize,
     window: usize,
+    cold: usize,
     folder: PathBuf,
     rocksdb: Option<PathBuf>,
     only: Vec<String>,
@@ -95,6 +100,20 @@ fn set(config: &mut StoreConfig, key: &str, value: &str) {
     }
     let number: u64 = value.parse().unwrap();
     match key {
+        // As the Repository sets the store up within so much memory, but for the filter.
+        "memory" => {
+            let backing = Backing {
+                files: Arc::new(SimulatedDisk::new()),
+                prefix: config.prefix.clone(),
+                memory: number,
+                window: 1000,
+            };
+            *config = StoreConfig {
+                filter_bits: config.filter_bits,
+                recent_links: config.recent_links,
+                ..backing.store_config(config.key)
+            };
+        }
         "page-bytes" => config.page_bytes = number as usize,
         "block-bytes" => config.block_bytes = number,
         "compact-share" => config.compact_share = number,
@@ -110,72 +129,169 @@ fn set(config: &mut StoreConfig, key: &str, value: &str) {
     }
 }
 
-fn run(name: &str, mut store: Box<dyn Contender>, folder: &Path, options: &Options) {
-    let mut generator = Generator::new(1);
-    let (mut links, mut fetched) = (Cycle::default(), Cycle::default());
-    let mut total = NewUrls::default();
-    let mut fill = Cost::default();
-    let mut filled = 0;
-    for &size in &options.sizes {
-        // The crawl cycles add URLs of their own.
-        while generator.distinct + 1_000_000 <= size {
-            generator.fill(1_000_000, &mut links);
-            fetched.clear();
-            let before = Spent::now(store.helper());
-            let new = store.cycle(&links, &fetched, 0, &mut generator);
-            fill.add(Spent::now(store.helper()).since(before));
-            filled += 1;
-            add(&mut total, new);
+/// Cycles of a million new URLs that are made ahead at once.
+const FILL_BATCH: usize = 8;
+
+/// A store that is being measured, and what it was shown so far.
+struct Run<'a> {
+    name: &'a str,
+    store: Box<dyn Contender>,
+    folder: &'a Path,
+    options: &'a Options,
+    generator: Generator,
+    /// Links and fetched URLs of cycles that were made ahead: while they are made the store rests,
+    /// so that whatever it does in the background is counted.
+    ahead: Vec<(Cycle, Cycle)>,
+    total: NewUrls,
+    /// The most memory that the store took while it worked, in MiB.
+    peak: f64,
+}
+
+/// What some cycles cost.
+#[derive(Default)]
+struct Measured {
+    mean: Cost,
+    longest: f64,
+    at_once: u64,
+}
+
+impl Run<'_> {
+    /// Makes cycles ahead, and says how many new URLs are in them.
+    fn make(&mut self, cycles: usize, links: usize, take: usize) -> u64 {
+        let known = self.generator.distinct;
+        self.ahead.resize_with(cycles, Default::default);
+        for (links_of, fetched) in &mut self.ahead {
+            if take > 0 {
+                self.generator.old(take, fetched);
+                self.generator.crawl(links, links_of);
+            } else {
+                fetched.clear();
+                self.generator.fill(links, links_of);
+            }
         }
-        let at = generator.distinct;
+        self.generator.distinct - known
+    }
+
+    /// Lets the store work through what was made ahead, and rest.
+    fn work(&mut self, take: usize, kind: Option<&str>) -> Measured {
+        let mut measured = Measured::default();
         let mut sum = Cost::default();
-        let mut longest: f64 = 0.0;
-        let mut own = NewUrls::default();
         measure::reset_peak();
-        for _ in 0..options.cycles {
-            let known = generator.distinct;
-            generator.old(options.take, &mut fetched);
-            generator.crawl(options.links, &mut links);
-            let fresh = generator.distinct - known;
-            let before = Spent::now(store.helper());
-            let new = store.cycle(&links, &fetched, options.take, &mut generator);
-            let cost = Spent::now(store.helper()).since(before);
-            own.count += fresh;
-            own.at_once += new.at_once;
-            longest = longest.max(cost.wall);
+        let ahead = std::mem::take(&mut self.ahead);
+        for (number, (links, fetched)) in ahead.iter().enumerate() {
+            let before = Spent::now(self.store.helper());
+            let mut new = self.store.cycle(links, fetched, take, &mut self.generator);
+            if number + 1 == ahead.len() {
+                // What still goes on beside it belongs to these cycles.
+                add(&mut new, self.store.rest());
+            }
+            let cost = Spent::now(self.store.helper()).since(before);
+            if let Some(kind) = kind {
+                println!(
+                    "{{\"kind\":\"{kind}\",\"store\":\"{}\",\"number\":{number},{}}}",
+                    self.name,
+                    cost.json()
+                );
+            }
+            measured.at_once += new.at_once;
+            measured.longest = measured.longest.max(cost.wall);
             sum.add(cost);
-            add(&mut total, new);
+            add(&mut self.total, new);
         }
-        let cost = sum.over(options.cycles);
-        let fill = fill.over(filled);
-        let generators = links.bytes() + fetched.bytes() + generator.bytes();
-        let disk = measure::bytes_below(folder);
+        measured.mean = sum.over(ahead.len());
+        self.ahead = ahead;
+        self.peak = self.peak.max(self.memory());
+        measured
+    }
+
+    /// The most memory since the last reset, in MiB, without what the generator holds.
+    fn memory(&self) -> f64 {
+        let ahead = self.ahead.iter();
+        let ahead: usize = ahead
+            .map(|(links, fetched)| links.bytes() + fetched.bytes())
+            .sum();
+        let helper = self.store.helper();
+        let helper = helper.map_or(0.0, |pid| measure::peak_mib(Some(pid)));
+        let generator = (ahead + self.generator.bytes()) as f64 / 1048576.0;
+        measure::peak_mib(None) + helper - generator
+    }
+
+    /// Fills up to a size, and says what the last cycles of it cost, each.
+    fn fill(&mut self, size: u64) -> Measured {
+        let mut last = Measured::default();
+        loop {
+            let left = size.saturating_sub(self.generator.distinct) / 1_000_000;
+            let cycles = usize::try_from(left).unwrap().min(FILL_BATCH);
+            if cycles == 0 {
+                return last;
+            }
+            self.make(cycles, 1_000_000, 0);
+            last = self.work(0, None);
+            println!(
+                "{{\"kind\":\"fill\",\"store\":\"{}\",\"urls\":{},{}}}",
+                self.name,
+                self.generator.distinct,
+                last.mean.json()
+            );
+        }
+    }
+
+    fn point(&mut self, size: u64) {
+        let options = self.options;
+        self.peak = 0.0;
+        let fill = self.fill(size);
+        let at = self.generator.distinct;
+        let fresh = self.make(options.cycles, options.links, options.take);
+        let crawl = self.work(options.take, Some("cycle"));
+        let disk = measure::bytes_below(self.folder);
+        let urls = self.generator.distinct;
+        let mut cold = Cost::default();
+        for _ in 0..options.cold {
+            self.make(1, options.links, options.take);
+            measure::drop_cache(self.folder);
+            cold.add(self.work(options.take, Some("cold")).mean);
+        }
+        let cold = cold.over(options.cold);
         println!(
-            "{{\"kind\":\"point\",\"store\":\"{name}\",\"urls\":{at},\"hosts\":{},\"wall\":{:.4},\
-             \"cpu\":{:.4},\"longest\":{longest:.4},\"read_mb\":{:.2},\"written_mb\":{:.2},\
-             \"device_mb\":{:.2},\"peak_mib\":{:.1},\"generator_mib\":{:.1},\"apart_mib\":{:.1},\
-             \"bytes_per_url\":{:.2},\"at_once\":{:.4},\"fill_wall\":{:.4},\"fill_cpu\":{:.4}}}",
-            generator.hosts(),
-            cost.wall,
-            cost.cpu,
-            cost.read,
-            cost.written,
-            cost.device,
-            measure::peak_mib(None)
-                + store
-                    .helper()
-                    .map_or(0.0, |pid| measure::peak_mib(Some(pid))),
-            generators as f64 / 1048576.0,
-            store.apart() as f64 / 1048576.0,
-            disk as f64 / generator.distinct as f64,
-            own.at_once as f64 / own.count.max(1) as f64,
-            fill.wall,
-            fill.cpu,
+            "{{\"kind\":\"point\",\"store\":\"{}\",\"urls\":{at},\"hosts\":{},{},\
+             \"longest\":{:.4},\"memory_mib\":{:.1},\"apart_mib\":{:.1},\"bytes_per_url\":{:.2},\"at_once\":{:.4},\"fill_wall\":{:.4},\
+             \"fill_cpu\":{:.4},\"cold_wall\":{:.4},\"cold_cpu\":{:.4},\"inside\":{:?}}}",
+            self.name,
+            self.generator.hosts(),
+            crawl.mean.json(),
+            crawl.longest,
+            self.peak,
+            self.store.apart() as f64 / 1048576.0,
+            disk as f64 / urls as f64,
+            crawl.at_once as f64 / fresh.max(1) as f64,
+            fill.mean.wall,
+            fill.mean.cpu,
+            cold.wall,
+            cold.cpu,
+            self.store.inside(),
         );
     }
-    let before = Spent::now(store.helper());
-    add(&mut total, store.finish());
-    let finish = Spent::now(store.helper()).since(before);
+}
+
+fn run(name: &str, store: Box<dyn Contender>, folder: &Path, options: &Options) {
+    let mut run = Run {
+        name,
+        store,
+        folder,
+        options,
+        generator: Generator::new(1),
+        ahead: Vec::new(),
+        total: NewUrls::default(),
+        peak: 0.0,
+    };
+    for &size in &options.sizes {
+        run.point(size);
+    }
+    let before = Spent::now(run.store.helper());
+    let last = run.store.finish();
+    add(&mut run.total, last);
+    let finish = Spent::now(run.store.helper()).since(before);
+    let (total, generator) = (&run.total, &run.generator);
     let exact = total.count == generator.distinct && total.checksum == generator.checksum;
     println!(
         "{{\"kind\":\"end\",\"store\":\"{name}\",\"new\":{},\"distinct\":{},\"agrees\":{exact},\
@@ -184,7 +300,7 @@ fn run(name: &str, mut store: Box<dyn Contender>, folder: &Path, options: &Optio
         generator.distinct,
         finish.wall,
         measure::bytes_below(folder) as f64 / generator.distinct as f64,
-        store.inside(),
+        run.store.inside(),
     );
     assert!(exact || name != "teia", "{name} lost or doubled URLs");
 }
@@ -202,6 +318,7 @@ fn parse() -> Options {
         links: 900_000,
         take: 100_000,
         window: 1000,
+        cold: 0,
         folder: std::env::temp_dir().join("teia-bench-repository"),
         rocksdb: None,
         only: vec!["teia".to_owned()],
@@ -218,6 +335,7 @@ fn parse() -> Options {
             "--cycles" => options.cycles = value.parse().unwrap(),
             "--links" => options.links = value.parse().unwrap(),
             "--take" => options.take = value.parse().unwrap(),
+            "--cold" => options.cold = value.parse().unwrap(),
             "--window" => options.window = value.parse().unwrap(),
             "--folder" => options.folder = value.into(),
             "--rocksdb" => options.rocksdb = Some(value.into()),

@@ -68,6 +68,14 @@ impl Spent {
 }
 
 impl Cost {
+    /// As the fields of a record.
+    pub(crate) fn json(&self) -> String {
+        format!(
+            "\"wall\":{:.4},\"cpu\":{:.4},\"read_mb\":{:.2},\"written_mb\":{:.2},\"device_mb\":{:.2}",
+            self.wall, self.cpu, self.read, self.written, self.device
+        )
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         self.wall += other.wall;
         self.cpu += other.cpu;
@@ -86,6 +94,12 @@ impl Cost {
             device: self.device / cycles,
         }
     }
+}
+
+/// Seconds of CPU of this thread.
+pub(crate) fn thread_cpu() -> f64 {
+    let clock = clock_gettime(ClockId::ThreadCPUTime);
+    clock.tv_sec as f64 + clock.tv_nsec as f64 / 1e9
 }
 
 fn io_of(process: &str) -> [u64; 4] {
@@ -150,4 +164,20 @@ pub(crate) fn bytes_below(folder: &std::path::Path) -> u64 {
             Err(_) => 0,
         })
         .sum()
+}
+
+/// Drops the files below a folder from the system's cache; no other file.
+pub(crate) fn drop_cache(folder: &std::path::Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if entry.path().is_dir() {
+            drop_cache(&entry.path());
+        } else if let Ok(file) = std::fs::File::open(entry.path()) {
+            // Only what is on the disk can be dropped.
+            let _ = file.sync_data();
+            let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
+        }
+    }
 }

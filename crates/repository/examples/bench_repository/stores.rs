@@ -39,6 +39,10 @@ pub(crate) trait Contender {
         take: usize,
         generator: &mut Generator,
     ) -> NewUrls;
+    /// Ends what goes on in the background.
+    fn rest(&mut self) -> NewUrls {
+        NewUrls::default()
+    }
     /// Decides all that waits, outside the measured cycles.
     fn finish(&mut self) -> NewUrls;
     /// A process that works for it.
@@ -62,6 +66,7 @@ pub(crate) struct Teia {
     pub(crate) window: usize,
     pub(crate) taken: u64,
     folded: u64,
+    front_urls: usize,
     /// The fold that runs beside the next cycle.
     folding: Option<JoinHandle<FoldDone>>,
 }
@@ -70,6 +75,7 @@ impl Teia {
     pub(crate) fn open(folder: &Path, config: StoreConfig, window: usize) -> Self {
         let files = Arc::new(DiskFiles::new(folder).unwrap());
         Self {
+            front_urls: config.front_urls,
             store: Store::open(files, config).unwrap(),
             now: 1_800_000_000,
             window,
@@ -95,7 +101,9 @@ impl Teia {
         self.finish_folding(new);
         self.folded += 1;
         let job = self.store.begin_fold(self.folded);
-        self.folding = Some(std::thread::spawn(move || job.run().unwrap()));
+        let folding = std::thread::Builder::new().name("fold".to_owned());
+        let folding = folding.spawn(move || job.run().unwrap());
+        self.folding = Some(folding.unwrap());
     }
 
     fn finish_folding(&mut self, new: &mut NewUrls) {
@@ -123,7 +131,7 @@ impl Contender for Teia {
         generator: &mut Generator,
     ) -> NewUrls {
         let mut new = NewUrls::default();
-        let start = crate::measure::Spent::now(None);
+        let start = crate::measure::thread_cpu();
         self.now += 60;
         self.store.set_time(self.now);
         let mut left = take;
@@ -147,7 +155,7 @@ impl Contender for Teia {
                         outcome: 200,
                         state: Standing::Fetched,
                         due: self.now + 86_400,
-                        media_type: 1,
+                        media_type: Some("text/html".into()),
                         text_digest: Some(digest << 64 | digest),
                         capture: Some(self.taken),
                         ..Settlement::default()
@@ -155,7 +163,7 @@ impl Contender for Teia {
                 );
             }
         }
-        let windows = crate::measure::Spent::now(None);
+        let windows = crate::measure::thread_cpu();
         let referrer = self.taken;
         for (number, url) in links.iter().enumerate() {
             let depth = 2 + u16::try_from(xxh3_64(url.as_bytes()) % 7).unwrap();
@@ -167,19 +175,28 @@ impl Contender for Teia {
                 new.add(url);
                 new.at_once += 1;
             }
+            // With little memory a cycle has several folds.
+            if number % 4096 == 4095 && self.store.stats().front >= self.front_urls {
+                self.fold(&mut new);
+            }
         }
-        let offers = crate::measure::Spent::now(None);
+        let offers = crate::measure::thread_cpu();
         self.fold(&mut new);
         if std::env::var_os("TEIA_BENCH_FOLDS").is_some() {
-            let end = crate::measure::Spent::now(None);
+            let end = crate::measure::thread_cpu();
             eprintln!(
-                "windows {:.3} s CPU ({:.1} MB, {tries} hosts), offers {:.3}, fold and news {:.3}",
-                windows.since(start).cpu,
-                windows.since(start).read,
-                offers.since(windows).cpu,
-                end.since(offers).cpu
+                "CPU s of this thread: windows {:.3} ({tries} hosts), offers {:.3}, news {:.3}",
+                windows - start,
+                offers - windows,
+                end - offers
             );
         }
+        new
+    }
+
+    fn rest(&mut self) -> NewUrls {
+        let mut new = NewUrls::default();
+        self.finish_folding(&mut new);
         new
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use teia_base::Files;
 
 use super::config::StoreConfig;
+use super::directory::Directory;
 use super::error::StoreError;
 use super::key::{Key, OwnedKey};
 use super::pending::Bounds;
@@ -105,12 +106,19 @@ impl Disk {
         level: Option<i32>,
     ) -> Result<RunWriter, StoreError> {
         let path = self.path(kind, id);
-        RunWriter::create(&*self.files, &path, self.config.page_bytes, level)
+        let directory = (kind == Kind::Run).then(Directory::default);
+        RunWriter::create(
+            &*self.files,
+            &path,
+            self.config.page_bytes,
+            level,
+            directory,
+        )
     }
 
     pub(crate) fn open(&self, kind: Kind, id: u64) -> Result<Arc<RunFile>, StoreError> {
         let path = self.path(kind, id);
-        RunFile::open(&*self.files, &path, id).map(Arc::new)
+        RunFile::open(&*self.files, &path, id, self.config.key).map(Arc::new)
     }
 
     /// Removes a file that nothing names any more. One that stays is removed at the next start.

@@ -29,7 +29,8 @@ pub struct FoldReport {
     pub fresh: u64,
     /// Rows written again by compaction.
     pub compacted: u64,
-    /// Blocks that could not be visited, each with the reason; their news waits.
+    /// Blocks that could not be visited, each with the reason; their news waits. And what else was
+    /// found damaged and not told of yet.
     pub damaged: Vec<StoreError>,
 }
 
@@ -55,7 +56,8 @@ impl Store {
             None => {
                 self.sealed_position = position;
                 self.sealed_notes = self.notes.clone();
-                let next = Front::like(&self.front);
+                let spare = self.spare.take();
+                let next = spare.unwrap_or_else(|| Front::like(&self.front));
                 let front = Arc::new(std::mem::replace(&mut self.front, next));
                 self.sealed = Some(Arc::clone(&front));
                 front
@@ -139,6 +141,7 @@ impl Store {
         self.credit = done.credit;
         self.position = self.sealed_position;
         self.after_fold(done.fold);
+        report.damaged.extend(self.damage.take());
         Ok(report)
     }
 
@@ -162,6 +165,12 @@ impl Store {
                     filter.insert(entry.url_hash);
                 }
             }
+        }
+        if sealed.len() <= self.disk.config.front_urls * 2
+            && let Ok(mut front) = Arc::try_unwrap(sealed)
+        {
+            front.clear();
+            self.spare = Some(front);
         }
     }
 
@@ -195,6 +204,7 @@ impl Store {
             epochs: self.epochs.clone(),
             states,
             notes: self.sealed_notes.clone(),
+            media_types: self.media_types.names().to_vec(),
         };
         let path = self.disk.config.prefix.join("manifest");
         manifest.write(&*self.disk.files, &path)

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::error::Flaw;
 use super::key::{Key, host_hash};
-use super::page::{Cells, Facts, Unpacker, grow, take_row};
+use super::page::{Cells, Facts, Unpacker, take_row};
 
 /// The rows of a page. Filled again and again without new allocations.
 #[derive(Debug, Default)]
@@ -14,15 +14,14 @@ pub(crate) struct DecodedPage {
     cells: Vec<Cells>,
     rares: Vec<(usize, Range<usize>)>,
     rare: Vec<u8>,
-    last: Vec<u8>,
     unpacker: Unpacker,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct RowAt {
     hash: u64,
-    host: (usize, usize),
-    rest: (usize, usize),
+    host: (u32, u32),
+    rest: (u32, u32),
 }
 
 impl DecodedPage {
@@ -51,20 +50,12 @@ impl DecodedPage {
         let mut groups = self.unpacker.unpack(text)?.groups();
         while let Some(mut group) = groups.next_group()? {
             let hash = host_hash(key, group.host);
-            let host = self.texts.len();
-            self.texts.extend_from_slice(group.host);
-            let host = (host, self.texts.len());
-            self.last.clear();
+            let host = add_text(&mut self.texts, group.host)?;
+            let mut rest = (host.1, host.1);
             for _ in 0..group.rows {
                 let (shared, own) = take_row(&mut group.rests)?;
-                grow(&mut self.last, shared, own)?;
-                let start = self.texts.len();
-                self.texts.extend_from_slice(&self.last);
-                self.rows.push(RowAt {
-                    hash,
-                    host,
-                    rest: (start, self.texts.len()),
-                });
+                rest = add_row(&mut self.texts, rest, shared, own)?;
+                self.rows.push(RowAt { hash, host, rest });
             }
         }
         Ok(())
@@ -79,8 +70,8 @@ impl DecodedPage {
         let at = &self.rows[row];
         Key {
             hash: at.hash,
-            host: &self.texts[at.host.0..at.host.1],
-            rest: &self.texts[at.rest.0..at.rest.1],
+            host: &self.texts[at.host.0 as usize..at.host.1 as usize],
+            rest: &self.texts[at.rest.0 as usize..at.rest.1 as usize],
         }
     }
 
@@ -98,4 +89,33 @@ impl DecodedPage {
             Err(_) => &[],
         }
     }
+}
+
+/// Appends a text, and says where it is.
+pub(crate) fn add_text(texts: &mut Vec<u8>, text: &[u8]) -> Result<(u32, u32), Flaw> {
+    let start = narrow(texts.len())?;
+    texts.extend_from_slice(text);
+    Ok((start, narrow(texts.len())?))
+}
+
+/// Appends a row's text, made out of the one before it, and says where it is.
+#[inline]
+pub(crate) fn add_row(
+    texts: &mut Vec<u8>,
+    before: (u32, u32),
+    shared: usize,
+    own: &[u8],
+) -> Result<(u32, u32), Flaw> {
+    let from = before.0 as usize;
+    if shared > before.1 as usize - from {
+        return Err(Flaw("a row shares more than there is"));
+    }
+    let start = narrow(texts.len())?;
+    texts.extend_from_within(from..from + shared);
+    texts.extend_from_slice(own);
+    Ok((start, narrow(texts.len())?))
+}
+
+fn narrow(len: usize) -> Result<u32, Flaw> {
+    u32::try_from(len).map_err(|_| Flaw("texts of more than 4 GiB"))
 }

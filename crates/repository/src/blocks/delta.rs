@@ -39,7 +39,7 @@ pub(crate) struct Delta {
 /// What does not fit into numbers, in the order in which it happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Event {
-    Settled(Settlement),
+    Settled(Settled),
     Spelling(Box<str>),
     Chain(Chain),
     LastModified(u32),
@@ -60,7 +60,7 @@ pub struct Stands {
 }
 
 /// What became of a URL: the outcome of an attempt, and what is to be done now.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settlement {
     /// When the attempt began, in seconds since 1970.
     pub at: u32,
@@ -72,8 +72,8 @@ pub struct Settlement {
     pub tries: u8,
     /// Not to be asked before then, in seconds since 1970.
     pub due: u32,
-    /// Media type, as a number of the caller's list.
-    pub media_type: u16,
+    /// Media type, without parameters; none where nothing was answered.
+    pub media_type: Option<Box<str>>,
     /// Digest of the visible text.
     pub text_digest: Option<u128>,
     /// The capture in the archive.
@@ -82,6 +82,38 @@ pub struct Settlement {
     pub etag: Option<Box<str>>,
     /// Validator.
     pub last_modified: Option<Box<str>>,
+}
+
+/// A settlement as it is kept, with the number of the media type in the store's list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Settled {
+    at: u32,
+    outcome: i16,
+    state: Standing,
+    tries: u8,
+    due: u32,
+    media_type: u16,
+    text_digest: Option<u128>,
+    capture: Option<u64>,
+    etag: Option<Box<str>>,
+    last_modified: Option<Box<str>>,
+}
+
+impl Settled {
+    pub(crate) fn new(settlement: Settlement, media_type: u16) -> Self {
+        Self {
+            at: settlement.at,
+            outcome: settlement.outcome,
+            state: settlement.state,
+            tries: settlement.tries,
+            due: settlement.due,
+            media_type,
+            text_digest: settlement.text_digest,
+            capture: settlement.capture,
+            etag: settlement.etag,
+            last_modified: settlement.last_modified,
+        }
+    }
 }
 
 /// Where a URL stands after an attempt.
@@ -244,7 +276,7 @@ fn happen(row: &mut Row<'_>, rare: &mut Rare, mut events: &[u8], is_new: bool) {
         };
         events = rest;
         match event {
-            Event::Settled(settlement) => settle(row, rare, settlement),
+            Event::Settled(settled) => settle(row, rare, settled),
             Event::Spelling(spelling) if is_new => {
                 rare.spelling.get_or_insert(spelling);
             }
@@ -278,7 +310,7 @@ fn stand(row: &mut Row<'_>, standing: Standing) {
     };
 }
 
-fn settle(row: &mut Row<'_>, rare: &mut Rare, settlement: Settlement) {
+fn settle(row: &mut Row<'_>, rare: &mut Rare, settlement: Settled) {
     row.tries = settlement.tries;
     row.due = settlement.due;
     stand(row, settlement.state);
@@ -300,7 +332,9 @@ fn settle(row: &mut Row<'_>, rare: &mut Rare, settlement: Settlement) {
     }
     visited.last_attempt = settlement.at;
     visited.outcome = settlement.outcome;
-    visited.media_type = settlement.media_type;
+    if settlement.media_type != 0 {
+        visited.media_type = settlement.media_type;
+    }
     visited.text_digest = settlement.text_digest.or(visited.text_digest);
     visited.capture = settlement.capture.or(visited.capture);
     if settlement.outcome > 0 {

@@ -73,6 +73,8 @@ impl FoldJob {
             }
         }
         if !failed.is_empty() {
+            // In the order of their keys, as every file is.
+            failed.sort_unstable();
             let id = self.disk.new_id();
             let shares = failed.iter().map(|&at| shares[at].clone());
             let left: Leave<'_> = self.leave(id, &sorted, shares);

@@ -4,6 +4,7 @@ use hashbrown::{HashMap, HashTable};
 
 use super::delta::{DECIDED, Delta, Event};
 use super::key::Key;
+use super::sort::{Item, sort, word_at};
 
 /// Hashes are hashes already.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,14 +53,6 @@ pub(crate) struct Entry {
     pub(crate) delta: Delta,
 }
 
-impl Entry {
-    /// Where host and rest lie in the texts of the front.
-    pub(crate) fn ranges(&self) -> ((u32, u32), (u32, u32)) {
-        let middle = self.at + self.host_len;
-        ((self.at, middle), (middle, middle + self.rest_len))
-    }
-}
-
 impl Front {
     /// An empty one with room for as much as another one held.
     pub(crate) fn like(other: &Self) -> Self {
@@ -73,8 +66,22 @@ impl Front {
         }
     }
 
+    /// Forgets everything and keeps its room, which is then not asked of the system again.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.texts.clear();
+        self.events.clear();
+        self.index.clear();
+        self.hosts.clear();
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Whether any URL in it was decided.
+    pub(crate) fn has_decided(&self) -> bool {
+        !self.hosts.is_empty()
     }
 
     pub(crate) fn find(&self, key: &Key<'_>, url_hash: u64) -> Option<usize> {
@@ -162,11 +169,6 @@ impl Front {
         }
     }
 
-    /// All its texts.
-    pub(crate) fn texts(&self) -> &[u8] {
-        &self.texts
-    }
-
     pub(crate) fn events_of(&self, entry: &Entry) -> &[u8] {
         match entry.events.checked_sub(1) {
             Some(at) => &self.events[at as usize],
@@ -197,36 +199,81 @@ impl Front {
 
     /// The places of all entries, in the order of their keys.
     pub(crate) fn sorted(&self) -> Vec<u32> {
-        let mut order: Vec<(u64, u32)> = (0..)
+        // Entries and texts are gone through once as they lie; what is sorted is beside its place.
+        let mut order: Vec<Sorting> = (0..)
             .zip(&self.entries)
-            .map(|(at, entry)| (entry.host_hash, at))
+            .map(|(at, entry)| Sorting {
+                hash: entry.host_hash,
+                word: word_at(self.key_of(entry).rest, 0),
+                at,
+            })
             .collect();
-        order.sort_unstable();
-        let mut group: Vec<(&[u8], &[u8], u32)> = Vec::new();
-        for same in order.chunk_by_mut(|one, other| one.0 == other.0) {
+        order.sort_unstable_by_key(|it| (it.hash, it.word));
+        let mut items: Vec<Item<'_>> = Vec::new();
+        for same in order.chunk_by_mut(|one, other| one.hash == other.hash) {
             if same.len() == 1 {
                 continue;
             }
-            group.clear();
-            group.extend(same.iter().map(|&(_, at)| {
-                let key = self.key_of(&self.entries[at as usize]);
-                (key.host, key.rest, at)
-            }));
-            let host = group[0].0;
-            if group.iter().all(|other| other.0 == host) {
-                group.sort_unstable_by(|one, other| one.1.cmp(other.1));
-            } else {
-                // Two hosts with the same hash.
-                group.sort_unstable();
+            let host = self.key_of(&self.entries[same[0].at as usize]).host;
+            let mut is_one_host = true;
+            for equal in same.chunk_by_mut(|one, other| one.word == other.word) {
+                items.clear();
+                for it in &*equal {
+                    let key = self.key_of(&self.entries[it.at as usize]);
+                    is_one_host &= key.host == host;
+                    items.push(Item::new(key.rest, it.at));
+                }
+                sort(&mut items);
+                for (place, sorted) in equal.iter_mut().zip(&items) {
+                    place.at = sorted.at;
+                }
             }
-            for (place, sorted) in same.iter_mut().zip(&group) {
-                place.1 = sorted.2;
+            if !is_one_host {
+                // Two hosts with the same hash.
+                same.sort_by_key(|it| {
+                    let key = self.key_of(&self.entries[it.at as usize]);
+                    (key.host, key.rest)
+                });
             }
         }
-        order.into_iter().map(|(_, at)| at).collect()
+        order.into_iter().map(|it| it.at).collect()
     }
+}
+
+/// What decides the order of an entry, mostly.
+#[derive(Clone, Copy, Debug)]
+struct Sorting {
+    hash: u64,
+    word: u64,
+    at: u32,
 }
 
 fn half_of(url_hash: u64) -> u32 {
     u32::try_from(url_hash & 0xFFFF_FFFF).expect("32 bits were cut")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delta() -> Delta {
+        Delta::read(&[0; 7])
+    }
+
+    #[test]
+    fn entries_are_sorted_by_key_even_when_two_hosts_share_a_hash() {
+        let mut front = Front::default();
+        let mut number = 0;
+        for rest in ["s/b", "s/a", "s/abcdefgh", "s/abcdefghi", "s", "h/zz"] {
+            for (hash, host) in [(7, "one"), (7, "other"), (3, "third"), (9, "fourth")] {
+                let (host, rest) = (host.as_bytes(), rest.as_bytes());
+                number += 1;
+                front.insert(&Key { hash, host, rest }, number, delta());
+            }
+        }
+        let sorted = front.sorted();
+        assert_eq!(sorted.len(), 24);
+        let key = |at: u32| front.key_of(front.entry(at as usize));
+        assert!(sorted.windows(2).all(|two| key(two[0]) < key(two[1])));
+    }
 }

@@ -9,7 +9,7 @@
 use super::error::{Flaw, StoreError};
 use super::key::host_hash;
 use super::page::{Facts, Group, Unpacker, shared_prefix, take_row};
-use super::pending::{Bounds, Found, Pending};
+use super::pending::{Bounds, Pending};
 use super::row::{DEPTH, MARK, Row, state_of};
 use super::run::RunFile;
 use crate::row::State;
@@ -20,17 +20,18 @@ pub(crate) fn join(
     run: &RunFile,
     bounds: &Bounds,
     key: u64,
-    pending: &mut Pending<'_>,
-    mut found: impl FnMut(&mut Pending<'_>, usize, Row<'_>),
+    pending: &mut Pending,
+    mut found: impl FnMut(&mut Pending, usize, Row<'_>),
 ) -> Result<(), StoreError> {
-    let mut at = next_sought(pending, 0);
+    run.whole()?;
+    let mut at = pending.next_sought(0);
     let range = run.pages_of(bounds.lower.hash, bounds.last_hash());
     let end = range.end;
     let mut next = range.start;
     let mut unpacker = Unpacker::default();
     while next < end && at < pending.len() {
         // Pages that end before the next sought host are passed over unread.
-        let hash = pending.row(at).hash;
+        let hash = pending.hash(at);
         let sought = run.pages_of(hash, hash).start.max(next);
         let mut pages = run.read_pages(sought..end);
         next = end;
@@ -40,10 +41,10 @@ pub(crate) fn join(
             if at >= pending.len() {
                 break;
             }
-            let passed = number + 1 < run.index.len()
-                && run.index[number + 1].first_hash < pending.row(at).hash;
+            let passed =
+                number + 1 < run.index.len() && run.index[number + 1].first_hash < pending.hash(at);
             if passed {
-                let hash = pending.row(at).hash;
+                let hash = pending.hash(at);
                 if run.pages_of(hash, hash).start > number + 64 {
                     next = number + 1;
                     break;
@@ -58,17 +59,17 @@ pub(crate) fn join(
                     break;
                 }
                 let hash = host_hash(key, group.host);
-                if hash < pending.row(at).hash {
+                if hash < pending.hash(at) {
                     continue;
                 }
                 at = skip_to(pending, at, hash, group.host);
-                if at >= pending.len() || pending.key(at).hash != hash {
+                if at >= pending.len() || pending.hash(at) != hash {
                     continue;
                 }
                 if pending.key(at).host != group.host {
                     continue;
                 }
-                let mut hit = |pending: &mut Pending<'_>, at: usize, row: usize| {
+                let mut hit = |pending: &mut Pending, at: usize, row: usize| {
                     let facts = match &facts {
                         Some(facts) => facts,
                         None => facts.insert(Facts::read(parts.state)?),
@@ -76,13 +77,13 @@ pub(crate) fn join(
                     if row >= facts.rows() {
                         return Err(Flaw("text and state of a page have different rows"));
                     }
-                    let delta = &pending.row(at).delta;
+                    let delta = pending.delta(at);
                     // Mostly a plain link that changes nothing: two numbers tell that.
                     let plain = delta.is_plain()
                         && u64::from(delta.depth) >= facts.cell(DEPTH, row)
                         && state_of(facts.cell(MARK, row)) != State::Excluded;
                     if plain && pending.events(at).is_empty() {
-                        pending.set_found(at, Found::Same);
+                        pending.set_same(at);
                     } else {
                         found(pending, at, Row::read(&facts.cells(row), facts.rare(row)));
                     }
@@ -95,22 +96,14 @@ pub(crate) fn join(
     Ok(())
 }
 
-/// The first place from `at` on that was not found yet.
-fn next_sought(pending: &Pending<'_>, mut at: usize) -> usize {
-    while at < pending.len() && !matches!(pending.row(at).found, Found::Nowhere) {
-        at += 1;
-    }
-    at
-}
-
 /// The first sought place that is not before this host.
-fn skip_to(pending: &Pending<'_>, mut at: usize, hash: u64, host: &[u8]) -> usize {
+fn skip_to(pending: &Pending, mut at: usize, hash: u64, host: &[u8]) -> usize {
     while at < pending.len() {
         let key = pending.key(at);
         if (key.hash, key.host) >= (hash, host) {
             break;
         }
-        at = next_sought(pending, at + 1);
+        at = pending.next_sought(at + 1);
     }
     at
 }
@@ -119,9 +112,9 @@ fn skip_to(pending: &Pending<'_>, mut at: usize, hash: u64, host: &[u8]) -> usiz
 /// of this host: then the next page goes on with it.
 fn join_group(
     group: Group<'_>,
-    pending: &mut Pending<'_>,
+    pending: &mut Pending,
     mut at: usize,
-    hit: &mut impl FnMut(&mut Pending<'_>, usize, usize) -> Result<(), Flaw>,
+    hit: &mut impl FnMut(&mut Pending, usize, usize) -> Result<(), Flaw>,
 ) -> Result<usize, Flaw> {
     let mut rests = group.rests;
     // Bytes that the sought text shares with the row before.
@@ -136,7 +129,7 @@ fn join_group(
         let mut greater = shared < near;
         loop {
             if !greater {
-                let sought = pending.key(at).rest;
+                let sought = pending.rest(at);
                 let mine = &own[common - shared..];
                 let theirs = sought.get(common..).unwrap_or(&[]);
                 let more = shared_prefix(mine, theirs);
@@ -144,11 +137,11 @@ fn join_group(
                 let equal = more == mine.len() && more == theirs.len();
                 if equal {
                     hit(pending, at, row)?;
-                    let next = next_sought(pending, at + 1);
+                    let next = pending.next_sought(at + 1);
                     if !same_host(pending, at, next) {
                         return Ok(next);
                     }
-                    near = shared_prefix(pending.key(at).rest, pending.key(next).rest);
+                    near = shared_prefix(pending.rest(at), pending.rest(next));
                     at = next;
                     continue 'rows;
                 }
@@ -159,11 +152,11 @@ fn join_group(
                 }
             }
             // The row is greater: the sought text is not here. On to the next one.
-            let next = next_sought(pending, at + 1);
+            let next = pending.next_sought(at + 1);
             if !same_host(pending, at, next) {
                 return Ok(next);
             }
-            let both = shared_prefix(pending.key(at).rest, pending.key(next).rest);
+            let both = shared_prefix(pending.rest(at), pending.rest(next));
             at = next;
             if both < common {
                 near = both;
@@ -175,8 +168,6 @@ fn join_group(
     Ok(at)
 }
 
-fn same_host(pending: &Pending<'_>, at: usize, next: usize) -> bool {
-    next < pending.len()
-        && pending.row(next).hash == pending.row(at).hash
-        && pending.key(next).host == pending.key(at).host
+fn same_host(pending: &Pending, at: usize, next: usize) -> bool {
+    next < pending.len() && pending.share_host(at, next)
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use super::decoded::DecodedPage;
 use super::error::{Flaw, StoreError};
 use super::front::ByHash;
-use super::page::Facts;
+use super::key::{Key, text_of};
+use super::page::{Facts, Group, Text, Unpacker, grow, take_row};
 use super::row::{DUE, MARK, SEQUENCE, SUPERSEDES, flags_of, state_of};
 use super::run::RunFile;
 use super::schedule::{Candidate, Schedule};
@@ -79,9 +79,16 @@ impl Store {
             let runs = self.blocks[at].runs.iter();
             look.runs.extend(runs.map(|run| (at, Arc::clone(run))));
         }
-        let (choices, is_last) = self.choose(&mut look, n, after)?;
-        let last = choices.last().map(|choice| choice.place);
-        let candidates = self.read_texts(&look, choices)?;
+        let chosen = self.choose(&mut look, n, after);
+        let chosen = chosen.and_then(|(choices, is_last)| {
+            let last = choices.last().map(|choice| choice.place);
+            Ok((self.read_texts(&look, choices)?, last, is_last))
+        });
+        let (candidates, last, is_last) = chosen.or_else(|error| {
+            // Nobody can say what waits on this host, so nothing of it is handed out.
+            self.damage.note(error)?;
+            Ok((Vec::new(), None, true))
+        })?;
         let version = self.version_of(hash);
         let schedule = Schedule::new(&self.disk, order.kind(), version, candidates)?;
         let found = last.is_some();
@@ -104,10 +111,11 @@ impl Store {
         after: Option<Place>,
     ) -> Result<(Vec<Choice>, bool), StoreError> {
         let mut spans = Vec::new();
-        let mut page = DecodedPage::default();
+        let mut unpacker = Unpacker::default();
         let mut buffer = Vec::new();
         let mut waiting = 0;
         for (number, (_, run)) in (0_u32..).zip(&look.runs) {
+            run.whole()?;
             for at in run.pages_of(look.hash, look.hash) {
                 let entry = &run.index[at];
                 let inside = entry.first_hash == look.hash
@@ -121,9 +129,10 @@ impl Store {
                     0..entry.rows as usize
                 } else {
                     run.read_text(at, &mut buffer)?;
-                    page.load_text(self.disk.config.key, &buffer)
-                        .map_err(|flaw| run.damaged(at, flaw))?;
-                    rows_of(&page, look.host)
+                    let text = unpacker.unpack(&buffer);
+                    let group = text.and_then(|text| group_of(text, look.host));
+                    let group = group.map_err(|flaw| run.damaged(at, flaw))?;
+                    group.map_or(0..0, |group| group.first_row..group.first_row + group.rows)
                 };
                 if !rows.is_empty() {
                     waiting += u64::from(entry.waiting).min(rows.len() as u64);
@@ -141,16 +150,18 @@ impl Store {
             let facts = Facts::read(&buffer).map_err(|flaw| run.damaged(at, flaw))?;
             for row in rows.start..rows.end.min(facts.rows()) {
                 let mark = facts.cell(MARK, row);
-                // A URL keeps its sequence number, so that tells which rows are outdated.
-                let outdated =
-                    !look.newer.is_empty() && look.newer.contains(&facts.cell(SEQUENCE, row));
-                if flags_of(mark) & SUPERSEDES != 0 {
-                    look.newer.insert(facts.cell(SEQUENCE, row));
-                }
-                if outdated {
+                let supersedes = flags_of(mark) & SUPERSEDES != 0;
+                let waits = state_of(mark) == State::Waiting;
+                if !supersedes && !waits {
                     continue;
                 }
-                if state_of(mark) != State::Waiting {
+                // A URL keeps its sequence number, so that tells which rows are outdated.
+                let sequence = facts.cell(SEQUENCE, row);
+                let outdated = !look.newer.is_empty() && look.newer.contains(&sequence);
+                if supersedes {
+                    look.newer.insert(sequence);
+                }
+                if outdated || !waits {
                     continue;
                 }
                 let due = u32::try_from(facts.cell(DUE, row)).unwrap_or(u32::MAX);
@@ -196,40 +207,43 @@ impl Store {
     ) -> Result<Vec<Candidate>, StoreError> {
         choices.sort_unstable_by_key(|choice| (choice.run, choice.page, choice.row));
         let mut candidates = Vec::with_capacity(choices.len());
-        let mut page = DecodedPage::default();
+        let mut unpacker = Unpacker::default();
         let (mut state, mut text) = (Vec::new(), Vec::new());
-        let mut loaded = None;
-        for choice in choices {
-            let (block, run) = &look.runs[choice.run as usize];
-            let (at, row) = (choice.page as usize, choice.row as usize);
-            let damaged = |flaw| run.damaged(at, flaw);
-            if loaded != Some((choice.run, choice.page)) {
-                run.read_state(at, &mut state)?;
-                Facts::read(&state).map_err(damaged)?;
-                run.read_text(at, &mut text)?;
-                page.load_text(self.disk.config.key, &text)
-                    .map_err(damaged)?;
-                loaded = Some((choice.run, choice.page));
-            }
-            let facts = Facts::read_checked(&state).map_err(damaged)?;
-            if row >= page.len() || row >= facts.rows() {
-                return Err(damaged(Flaw(
-                    "the index does not tell what is in this page",
-                )));
-            }
-            let key = page.key(row);
-            let url_hash = key.url_hash();
-            let passing = key.host != look.host
-                || self.taken[*block].contains(&url_hash)
-                || self.leased.contains(&url_hash);
-            if !passing {
-                candidates.push(Candidate {
-                    place: choice.place,
-                    url: key.text().map_err(damaged)?,
-                    cells: facts.cells(row),
-                    rare: facts.rare(row).to_vec(),
-                });
-            }
+        for same in choices.chunk_by(|one, other| (one.run, one.page) == (other.run, other.page)) {
+            let (block, run) = &look.runs[same[0].run as usize];
+            let at = same[0].page as usize;
+            run.read_state(at, &mut state)?;
+            run.read_text(at, &mut text)?;
+            let mut read = || -> Result<(), Flaw> {
+                let facts = Facts::read(&state)?;
+                let group = group_of(unpacker.unpack(&text)?, look.host)?;
+                let mut tell = |choice: &Choice, rest: &[u8]| -> Result<(), Flaw> {
+                    let (hash, host) = (look.hash, look.host);
+                    let url_hash = Key { hash, host, rest }.url_hash();
+                    let passing =
+                        self.taken[*block].contains(&url_hash) || self.leased.contains(&url_hash);
+                    let row = choice.row as usize;
+                    if row >= facts.rows() {
+                        return Err(Flaw("text and state of a page have different rows"));
+                    }
+                    if !passing {
+                        candidates.push(Candidate {
+                            place: choice.place,
+                            url: text_of(host, rest)?,
+                            cells: facts.cells(row),
+                            rare: facts.rare(row).to_vec(),
+                        });
+                    }
+                    Ok(())
+                };
+                let told = group.map_or(Ok(0), |group| texts_in(group, same, &mut tell))?;
+                if told == same.len() {
+                    Ok(())
+                } else {
+                    Err(Flaw("the index does not tell what is in this page"))
+                }
+            };
+            read().map_err(|flaw| run.damaged(at, flaw))?;
         }
         candidates.sort_unstable_by_key(|candidate| candidate.place);
         Ok(candidates)
@@ -245,11 +259,35 @@ impl Store {
 }
 
 /// The rows of a host in a page.
-fn rows_of(page: &DecodedPage, host: &[u8]) -> std::ops::Range<usize> {
-    let first = (0..page.len()).find(|&row| page.key(row).host == host);
-    let Some(first) = first else {
-        return 0..0;
-    };
-    let end = (first..page.len()).find(|&row| page.key(row).host != host);
-    first..end.unwrap_or(page.len())
+fn group_of<'t>(text: Text<'t>, host: &[u8]) -> Result<Option<Group<'t>>, Flaw> {
+    let mut groups = text.groups();
+    while let Some(group) = groups.next_group()? {
+        if group.host == host {
+            return Ok(Some(group));
+        }
+    }
+    Ok(None)
+}
+
+/// Tells the text of each row that was chosen, which are in order; says of how many there is one.
+fn texts_in(
+    group: Group<'_>,
+    choices: &[Choice],
+    tell: &mut impl FnMut(&Choice, &[u8]) -> Result<(), Flaw>,
+) -> Result<usize, Flaw> {
+    let mut rests = group.rests;
+    let mut text = Vec::new();
+    let mut told = 0;
+    for row in group.first_row..group.first_row + group.rows {
+        let Some(choice) = choices.get(told) else {
+            break;
+        };
+        let (shared, own) = take_row(&mut rests)?;
+        grow(&mut text, shared, own)?;
+        if choice.row as usize == row {
+            tell(choice, &text)?;
+            told += 1;
+        }
+    }
+    Ok(told)
 }

@@ -32,7 +32,8 @@ impl Store {
         let mut candidates = Vec::new();
         let mut reached = waited;
         for run in runs {
-            self.read_waiting(&run, host.as_bytes(), hash, order, &mut candidates)?;
+            let read = self.read_waiting(&run, host.as_bytes(), hash, order, &mut candidates);
+            read.or_else(|error| self.damage.note(error))?;
             reached = run.id;
             if candidates.len() >= n {
                 break;
@@ -54,6 +55,7 @@ impl Store {
         order: WindowOrder<'_>,
         candidates: &mut Vec<Candidate>,
     ) -> Result<(), StoreError> {
+        run.whole()?;
         let mut pages = run.read_pages(run.pages_of(hash, hash));
         let mut page = DecodedPage::default();
         while let Some(parts) = pages.next_page()? {

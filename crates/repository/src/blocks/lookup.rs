@@ -120,6 +120,7 @@ impl Store {
     }
 
     fn find_in(&self, run: &Arc<RunFile>, key: &Key<'_>) -> Result<Option<OwnedRow>, StoreError> {
+        run.whole()?;
         let range = run.pages_of(key.hash, key.hash);
         let (mut low, mut high) = (range.start, range.end);
         let mut page = DecodedPage::default();

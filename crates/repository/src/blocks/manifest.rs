@@ -3,8 +3,12 @@
 //! ```text
 //! magic 8 bytes | checksum u64 of what follows | format u32 | Manifest in postcard
 //! ```
+//!
+//! It is written twice, first `manifest`, then `manifest.copy`, and no file goes before both name
+//! what counts: so if the first is damaged, the copy tells the store as it is, or as it was one fold
+//! before, with a position from which the caller tells the rest again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use teia_base::Files;
@@ -14,7 +18,7 @@ use super::error::{Flaw, StoreError};
 use super::key::OwnedKey;
 
 const MAGIC: &[u8; 8] = b"teiaurls";
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The store as of its last fold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +42,8 @@ pub(crate) struct Manifest {
     pub(crate) states: [u64; 5],
     /// What the caller keeps beside it, as of the position.
     pub(crate) notes: Vec<u8>,
+    /// Media types, in the order of their numbers; since format 3.
+    pub(crate) media_types: Vec<Box<str>>,
 }
 
 /// A block.
@@ -56,12 +62,37 @@ pub(crate) fn key_check(key: u64) -> u64 {
 }
 
 impl Manifest {
-    /// Reads it, if there is one.
-    pub(crate) fn read(files: &dyn Files, path: &Path) -> Result<Option<Self>, StoreError> {
+    /// Reads it, if there is one, or its copy where it is damaged; then the damage is told too.
+    /// A copy that is not the same is written anew.
+    pub(crate) fn read(
+        files: &dyn Files,
+        path: &Path,
+    ) -> Result<Option<(Self, Option<StoreError>)>, StoreError> {
         if !files.exists(path) {
             return Ok(None);
         }
         let bytes = files.read(path).map_err(StoreError::disk("read", path))?;
+        let copy = copy_of(path);
+        let copied = files.read(&copy).unwrap_or_default();
+        match Self::decode(&bytes, path) {
+            Ok(manifest) => {
+                if bytes != copied {
+                    files
+                        .replace(&copy, &bytes)
+                        .map_err(StoreError::disk("replace", &copy))?;
+                }
+                Ok(Some((manifest, None)))
+            }
+            Err(damage @ StoreError::Damaged { .. }) => match Self::decode(&copied, &copy) {
+                Ok(manifest) => Ok(Some((manifest, Some(damage)))),
+                Err(_) => Err(damage),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads the bytes of one.
+    pub(crate) fn decode(bytes: &[u8], path: &Path) -> Result<Self, StoreError> {
         let damaged = |what| Flaw(what).at(path, 0);
         let rest = bytes
             .strip_prefix(MAGIC)
@@ -83,12 +114,16 @@ impl Manifest {
                 known: FORMAT,
             });
         }
-        postcard::from_bytes(body)
-            .map(Some)
-            .map_err(|_| damaged("the manifest does not read"))
+        let read = if found < 3 {
+            // An empty list at the end is one nought.
+            postcard::from_bytes(&[body, &[0]].concat())
+        } else {
+            postcard::from_bytes(body)
+        };
+        read.map_err(|_| damaged("the manifest does not read"))
     }
 
-    /// Replaces it: from here on the store is another one.
+    /// Replaces it and then its copy: from here on the store is another one.
     pub(crate) fn write(&self, files: &dyn Files, path: &Path) -> Result<(), StoreError> {
         let mut body = FORMAT.to_le_bytes().to_vec();
         body.extend_from_slice(
@@ -99,8 +134,38 @@ impl Manifest {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&xxh3_64(&body).to_le_bytes());
         bytes.extend_from_slice(&body);
-        files
-            .replace(path, &bytes)
-            .map_err(StoreError::disk("replace", path))
+        for path in [path, &copy_of(path)] {
+            files
+                .replace(path, &bytes)
+                .map_err(StoreError::disk("replace", path))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the copy of a manifest is.
+pub(crate) fn copy_of(path: &Path) -> PathBuf {
+    path.with_extension("copy")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_of_format_2_reads() {
+        let manifest = Manifest {
+            position: 77,
+            notes: vec![1, 2, 3],
+            ..Manifest::default()
+        };
+        let mut body = 2_u32.to_le_bytes().to_vec();
+        body.extend(postcard::to_stdvec(&manifest).unwrap());
+        assert_eq!(body.pop(), Some(0));
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(xxh3_64(&body).to_le_bytes());
+        bytes.extend(body);
+        let read = Manifest::decode(&bytes, Path::new("manifest")).unwrap();
+        assert_eq!(read, manifest);
     }
 }

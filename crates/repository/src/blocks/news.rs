@@ -1,10 +1,10 @@
 //! What visits found out: told once the fold counts, and again after a start until acknowledged.
 
 use super::decoded::DecodedPage;
-use super::error::StoreError;
+use super::error::{Flaw, StoreError};
 use super::page::Facts;
 use super::row::{MARK, News, Row, news_of};
-use super::run::RunFile;
+use super::run::{PageParts, RunFile};
 use super::store::Store;
 use crate::row::State;
 
@@ -36,47 +36,60 @@ pub struct Told {
 
 impl Store {
     /// The news of folds that was not told yet. Each piece is told once in a process, and again
-    /// after a start until [`Store::acknowledge`].
+    /// after a start until [`Store::acknowledge`]. News on a damaged page cannot be told; the
+    /// damage is noted.
     pub fn verdicts(&mut self) -> Result<Vec<FoldNews>, StoreError> {
         let mut all = Vec::new();
         for (fold, runs) in self.untold() {
             let mut urls = Vec::new();
             for run in &runs {
-                read_news(run, self.disk.config.key, &mut urls)?;
+                run.whole()
+                    .and_then(|()| self.read_news(run, &mut urls))
+                    .or_else(|error| self.damage.note(error))?;
             }
             all.push(FoldNews { fold, urls });
         }
         Ok(all)
     }
+
+    fn read_news(&self, run: &RunFile, urls: &mut Vec<Told>) -> Result<(), StoreError> {
+        let mut pages = run.read_pages(0..run.index.len());
+        let mut page = DecodedPage::default();
+        while let Some(parts) = pages.next_page()? {
+            let read = read_page(&mut page, self.disk.config.key, parts, urls);
+            if let Err(flaw) = read {
+                self.damage.note(run.damaged(parts.number, flaw))?;
+            }
+        }
+        Ok(())
+    }
 }
 
-fn read_news(run: &RunFile, key: u64, urls: &mut Vec<Told>) -> Result<(), StoreError> {
-    let mut pages = run.read_pages(0..run.index.len());
-    let mut page = DecodedPage::default();
-    while let Some(parts) = pages.next_page()? {
-        let damaged = |flaw| run.damaged(parts.number, flaw);
-        let facts = Facts::read(parts.state).map_err(damaged)?;
-        if (0..facts.rows()).all(|row| news_of(facts.cell(MARK, row)).is_none()) {
-            continue;
-        }
-        page.load_text(key, parts.text).map_err(damaged)?;
-        if page.len() != facts.rows() {
-            return Err(damaged(super::error::Flaw(
-                "text and state of a page have different rows",
-            )));
-        }
-        for at in 0..page.len() {
-            let row = Row::read(&facts.cells(at), &[]);
-            if let Some(news) = row.news {
-                urls.push(Told {
-                    url: page.key(at).text().map_err(damaged)?,
-                    news,
-                    state: row.state,
-                    rule: row.rule,
-                    depth: row.depth,
-                    sequence: row.sequence,
-                });
-            }
+fn read_page(
+    page: &mut DecodedPage,
+    key: u64,
+    parts: PageParts<'_>,
+    urls: &mut Vec<Told>,
+) -> Result<(), Flaw> {
+    let facts = Facts::read(parts.state)?;
+    if (0..facts.rows()).all(|row| news_of(facts.cell(MARK, row)).is_none()) {
+        return Ok(());
+    }
+    page.load_text(key, parts.text)?;
+    if page.len() != facts.rows() {
+        return Err(Flaw("text and state of a page have different rows"));
+    }
+    for at in 0..page.len() {
+        let row = Row::read(&facts.cells(at), &[]);
+        if let Some(news) = row.news {
+            urls.push(Told {
+                url: page.key(at).text()?,
+                news,
+                state: row.state,
+                rule: row.rule,
+                depth: row.depth,
+                sequence: row.sequence,
+            });
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use teia_base::journal::Chain;
 
 use super::block::block_of;
 use super::delta::{
-    ADMITS, DECIDED, DECIDED_OUT, Delta, Event, OFFERED, PRIORITISED, SETTLED, Settlement,
+    ADMITS, DECIDED, DECIDED_OUT, Delta, Event, OFFERED, PRIORITISED, SETTLED, Settled, Settlement,
     Standing, Stands,
 };
 use super::key::{Key, host_hash, write_key};
@@ -108,20 +108,17 @@ impl Store {
         {
             return Answer::Known;
         }
-        // What is being folded is in the filter too; but its text says more than the filter can.
-        let sealed = self.sealed.as_ref();
-        let sealed = sealed.and_then(|front| front.find(&key, url_hash).map(|at| front.delta(at)));
-        let answer = match sealed {
-            Some(delta) if delta.ops & DECIDED != 0 => Answer::Known,
-            Some(_) => Answer::Pending,
-            None => {
-                let block = block_of(&self.blocks, &key);
-                let filter = self.filters[block].as_mut();
-                if filter.is_some_and(|filter| !filter.insert(url_hash)) {
-                    Answer::New(self.sequence)
-                } else {
-                    Answer::Pending
-                }
+        let block = block_of(&self.blocks, &key);
+        let filter = self.filters[block].as_mut();
+        let answer = if filter.is_some_and(|filter| !filter.insert(url_hash)) {
+            Answer::New(self.sequence)
+        } else {
+            // What is being folded is in the filter too; but its text says more.
+            let sealed = self.sealed.as_ref().filter(|front| front.has_decided());
+            let sealed = sealed.and_then(|front| Some(front.delta(front.find(&key, url_hash)?)));
+            match sealed {
+                Some(delta) if delta.ops & DECIDED != 0 => Answer::Known,
+                _ => Answer::Pending,
             }
         };
         let decided = matches!(answer, Answer::New(_));
@@ -320,7 +317,9 @@ impl Store {
             // A link that admits it again is news.
             self.recent = Recent::new(self.disk.config.recent_links, self.disk.config.key);
         }
-        self.front.add_event(at, &Event::Settled(settlement));
+        let media_type = self.media_types.number(settlement.media_type.as_deref());
+        let settled = Settled::new(settlement, media_type);
+        self.front.add_event(at, &Event::Settled(settled));
     }
 
     /// Sets what an Analyzer thinks of a URL.
@@ -355,6 +354,10 @@ impl Store {
                 links: 0,
             };
             self.sequence += 1;
+            let block = block_of(&self.blocks, &key);
+            if let Some(filter) = &mut self.filters[block] {
+                filter.insert(url_hash);
+            }
             self.front.insert(&key, url_hash, delta)
         });
         self.scratch = scratch;

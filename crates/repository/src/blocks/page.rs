@@ -153,6 +153,27 @@ fn check(part: &[u8]) -> Result<&[u8], Flaw> {
     }
 }
 
+/// The lengths of the two parts of the page with which these bytes begin; both are whole.
+pub(crate) fn extent(bytes: &[u8]) -> Result<(usize, usize), Flaw> {
+    let state = Facts::read_checked(bytes)?;
+    let rare_end = state.rare_ends.last_chunk::<4>();
+    let rare_end = rare_end.map_or(0, |end| u32::from_le_bytes(*end) as usize);
+    let state = bytes.len() - state.rare.len() + rare_end;
+    check(bytes.get(..state).ok_or(Flaw("a page is cut off"))?)?;
+    let text = &bytes[state..];
+    let (head, body) = text
+        .split_first_chunk::<HEAD>()
+        .ok_or(Flaw("a page is cut off"))?;
+    let text_len = HEAD
+        + match head[8] {
+            0 => u32::from_le_bytes([head[9], head[10], head[11], head[12]]) as usize,
+            _ => zstd::zstd_safe::find_frame_compressed_size(body)
+                .map_err(|_| Flaw("a page does not unpack"))?,
+        };
+    check(text.get(..text_len).ok_or(Flaw("a page is cut off"))?)?;
+    Ok((state, text_len))
+}
+
 /// Bytes that two texts begin with together.
 #[inline]
 pub(crate) fn shared_prefix(one: &[u8], other: &[u8]) -> usize {

@@ -145,8 +145,9 @@ pub struct Rare {
     pub chain: Option<Chain>,
     /// `lastmod` of a sitemap or feed.
     pub last_modified: Option<u32>,
-    /// Links met beyond the first; at least so many, since a link to a known URL alone does not
-    /// rewrite its row.
+    /// Links met beyond the first, as far as they came by with other news: a link to a known URL
+    /// alone does not rewrite its row, and a page that is visited again counts again. A hint for an
+    /// order, no count: which pages link to a URL, each once, the link graph knows.
     pub more_links: u32,
     /// What the visits brought.
     pub visited: Option<Visited>,
@@ -159,7 +160,9 @@ pub struct Visited {
     pub last_attempt: u32,
     /// Number of its outcome.
     pub outcome: i16,
-    /// Media type, as a number of the caller's list.
+    /// Media type of the last answer that had one, as a number of the store's list
+    /// ([`Store::media_type`](super::Store::media_type)); 0 where none was told: never answered, or
+    /// answered before the URL came to the store.
     pub media_type: u16,
     /// Visits so far.
     pub visits: u32,

@@ -18,13 +18,14 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::directory::Directory;
 use super::error::{Flaw, StoreError};
 use super::key::Key;
+use super::mend::mend;
 use super::page::{Cells, Packer, PageBuilder};
 use super::row::{DUE, MARK, news_of, state_of};
 use crate::row::State;
 
 const MAGIC: &[u8; 8] = b"teiarun1";
 const TRAILER: usize = 64;
-const ENTRY: usize = 36;
+pub(crate) const ENTRY: usize = 36;
 /// Written and read in pieces of about this size.
 const PIECE: usize = 1 << 20;
 
@@ -53,7 +54,8 @@ pub(crate) struct RunWriter {
     page_bytes: usize,
     index: Vec<PageEntry>,
     open: PageEntry,
-    directory: Directory,
+    /// None for news that waits: nobody asks which hosts it is about.
+    directory: Option<Directory>,
     rows: u64,
     news: u64,
 }
@@ -74,6 +76,7 @@ impl RunWriter {
         path: &Path,
         page_bytes: usize,
         level: Option<i32>,
+        directory: Option<Directory>,
     ) -> Result<Self, StoreError> {
         let file = files
             .create(path)
@@ -88,7 +91,7 @@ impl RunWriter {
             page_bytes,
             index: Vec::new(),
             open: NO_PAGE,
-            directory: Directory::default(),
+            directory,
             rows: 0,
             news: 0,
         })
@@ -114,13 +117,14 @@ impl RunWriter {
         }
         self.news += u64::from(news_of(cells[MARK]).is_some());
         self.rows += 1;
-        let page = self.index.len();
-        self.directory.count(
-            key.host,
-            page,
-            i64::from(was == Counted::Not),
-            i64::from(waits) - i64::from(was == Counted::Waiting),
-        );
+        if let Some(directory) = &mut self.directory {
+            directory.count(
+                key.host,
+                self.index.len(),
+                i64::from(was == Counted::Not),
+                i64::from(waits) - i64::from(was == Counted::Waiting),
+            );
+        }
         self.page.push(key.host, key.rest, cells, rare);
         if self.page.bytes() >= self.page_bytes || self.page.rows() >= usize::from(u16::MAX) {
             self.close_page()?;
@@ -172,7 +176,9 @@ impl RunWriter {
         let sum = xxh3_64(&self.buffer[start + 8..]);
         self.buffer[start..start + 8].copy_from_slice(&sum.to_le_bytes());
         let directory_at = self.len();
-        self.directory.finish(&mut self.buffer);
+        if let Some(directory) = &mut self.directory {
+            directory.finish(&mut self.buffer);
+        }
         let end = self.len();
         let start = self.buffer.len();
         self.buffer.extend_from_slice(MAGIC);
@@ -245,46 +251,126 @@ pub(crate) struct RunFile {
     pub(crate) bytes: u64,
     /// The least moment at which a waiting URL is due.
     pub(crate) least_due: u32,
+    /// Its pages could not be found: nothing is known of what it holds.
+    pub(crate) is_lost: bool,
+    /// What was found wrong when it was opened, and where.
+    flaw: Option<(u64, Flaw)>,
     directory: Range<u64>,
     file: Box<dyn ReadFile>,
 }
 
-impl RunFile {
-    pub(crate) fn open(files: &dyn Files, path: &Path, id: u64) -> Result<Self, StoreError> {
-        let file = files.open(path).map_err(StoreError::disk("open", path))?;
-        let bytes = file.len().map_err(StoreError::disk("measure", path))?;
-        let trailer_at = bytes
-            .checked_sub(TRAILER as u64)
-            .ok_or_else(|| Flaw("a run is cut off").at(path, bytes))?;
+/// The end of a run, which says where its parts are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Trailer {
+    pub(crate) index_at: u64,
+    pub(crate) directory: (u64, u64),
+    pub(crate) rows: u64,
+    pub(crate) news: u64,
+}
+
+impl Trailer {
+    fn read(file: &dyn ReadFile, bytes: u64) -> Result<Result<Self, Flaw>, std::io::Error> {
+        let Some(at) = bytes.checked_sub(TRAILER as u64) else {
+            return Ok(Err(Flaw("a run is cut off")));
+        };
         let mut trailer = [0; TRAILER];
-        file.read_exact_at(trailer_at, &mut trailer)
-            .map_err(StoreError::disk("read", path))?;
+        file.read_exact_at(at, &mut trailer)?;
         let number = |at: usize| {
             u64::from_le_bytes(trailer[8 * at..8 * at + 8].try_into().expect("eight bytes"))
         };
         if trailer[..8] != *MAGIC || number(7) != xxh3_64(&trailer[..56]) {
-            return Err(Flaw("the trailer of a run is wrong").at(path, trailer_at));
+            return Ok(Err(Flaw("the trailer of a run is wrong")));
         }
         let (index_at, index_len) = (number(1), number(2));
         let (directory_at, directory_len) = (number(3), number(4));
-        if index_at + index_len != directory_at || directory_at + directory_len != trailer_at {
-            return Err(Flaw("the parts of a run do not meet").at(path, trailer_at));
+        if index_at.checked_add(index_len) != Some(directory_at)
+            || directory_at.checked_add(directory_len) != Some(at)
+        {
+            return Ok(Err(Flaw("the parts of a run do not meet")));
         }
-        let mut stored = vec![0; usize::try_from(index_len).unwrap_or(0)];
-        file.read_exact_at(index_at, &mut stored)
-            .map_err(StoreError::disk("read", path))?;
-        let index = read_index(&stored).map_err(|flaw| flaw.at(path, index_at))?;
-        Ok(Self {
-            path: path.to_owned(),
-            id,
-            least_due: least_due_of(&index),
-            index,
+        Ok(Ok(Self {
+            index_at,
+            directory: (directory_at, at),
             rows: number(5),
             news: number(6),
+        }))
+    }
+}
+
+impl RunFile {
+    /// Opens a run. Where index or trailer are damaged its pages are sought; if they are not found
+    /// it is open all the same, and lost.
+    pub(crate) fn open(
+        files: &dyn Files,
+        path: &Path,
+        id: u64,
+        key: u64,
+    ) -> Result<Self, StoreError> {
+        let file = files.open(path).map_err(StoreError::disk("open", path))?;
+        let bytes = file.len().map_err(StoreError::disk("measure", path))?;
+        let trailer = Trailer::read(&*file, bytes).map_err(StoreError::disk("read", path))?;
+        let mut run = Self {
+            path: path.to_owned(),
+            id,
+            index: Vec::new(),
+            rows: 0,
+            news: 0,
             bytes,
-            directory: directory_at..trailer_at,
+            least_due: u32::MAX,
+            is_lost: false,
+            flaw: None,
+            directory: 0..0,
             file,
-        })
+        };
+        match trailer {
+            Ok(trailer) => {
+                let (directory, end) = trailer.directory;
+                run.directory = directory..end;
+                let len = usize::try_from(directory - trailer.index_at).unwrap_or(0);
+                let mut stored = vec![0; len];
+                run.read(trailer.index_at, &mut stored)?;
+                match read_index(&stored) {
+                    Ok(index) => {
+                        run.index = index;
+                        run.rows = trailer.rows;
+                        run.news = trailer.news;
+                    }
+                    Err(flaw) => run.mend(trailer.index_at, flaw, Some(&trailer), key),
+                }
+            }
+            Err(flaw) => run.mend(bytes.saturating_sub(TRAILER as u64), flaw, None, key),
+        }
+        run.least_due = least_due_of(&run.index);
+        Ok(run)
+    }
+
+    fn mend(&mut self, offset: u64, flaw: Flaw, trailer: Option<&Trailer>, key: u64) {
+        self.flaw = Some((offset, flaw));
+        match mend(&*self.file, self.bytes, trailer, key) {
+            Some(mended) => {
+                self.index = mended.index;
+                self.rows = mended.rows;
+                self.news = mended.news;
+            }
+            None => self.is_lost = true,
+        }
+    }
+
+    /// What was found wrong when it was opened.
+    pub(crate) fn flaw(&self) -> Option<StoreError> {
+        self.flaw.map(|(offset, flaw)| flaw.at(&self.path, offset))
+    }
+
+    /// Reads all of these bytes. A file that ends before them is damaged.
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), StoreError> {
+        self.file
+            .read_exact_at(offset, buffer)
+            .map_err(|error| match error.kind() {
+                std::io::ErrorKind::UnexpectedEof => {
+                    Flaw("the file is cut off").at(&self.path, offset)
+                }
+                _ => StoreError::disk("read", &self.path)(error),
+            })
     }
 
     /// The pages that can hold hosts with hashes in this range, both ends included.
@@ -309,18 +395,14 @@ impl RunFile {
     pub(crate) fn read_state(&self, page: usize, buffer: &mut Vec<u8>) -> Result<(), StoreError> {
         let entry = &self.index[page];
         buffer.resize(entry.state_len as usize, 0);
-        self.file
-            .read_exact_at(entry.offset, buffer)
-            .map_err(StoreError::disk("read", &self.path))
+        self.read(entry.offset, buffer)
     }
 
     /// Reads the text part of a page alone.
     pub(crate) fn read_text(&self, page: usize, buffer: &mut Vec<u8>) -> Result<(), StoreError> {
         let entry = &self.index[page];
         buffer.resize(entry.text_len as usize, 0);
-        self.file
-            .read_exact_at(entry.offset + u64::from(entry.state_len), buffer)
-            .map_err(StoreError::disk("read", &self.path))
+        self.read(entry.offset + u64::from(entry.state_len), buffer)
     }
 
     /// Names the place of a flaw in a page.
@@ -330,11 +412,15 @@ impl RunFile {
 
     /// Reads the directory of hosts.
     pub(crate) fn read_directory(&self) -> Result<Vec<u8>, StoreError> {
+        if self.directory.end == 0
+            && let Some(error) = self.flaw()
+        {
+            // Where it is was in the trailer.
+            return Err(error);
+        }
         let len = usize::try_from(self.directory.end - self.directory.start).unwrap_or(0);
         let mut stored = vec![0; len];
-        self.file
-            .read_exact_at(self.directory.start, &mut stored)
-            .map_err(StoreError::disk("read", &self.path))?;
+        self.read(self.directory.start, &mut stored)?;
         Ok(stored)
     }
 
@@ -349,7 +435,7 @@ fn least_due_of(index: &[PageEntry]) -> u32 {
     dues.min().unwrap_or(u32::MAX)
 }
 
-fn read_index(stored: &[u8]) -> Result<Vec<PageEntry>, Flaw> {
+pub(crate) fn read_index(stored: &[u8]) -> Result<Vec<PageEntry>, Flaw> {
     let (sum, body) = stored
         .split_first_chunk::<8>()
         .ok_or(Flaw("the index of a run is cut off"))?;
@@ -412,9 +498,7 @@ impl Pages<'_> {
         }
         self.buffer.resize(len, 0);
         self.run
-            .file
-            .read_exact_at(self.run.index[self.next].offset, &mut self.buffer)
-            .map_err(StoreError::disk("read", &self.run.path))?;
+            .read(self.run.index[self.next].offset, &mut self.buffer)?;
         self.loaded = self.next..last;
         Ok(())
     }

@@ -10,6 +10,7 @@ use super::key::host_hash;
 use super::lookup::Known;
 use super::page::Facts;
 use super::row::{MARK, Row, SEQUENCE, SUPERSEDES, flags_of, state_of};
+use super::run::RunFile;
 use super::store::Store;
 use super::stream::RowStream;
 use crate::row::State;
@@ -31,6 +32,7 @@ impl Store {
             // Newest runs first: they tell which rows of the older ones are outdated.
             let mut newer: HashSet<u64, ByHash> = HashSet::default();
             for run in block.runs.iter().rev() {
+                run.whole()?;
                 let pages = match hash {
                     Some(hash) => run.pages_of(hash, hash),
                     None => 0..run.index.len(),
@@ -73,16 +75,26 @@ impl Store {
     }
 
     /// Tells the host of every piece of news that waits for its block, and whether a URL may be
-    /// handed out for it.
+    /// handed out for it. What comes after a damaged page in its file is not told.
     pub fn waiting_hosts(&self, mut tell: impl FnMut(&str)) -> Result<(), StoreError> {
         for run in &self.waiting {
-            let mut stream = RowStream::open(run, 0..run.index.len(), self.disk.config.key)?;
-            while stream.has_row() {
-                if Delta::read(stream.cells()).ops != 0 {
-                    tell(&String::from_utf8_lossy(stream.key().host));
-                }
-                stream.advance()?;
+            let told = self.waiting_hosts_of(run, &mut tell);
+            told.or_else(|error| self.damage.note(error))?;
+        }
+        Ok(())
+    }
+
+    fn waiting_hosts_of(
+        &self,
+        run: &RunFile,
+        tell: &mut impl FnMut(&str),
+    ) -> Result<(), StoreError> {
+        let mut stream = RowStream::open(run, 0..run.index.len(), self.disk.config.key)?;
+        while stream.has_row() {
+            if Delta::read(stream.cells()).ops != 0 {
+                tell(&String::from_utf8_lossy(stream.key().host));
             }
+            stream.advance()?;
         }
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! URLs of a host that were chosen and not handed out yet, in order: the first few in memory, the
-//! rest in a file that nothing names and that goes with the process.
+//! rest in a file that nothing names and that goes with the process: pieces, each with a checksum
+//! behind it.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use teia_base::ReadFile;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::block::Disk;
 use super::error::{Flaw, StoreError};
@@ -136,9 +138,11 @@ impl Spill {
             .map_err(StoreError::disk("create", &path))?;
         let mut pieces = VecDeque::new();
         for piece in candidates.chunks(IN_MEMORY) {
-            let bytes = postcard::to_stdvec(piece)
+            let mut bytes = postcard::to_stdvec(piece)
                 .map_err(std::io::Error::other)
                 .map_err(StoreError::disk("encode", &path))?;
+            let sum = xxh3_64(&bytes);
+            bytes.extend_from_slice(&sum.to_le_bytes());
             pieces.push_back((file.len(), bytes.len()));
             file.append(&bytes)
                 .map_err(StoreError::disk("write", &path))?;
@@ -152,11 +156,17 @@ impl Spill {
             return Ok(None);
         };
         let mut bytes = vec![0; len];
-        self.file
-            .read_exact_at(offset, &mut bytes)
-            .map_err(StoreError::disk("read", &self.path))?;
-        postcard::from_bytes(&bytes)
-            .map(Some)
-            .map_err(|_| Flaw("a window does not read").at(&self.path, offset))
+        let damaged = || Flaw("a window does not read").at(&self.path, offset);
+        match self.file.read_exact_at(offset, &mut bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                return Err(damaged());
+            }
+            read => read.map_err(StoreError::disk("read", &self.path))?,
+        }
+        let (piece, sum) = bytes.split_last_chunk::<8>().ok_or_else(damaged)?;
+        if xxh3_64(piece).to_le_bytes() != *sum {
+            return Err(damaged());
+        }
+        postcard::from_bytes(piece).map(Some).map_err(|_| damaged())
     }
 }

@@ -9,11 +9,13 @@ use teia_base::Files;
 
 use super::block::{Block, Disk, Kind, block_of, name_of};
 use super::config::StoreConfig;
+use super::damage::Damage;
 use super::delta::{Delta, SETTLED};
 use super::error::StoreError;
 use super::filter::Filter;
 use super::front::{ByHash, Front};
 use super::manifest::{Manifest, key_check};
+use super::media_types::MediaTypes;
 use super::recent::Recent;
 use super::run::RunFile;
 use super::schedule::Schedule;
@@ -35,6 +37,8 @@ pub struct Store {
     pub(crate) waiting: Vec<Arc<RunFile>>,
     pub(crate) front: Front,
     pub(crate) sealed: Option<Arc<Front>>,
+    /// An empty front with the room of one that was folded.
+    pub(crate) spare: Option<Front>,
     pub(crate) recent: Option<Recent>,
     pub(crate) scratch: Vec<u8>,
     pub(crate) news: Vec<(u64, Vec<Arc<RunFile>>)>,
@@ -49,6 +53,8 @@ pub struct Store {
     pub(crate) states: [u64; 5],
     pub(crate) notes: Vec<u8>,
     pub(crate) sealed_notes: Vec<u8>,
+    pub(crate) damage: Damage,
+    pub(crate) media_types: MediaTypes,
 }
 
 /// How large the store is.
@@ -74,17 +80,26 @@ pub struct StoreStats {
 
 impl Store {
     /// Opens the store, or makes an empty one. Files that the manifest does not name are removed.
+    /// Damage is contained where that can be (see [`Store::take_damage`]); only a manifest that is
+    /// damaged like its copy leaves nothing to open (see [`Store::forget`]).
     pub fn open(files: Arc<dyn Files>, config: StoreConfig) -> Result<Self, StoreError> {
         let manifest_path = config.prefix.join("manifest");
         files
             .create_dir(&config.prefix)
             .map_err(StoreError::disk("make", &config.prefix))?;
-        let manifest = Manifest::read(&*files, &manifest_path)?.unwrap_or_else(|| Manifest {
-            key_check: key_check(config.key),
-            next_id: 1,
-            next_sequence: 1,
-            ..Manifest::default()
-        });
+        let damage = Damage::default();
+        let manifest = match Manifest::read(&*files, &manifest_path)? {
+            Some((manifest, damaged)) => {
+                damaged.map_or(Ok(()), |error| damage.note(error))?;
+                manifest
+            }
+            None => Manifest {
+                key_check: key_check(config.key),
+                next_id: 1,
+                next_sequence: 1,
+                ..Manifest::default()
+            },
+        };
         if manifest.key_check != key_check(config.key) {
             return Err(StoreError::Key {
                 path: manifest_path,
@@ -124,6 +139,8 @@ impl Store {
             filters.push(filter.filter(|_| waiting.is_empty()));
         }
         let mut store = Self {
+            damage,
+            media_types: MediaTypes::new(manifest.media_types),
             taken: blocks.iter().map(|_| HashSet::default()).collect(),
             leased: HashSet::default(),
             asked: HashSet::default(),
@@ -135,6 +152,7 @@ impl Store {
             waiting,
             front: Front::default(),
             sealed: None,
+            spare: None,
             scratch: Vec::new(),
             news,
             told: 0,
@@ -149,6 +167,7 @@ impl Store {
             sealed_notes: manifest.notes.clone(),
             notes: manifest.notes,
         };
+        store.note_flaws()?;
         store.find_taken()?;
         Ok(store)
     }
@@ -239,9 +258,8 @@ impl Store {
     fn find_taken(&mut self) -> Result<(), StoreError> {
         let mut taken = std::mem::take(&mut self.taken);
         for run in &self.waiting {
-            match self.find_taken_in(run, &mut taken) {
-                Ok(()) | Err(StoreError::Damaged { .. }) => {}
-                Err(error) => return Err(error),
+            if let Err(error) = self.find_taken_in(run, &mut taken) {
+                self.damage.note(error)?;
             }
         }
         self.taken = taken;
@@ -271,7 +289,8 @@ impl Store {
 /// Removes what a crash left behind: files that the manifest does not name.
 fn remove_unnamed(disk: &Disk, manifest: &Manifest) -> Result<(), StoreError> {
     let prefix = &disk.config.prefix;
-    let mut named: HashSet<String> = HashSet::from_iter(["manifest".to_owned()]);
+    let mut named: HashSet<String> =
+        HashSet::from_iter(["manifest", "manifest.copy"].map(str::to_owned));
     named.extend(
         manifest
             .waiting

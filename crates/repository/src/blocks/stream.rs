@@ -25,6 +25,7 @@ impl<'r> RowStream<'r> {
         pages: Range<usize>,
         key: u64,
     ) -> Result<Self, StoreError> {
+        run.whole()?;
         let mut stream = Self {
             run,
             pages: run.read_pages(pages),

@@ -1,10 +1,13 @@
 //! Looks at every byte of the store, and names each place that is not what was written.
 
+use std::path::Path;
+
 use super::block::bounds_of;
 use super::decoded::DecodedPage;
 use super::directory::for_each_host;
 use super::error::{Flaw, StoreError};
 use super::key::OwnedKey;
+use super::manifest::{Manifest, copy_of};
 use super::pending::Bounds;
 use super::run::RunFile;
 use super::store::Store;
@@ -26,6 +29,7 @@ impl Store {
     /// Checks every checksum, and that every run is in order and within its block.
     pub fn verify(&self) -> VerifyReport {
         let mut report = VerifyReport::default();
+        report.problems.extend(self.verify_manifest().err());
         for (at, block) in self.blocks.iter().enumerate() {
             let bounds = bounds_of(&self.blocks, at);
             for run in &block.runs {
@@ -39,8 +43,28 @@ impl Store {
         report
     }
 
+    /// The manifest and its copy must read, and be the same.
+    fn verify_manifest(&self) -> Result<(), StoreError> {
+        let files = &*self.disk.files;
+        let path = self.disk.config.prefix.join("manifest");
+        if !files.exists(&path) {
+            return Ok(());
+        }
+        let read = |path: &Path| files.read(path).map_err(StoreError::disk("read", path));
+        let (first, second) = (read(&path)?, read(&copy_of(&path))?);
+        Manifest::decode(&first, &path)?;
+        Manifest::decode(&second, &copy_of(&path))?;
+        if first == second {
+            Ok(())
+        } else {
+            Err(Flaw("it is not the same as the manifest").at(copy_of(&path), 0))
+        }
+    }
+
     fn verify_run(&self, run: &RunFile, bounds: Option<&Bounds>, report: &mut VerifyReport) {
         report.files += 1;
+        report.problems.extend(run.flaw());
+        let problems = report.problems.len();
         let mut page = DecodedPage::default();
         let mut last: Option<OwnedKey> = None;
         let (mut state, mut text) = (Vec::new(), Vec::new());
@@ -82,9 +106,20 @@ impl Store {
                 }
             }
             rows += page.len() as u64;
-            last = Some(page.key(page.len() - 1).to_owned_key());
+            last = page
+                .len()
+                .checked_sub(1)
+                .map(|at| page.key(at).to_owned_key());
         }
         report.rows += rows;
+        if report.problems.len() == problems && rows != run.rows && !run.is_lost {
+            let flaw = Flaw("the trailer tells of other rows than the pages have");
+            report.problems.push(flaw.at(&run.path, run.bytes));
+        }
+        if run.flaw().is_some() && run.read_directory().is_err() {
+            // The trailer would say where it is.
+            return;
+        }
         let directory = run.read_directory().and_then(|stored| {
             for_each_host(&stored, |_| {})
                 .map_err(|flaw| flaw.at(&run.path, run.directory_offset()))

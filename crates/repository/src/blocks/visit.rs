@@ -13,9 +13,11 @@ use super::compact::compact;
 use super::error::StoreError;
 use super::filter::Filter;
 use super::front::Front;
+use super::gather::Gathering;
 use super::join::join;
+use super::key::OwnedKey;
 use super::pending::{Bounds, Changed, Found, Pending};
-use super::row::Row;
+use super::row::{Row, state_of};
 use super::run::{Counted, RunFile, RunWriter};
 use crate::row::State;
 
@@ -52,35 +54,55 @@ pub(crate) struct Visit {
     pub(crate) compacted: u64,
 }
 
-/// Visits a block.
+/// News of about so many URLs is held in memory at a time.
+const SLICE: u64 = 150_000;
+
+/// Visits a block, slice by slice: what a visit holds in memory does not grow with what waited.
 pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
-    let key = disk.config.key;
-    let mut pending = Pending::new(task.front.0);
-    for run in task.waiting {
-        pending.load(run, task.bounds, key)?;
-    }
-    pending.add_front(task.front.1);
-    pending.settle();
-    let mut scratch = Vec::new();
-    for run in task.block.runs.iter().rev() {
-        join(run, task.bounds, key, &mut pending, |pending, at, row| {
-            let found = look(pending, at, &row, &mut scratch);
-            pending.set_found(at, found);
-        })?;
+    for run in &task.block.runs {
+        // Without all of its runs nobody can say that a URL is new.
+        run.whole()?;
     }
     let mut visit = Visit {
         blocks: Vec::new(),
         news: None,
         states: [0; 5],
         scanned: task.block.rows(),
-        decided: pending.len() as u64,
+        decided: 0,
         fresh: 0,
         compacted: 0,
     };
     let mut block = task.block.clone();
     block.visited = task.visited;
     block.visited_fold = task.fold;
-    let (run, filter) = write(disk, &pending, block.runs.is_empty(), &mut visit)?;
+    let rows = task.rows();
+    let is_base = block.runs.is_empty();
+    let bits = disk.config.filter_bits.filter(|_| is_base);
+    let mut output = Output {
+        disk,
+        level: is_base.then_some(disk.config.base_level),
+        open: None,
+        filter: bits.map(|bits| Filter::new(rows * 3 / 2, bits)),
+    };
+    let mut front = task.front.1;
+    for bounds in slices(task.bounds, rows) {
+        let end = front.partition_point(|&at| {
+            let key = task.front.0.key_of(task.front.0.entry(at as usize));
+            bounds.is_before_end(&key)
+        });
+        let (mine, later) = front.split_at(end);
+        front = later;
+        let decided = decide(disk, &task, &bounds, mine);
+        let written = decided.and_then(|pending| {
+            visit.decided += pending.len() as u64;
+            output.write(&pending, &mut visit)
+        });
+        if let Err(error) = written {
+            output.give_up();
+            return Err(error);
+        }
+    }
+    let (run, filter) = output.finish()?;
     block.urls += visit.fresh;
     if let Some(run) = run {
         if run.news > 0 {
@@ -105,69 +127,143 @@ pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
     Ok(visit)
 }
 
-fn look(pending: &Pending<'_>, at: usize, row: &Row<'_>, scratch: &mut Vec<u8>) -> Found {
-    let delta = pending.row(at).delta;
-    match delta.merge(row, pending.events(at), scratch) {
-        None => Found::Same,
-        Some(changed) => Found::Changed(Box::new(Changed {
-            cells: changed.cells(),
-            rare: changed.rare.to_vec(),
-            was: if row.state == State::Waiting {
-                Counted::Waiting
-            } else {
-                Counted::Known
-            },
-            was_state: row.state,
-        })),
+/// Divides a block by the hashes of hosts, so that each part has about as much news as may be held.
+fn slices(bounds: &Bounds, rows: u64) -> Vec<Bounds> {
+    let parts = u128::from(rows / SLICE + 1);
+    let (first, last) = (
+        u128::from(bounds.lower.hash),
+        u128::from(bounds.last_hash()),
+    );
+    let mut slices = Vec::new();
+    let mut lower = bounds.lower.clone();
+    for part in 1..parts {
+        let cut = first + (last - first) * part / parts;
+        let cut = OwnedKey::of_hash(u64::try_from(cut).unwrap_or(u64::MAX));
+        if cut > lower {
+            let upper = Some(cut.clone());
+            slices.push(Bounds { lower, upper });
+            lower = cut;
+        }
     }
+    let upper = bounds.upper.clone();
+    slices.push(Bounds { lower, upper });
+    slices
+}
+
+impl Task<'_> {
+    /// About how much news there is.
+    fn rows(&self) -> u64 {
+        let (lower, last) = (self.bounds.lower.hash, self.bounds.last_hash());
+        let waiting = self.waiting.iter().flat_map(|run| {
+            let pages = &run.index[run.pages_of(lower, last)];
+            pages.iter().map(|page| u64::from(page.rows))
+        });
+        waiting.sum::<u64>() + self.front.1.len() as u64
+    }
+}
+
+/// Gathers the news of a slice, and looks each URL up in all runs, the newest first.
+fn decide(
+    disk: &Disk,
+    task: &Task<'_>,
+    bounds: &Bounds,
+    front: &[u32],
+) -> Result<Pending, StoreError> {
+    let key = disk.config.key;
+    let mut gathering = Gathering::new((task.front.0, front));
+    for run in task.waiting {
+        gathering.load(run, bounds, key)?;
+    }
+    let mut pending = gathering.settle();
+    let mut scratch = Vec::new();
+    for run in task.block.runs.iter().rev() {
+        join(
+            run,
+            bounds,
+            key,
+            &mut pending,
+            |pending, at, row| match look(pending, at, &row, &mut scratch) {
+                Some(changed) => pending.set_changed(at, changed),
+                None => pending.set_same(at),
+            },
+        )?;
+    }
+    Ok(pending)
+}
+
+fn look(pending: &Pending, at: usize, row: &Row<'_>, scratch: &mut Vec<u8>) -> Option<Changed> {
+    let changed = pending.delta(at).merge(row, pending.events(at), scratch)?;
+    Some(Changed {
+        cells: changed.cells(),
+        rare: changed.rare.to_vec(),
+        was: if row.state == State::Waiting {
+            Counted::Waiting
+        } else {
+            Counted::Known
+        },
+        was_state: row.state,
+    })
 }
 
 type RunAndFilter = (Option<Arc<RunFile>>, Option<Filter>);
 
 /// Writes new and changed rows as a run: the base, if it is the block's first.
-fn write(
-    disk: &Disk,
-    pending: &Pending<'_>,
-    is_base: bool,
-    visit: &mut Visit,
-) -> Result<RunAndFilter, StoreError> {
-    let mut open: Option<(u64, RunWriter)> = None;
-    let bits = disk.config.filter_bits.filter(|_| is_base);
-    let mut filter = bits.map(|bits| Filter::new(pending.len() as u64 * 3 / 2, bits));
-    let mut scratch = Vec::new();
-    for at in 0..pending.len() {
-        let row = pending.row(at);
-        let (cells, rare, was) = match &row.found {
-            Found::Same => continue,
-            Found::Nowhere => {
-                let made = row.delta.into_row(pending.events(at), &mut scratch);
-                visit.fresh += 1;
-                visit.states[made.state as usize] += 1;
-                (made.cells(), made.rare, Counted::Not)
+struct Output<'d> {
+    disk: &'d Disk,
+    level: Option<i32>,
+    open: Option<(u64, RunWriter)>,
+    filter: Option<Filter>,
+}
+
+impl Output<'_> {
+    fn write(&mut self, pending: &Pending, visit: &mut Visit) -> Result<(), StoreError> {
+        let mut scratch = Vec::new();
+        for at in 0..pending.len() {
+            let (cells, rare, was) = match pending.found(at) {
+                Found::Same => continue,
+                Found::Nowhere => {
+                    let made = pending.delta(at).into_row(pending.events(at), &mut scratch);
+                    visit.fresh += 1;
+                    visit.states[made.state as usize] += 1;
+                    (made.cells(), made.rare, Counted::Not)
+                }
+                Found::Changed(number) => {
+                    let changed = pending.changed(number);
+                    visit.states[changed.was_state as usize] -= 1;
+                    visit.states[state_of(changed.cells[0]) as usize] += 1;
+                    (changed.cells, changed.rare.as_slice(), changed.was)
+                }
+            };
+            let key = pending.key(at);
+            if let Some(filter) = &mut self.filter {
+                filter.insert(key.url_hash());
             }
-            Found::Changed(changed) => {
-                visit.states[changed.was_state as usize] -= 1;
-                visit.states[super::row::state_of(changed.cells[0]) as usize] += 1;
-                (changed.cells, changed.rare.as_slice(), changed.was)
-            }
-        };
-        let key = pending.key(at);
-        if let Some(filter) = &mut filter {
-            filter.insert(key.url_hash());
+            let (_, writer) = match &mut self.open {
+                Some(open) => open,
+                None => {
+                    let id = self.disk.new_id();
+                    let writer = self.disk.create(Kind::Run, id, self.level)?;
+                    self.open.insert((id, writer))
+                }
+            };
+            writer.push(&key, &cells, rare, was)?;
         }
-        let (_, writer) = match &mut open {
-            Some(open) => open,
-            None => {
-                let id = disk.new_id();
-                let level = is_base.then_some(disk.config.base_level);
-                open.insert((id, disk.create(Kind::Run, id, level)?))
-            }
-        };
-        writer.push(&key, &cells, rare, was)?;
+        Ok(())
     }
-    let Some((id, writer)) = open else {
-        return Ok((None, filter));
-    };
-    writer.finish()?;
-    Ok((Some(disk.open(Kind::Run, id)?), filter))
+
+    fn finish(self) -> Result<RunAndFilter, StoreError> {
+        let Some((id, writer)) = self.open else {
+            return Ok((None, self.filter));
+        };
+        writer.finish()?;
+        Ok((Some(self.disk.open(Kind::Run, id)?), self.filter))
+    }
+
+    /// Removes what was written so far.
+    fn give_up(self) {
+        if let Some((id, writer)) = self.open {
+            drop(writer);
+            self.disk.remove(&self.disk.path(Kind::Run, id));
+        }
+    }
 }

@@ -131,9 +131,18 @@ impl Store {
                 .schedules
                 .get_mut(&hash)
                 .filter(|schedule| schedule.serves(order.kind(), version, now));
-            let next = match schedule {
-                Some(schedule) => schedule.peek(&self.disk)?.map(|candidate| candidate.place),
-                None => None,
+            let peeked = match schedule {
+                Some(schedule) => schedule.peek(&self.disk),
+                None => Ok(None),
+            };
+            let next = match peeked {
+                Ok(candidate) => candidate.map(|candidate| candidate.place),
+                Err(error) => {
+                    // What was kept aside is damaged: it is chosen anew.
+                    self.damage.note(error)?;
+                    self.forget_schedule(hash);
+                    None
+                }
             };
             let youngest = young.last().map(|young| young.place);
             match (next, youngest) {

@@ -213,7 +213,7 @@ impl Repository {
                     0
                 },
                 due,
-                media_type: 0,
+                media_type: attempt.media_type.as_deref().map(Into::into),
                 text_digest: attempt.text_digest,
                 capture: attempt.capture.map(|capture| capture.0),
                 etag: attempt.etag.as_deref().map(Into::into),

@@ -1,0 +1,96 @@
+//! What was found damaged: each place is told once, and the rest of the store goes on.
+//!
+//! ```text
+//! manifest             its copy counts in its place; without both the store does not open
+//! index, trailer       found again from the pages, which are whole (see `mend`)
+//! directory            counted again from the pages
+//! page                 its block waits, with the news for it; windows pass over its host
+//! index and trailer    the run is lost: its block waits, with the news for it
+//! ```
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use hashbrown::HashSet;
+use teia_base::Files;
+
+use super::block::Block;
+use super::error::StoreError;
+use super::run::RunFile;
+use super::store::Store;
+
+/// What was found damaged since the store was opened.
+#[derive(Debug, Default)]
+pub(crate) struct Damage(Mutex<Found>);
+
+#[derive(Debug, Default)]
+struct Found {
+    untold: Vec<StoreError>,
+    places: HashSet<(PathBuf, u64)>,
+}
+
+impl Damage {
+    /// Takes an error that damage explains; any other one is given back.
+    pub(crate) fn note(&self, error: StoreError) -> Result<(), StoreError> {
+        let StoreError::Damaged { path, offset, .. } = &error else {
+            return Err(error);
+        };
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.places.insert((path.clone(), *offset)) {
+            found.untold.push(error);
+        }
+        Ok(())
+    }
+
+    /// What was not told yet.
+    pub(crate) fn take(&self) -> Vec<StoreError> {
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut found.untold)
+    }
+}
+
+impl Store {
+    /// Places that were found damaged, each with file and offset, and were not told of before.
+    /// The next fold tells of them too, if nobody asks.
+    pub fn take_damage(&self) -> Vec<StoreError> {
+        self.damage.take()
+    }
+
+    /// Removes the store below a prefix, for a caller who can tell everything again from position
+    /// 0: for one whose manifest and its copy are both damaged. The manifest goes first.
+    pub fn forget(files: &dyn Files, prefix: &std::path::Path) -> Result<(), StoreError> {
+        let mut names = files
+            .list(prefix)
+            .map_err(StoreError::disk("list", prefix))?;
+        names.sort_unstable_by_key(|name| (name != "manifest", name != "manifest.copy"));
+        for name in names {
+            let path = prefix.join(name);
+            files
+                .remove(&path)
+                .map_err(StoreError::disk("remove", &path))?;
+        }
+        files
+            .sync_dir(prefix)
+            .map_err(StoreError::disk("sync", prefix))
+    }
+
+    /// Notes what was mended or found lost when the runs were opened.
+    pub(crate) fn note_flaws(&self) -> Result<(), StoreError> {
+        let runs = self.blocks.iter().flat_map(|block: &Block| &block.runs);
+        let told = self.news.iter().flat_map(|(_, runs)| runs);
+        for run in runs.chain(&self.waiting).chain(told) {
+            run.flaw().map_or(Ok(()), |error| self.damage.note(error))?;
+        }
+        Ok(())
+    }
+}
+
+impl RunFile {
+    /// An error if nothing can be read of it.
+    pub(crate) fn whole(&self) -> Result<(), StoreError> {
+        match self.flaw() {
+            Some(error) if self.is_lost => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
