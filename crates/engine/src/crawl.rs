@@ -11,9 +11,11 @@ use std::time::Duration;
 
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
+use teia_base::journal::segments;
 use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SystemClock, measure};
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
+use teia_repository::blocks::{Store, StoreError};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -173,8 +175,14 @@ impl Crawl {
     /// Runs to the end, and until the followers have everything too.
     async fn run(self) -> Result<Report, EngineError> {
         let control = self.control.clone();
-        let (ring, inbox, crew) = self.start()?;
+        let (files, layout) = (Arc::clone(&self.files), self.layout.clone());
+        let (ring, inbox, crew) = self
+            .start()
+            .inspect_err(|error| give_up_blocks(&*files, &layout, error))?;
         let ended = ring.run(inbox).await;
+        if let Err(error) = &ended {
+            give_up_blocks(&*files, &layout, error);
+        }
         let reason = ended
             .as_ref()
             .map_or(EndReason::Interrupted, |report| report.reason);
@@ -212,7 +220,7 @@ impl Crawl {
         let order = config.run.order.policy();
         let digests = Arc::new(Digests::new(config.run.digests_remembered));
         let mut past = Past::open(&files, &root, key, &layout, &config, &*clock, &digests)?;
-        if let Some(error) = &past.lost_checkpoint {
+        for error in &past.lost {
             parts.feedback.hear(&Event::Notice {
                 level: Level::Warning,
                 text: format!("{error}; the whole journal was read in its place"),
@@ -245,6 +253,7 @@ impl Crawl {
         let is_new = |seed: &&FoundUrl| !past.ledger.knows_seed(seed.normal());
         let seeds = new_seeds.iter().map(|(seed, _)| seed).filter(is_new);
         all_seeds.extend(seeds.map(|seed| seed.normal().clone()));
+        let seeds_are_known = all_seeds.len() == past.ledger.seeds.len();
         if all_seeds.is_empty() && past.repository.is_empty() {
             return Err(EngineError::NoSeeds);
         }
@@ -349,6 +358,12 @@ impl Crawl {
         let allow =
             http.map(|http| Box::new(move |url: &url::Url| allow_seed(&http, url)) as Allow);
         let now = clock.now();
+        // A seed may widen the scope, and nobody knows what another filter says.
+        let is_judged = seeds_are_known
+            && parts.filter.is_none()
+            && past
+                .ledger
+                .has_judged_all(&config.without_secrets().to_toml());
         let mut ring = Ring {
             collection: layout.name().to_owned(),
             key,
@@ -385,6 +400,7 @@ impl Crawl {
             committing: 0,
             run,
             next_sequence,
+            fetched_before: stats.fetched,
             stats,
             ledger: past.ledger,
             saver: past.saver,
@@ -398,8 +414,21 @@ impl Crawl {
             config,
         };
         ring.rest_known_hosts();
-        ring.begin(&new_seeds);
+        ring.begin(&new_seeds, is_judged);
         Ok((ring, inbox, crew))
+    }
+}
+
+/// Blocks that cannot be read end this run, and no other: the journal has everything, and without
+/// them the next start reads it.
+fn give_up_blocks(files: &dyn Files, layout: &Layout, error: &EngineError) {
+    let is_damage = matches!(error, EngineError::Urls(StoreError::Damaged { .. }));
+    let is_whole = segments(files, &layout.journal()).is_ok_and(|found| found.first() == Some(&1));
+    if is_damage
+        && is_whole
+        && let Err(error) = Store::forget(files, &layout.urls())
+    {
+        tracing::warn!(%error, "damaged blocks could not be removed");
     }
 }
 

@@ -139,6 +139,14 @@ pub enum EngineError {
     /// The search index needs a directory on this machine.
     #[error("a search index needs a data directory on a disk of this machine")]
     NotOnDisk,
+    /// An index would have to be made again, and there is no archive to make it from.
+    #[error(
+        "the search index would have to be made again, and the collection keeps no archive to make it from; move {} away first if it may go", path.display()
+    )]
+    IndexWithoutArchive {
+        /// The index.
+        path: PathBuf,
+    },
     /// The fetcher could not start.
     #[error(transparent)]
     Fetch(#[from] FetchError),
@@ -215,6 +223,7 @@ impl EngineError {
                 | Self::Fixed { .. }
                 | Self::StoredOptions { .. }
                 | Self::DepthOnDisk { .. }
+                | Self::IndexWithoutArchive { .. }
                 | Self::Senseless(_)
                 | Self::Fetch(
                     FetchError::Resolve(_)

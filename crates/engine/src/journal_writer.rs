@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use teia_base::journal::{
-    Entry, JournalError, SEGMENT_HEADER, encode_frame, read_segment, segment_name, segments,
+    Entry, JournalError, SEGMENT_HEADER, encode_frame, segment_name, segments, walk_segment,
 };
 use teia_base::{AppendFile, Files};
 
@@ -52,12 +52,12 @@ impl JournalWriter {
                 }
                 .into());
             }
-            let segment = read_segment(&*files, &directory, first, is_last)?;
-            next_sequence += segment.entries.len() as u64;
-            let wanted = segment.entries.into_iter();
-            wanted
-                .filter(|entry| entry.sequence >= from)
-                .for_each(&mut replay);
+            let segment = walk_segment(&*files, &directory, first, is_last, |entry| {
+                if entry.sequence >= from {
+                    replay(entry);
+                }
+            })?;
+            next_sequence += segment.entries;
             if segment.whole_bytes == 0 {
                 files
                     .remove(&path)

@@ -12,6 +12,7 @@ use teia_base::{CanonicalUrl, FoundUrl};
 
 use crate::growth::Curve;
 use crate::reading::RunSummary;
+use crate::report::EndReason;
 use crate::stage::extract::body_of;
 use crate::stats::Stats;
 
@@ -31,6 +32,8 @@ pub(crate) struct Head {
     /// The largest number of a capture.
     pub(crate) last_capture: u64,
     pub(crate) options: Option<String>,
+    /// The program that ran last.
+    pub(crate) version: String,
     pub(crate) growth: Curve,
 }
 
@@ -125,6 +128,7 @@ impl Ledger {
             run.ended = None;
         }
         self.head.options = Some(started.options.clone());
+        self.head.version.clone_from(&started.version);
         for seed in &started.seeds {
             let given = (seed.url.clone(), seed.fallback_http);
             self.grown.given.push(given);
@@ -174,6 +178,15 @@ impl Ledger {
     pub(crate) fn run_has_ended(&self) -> bool {
         let run = self.head.current.as_ref();
         run.is_none_or(|run| run.ended.is_some())
+    }
+
+    /// Whether a run with these options has nothing to judge again: the last one had the same, and
+    /// ended because nothing was left.
+    pub(crate) fn has_judged_all(&self, options: &str) -> bool {
+        let run = self.head.current.as_ref();
+        self.head.options.as_deref() == Some(options)
+            && self.head.version == env!("CARGO_PKG_VERSION")
+            && run.is_some_and(|run| run.ended.as_deref() == Some(EndReason::Done.name()))
     }
 
     /// What was counted in the last run.

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 
 use teia_base::journal::Record;
 use teia_base::{Clock, Files, FoundUrl};
+use teia_repository::blocks::{Store, StoreError};
 use teia_repository::{Backing, Repository, RepositoryConfig};
 
 use crate::EngineError;
@@ -27,8 +28,8 @@ pub(crate) struct Past {
     pub(crate) given: Vec<(FoundUrl, bool)>,
     pub(crate) journal: JournalWriter,
     pub(crate) saver: Saver,
-    /// A checkpoint could not be read: the whole journal was.
-    pub(crate) lost_checkpoint: Option<io::Error>,
+    /// What could not be read, so that the whole journal was.
+    pub(crate) lost: Vec<String>,
 }
 
 impl Past {
@@ -42,26 +43,39 @@ impl Past {
         clock: &dyn Clock,
         digests: &Digests,
     ) -> Result<Self, EngineError> {
-        let mut repository = Repository::open(
-            RepositoryConfig {
-                key,
-                order: config.run.order.policy(),
-                keep_links: config.filter.max_depth.is_some(),
-            },
-            Backing {
-                files: Arc::clone(files),
-                prefix: layout.urls(),
-                memory: config.run.repository_memory,
-                window: WINDOW,
-            },
-        )?;
+        let open = || {
+            Repository::open(
+                RepositoryConfig {
+                    key,
+                    order: config.run.order.policy(),
+                    keep_links: config.filter.max_depth.is_some(),
+                },
+                Backing {
+                    files: Arc::clone(files),
+                    prefix: layout.urls(),
+                    memory: config.run.repository_memory,
+                    window: WINDOW,
+                },
+            )
+        };
+        let mut lost = Vec::new();
+        let mut repository = match open() {
+            Err(error @ StoreError::Damaged { .. }) => {
+                // Nothing can be read there. The journal has it all.
+                lost.push(error.to_string());
+                Store::forget(&**files, &layout.urls())?;
+                open()?
+            }
+            opened => opened?,
+        };
         let (checkpoints, found) = Checkpoints::find(files, layout);
-        let lost_checkpoint = found.err();
+        lost.extend(found.err().map(|error| error.to_string()));
         let loaded = checkpoints.load(|host| repository.restore_host(host));
         let (mut ledger, past) = loaded.map_err(EngineError::disk("read", layout.part()))?;
         for (digest, capture) in past.bodies {
             digests.insert(digest, capture);
         }
+        ledger.most_bodies = config.run.digests_remembered;
         let saved = ledger.head.position;
         repository.hosts_are_known_until(saved);
         let saver = Saver::new(checkpoints, config);
@@ -83,7 +97,6 @@ impl Past {
                 if is_start && is_other_run && entry.sequence > repository.position() {
                     repository.begin_run(entry.wall, NEW_CHANCE);
                 }
-                saver.prepare(&mut ledger, &repository);
                 repository.replay(&entry);
                 if let (true, Record::Commit(commit)) = (entry.sequence > saved, &entry.record) {
                     for attempt in &commit.attempts {
@@ -115,7 +128,7 @@ impl Past {
             given,
             journal,
             saver,
-            lost_checkpoint,
+            lost,
         })
     }
 }
@@ -142,22 +155,12 @@ impl Saver {
         }
     }
 
-    /// While memory holds all URLs, a start reads the journal for them: nothing is gathered.
-    fn prepare(&self, ledger: &mut Ledger, repository: &Repository) {
-        ledger.most_bodies = if repository.is_on_disk() {
-            self.bodies
-        } else {
-            0
-        };
-    }
-
     /// Begins to save where it is time. To be called after an entry was applied to both, and often.
     pub(crate) fn look(
         &mut self,
         ledger: &mut Ledger,
         repository: &mut Repository,
     ) -> io::Result<()> {
-        self.prepare(ledger, repository);
         if let Some(saving) = self.saving.take_if(|saving| saving.is_finished()) {
             self.checkpoints = Some(join(saving)?);
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use teia_base::journal::{
-    Attempt, Entry, EntryStream, LinkRecord, LinkVerdict, Next, Record, read_segment, segments,
+    Attempt, Entry, EntryStream, LinkRecord, LinkVerdict, Next, Record, segments, walk_segment,
 };
 use teia_base::{CanonicalUrl, Files, Outcome, Overlay, Timestamp};
 use teia_fetch::robots::{Access, Standing};
@@ -156,11 +156,12 @@ impl Reading {
         let begin = found.partition_point(|first| *first <= from);
         let found = &found[begin.saturating_sub(1)..];
         for (at, first) in found.iter().enumerate() {
-            let segment = read_segment(&*self.files, &directory, *first, at + 1 == found.len())?;
-            let wanted = segment.entries.into_iter();
-            wanted
-                .filter(|entry| entry.sequence >= from)
-                .for_each(&mut each);
+            let is_last = at + 1 == found.len();
+            walk_segment(&*self.files, &directory, *first, is_last, |entry| {
+                if entry.sequence >= from {
+                    each(entry);
+                }
+            })?;
         }
         Ok(())
     }
@@ -259,9 +260,14 @@ impl Reading {
     pub fn explain(&self, url: &CanonicalUrl) -> Result<Option<Explanation>, EngineError> {
         const MOST_IN_LINKS: usize = 1000;
         let Look {
-            repository, ledger, ..
+            mut repository,
+            ledger,
+            ..
         } = self.look()?;
-        let Some(state) = repository.state(url) else {
+        let state = repository.state(url);
+        // What cannot be read is not unknown.
+        repository.check()?;
+        let Some(state) = state else {
             return Ok(None);
         };
         let mut life = Vec::new();

@@ -52,6 +52,12 @@ pub fn rekey(
     else {
         return Err(EngineError::NotOnDisk);
     };
+    let is_there = |path| files.on_disk(path).is_some_and(|place| place.exists());
+    if is_there(&layout.index()) && !is_there(&layout.archive()) {
+        return Err(EngineError::IndexWithoutArchive {
+            path: root.join(layout.index()),
+        });
+    }
     remove(&new_place)?;
     let digests = Digests::new(0);
     let old = Past::open(files, root, key, layout, config, clock, &digests)?;

@@ -18,6 +18,8 @@ pub struct Report {
     pub stats: Stats,
     /// How long this process worked on it.
     pub elapsed: Duration,
+    /// Documents that this process fetched: a run may go on over several.
+    pub fetched_here: u64,
     /// URLs ever met.
     pub known_urls: u64,
     /// URLs that still wait.
@@ -80,7 +82,7 @@ impl Report {
         let seconds = self.elapsed.as_secs_f64();
         #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
         let rate = if seconds > 0.0 {
-            self.fetched as f64 / seconds
+            self.fetched_here as f64 / seconds
         } else {
             0.0
         };

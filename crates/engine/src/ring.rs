@@ -122,6 +122,8 @@ pub(crate) struct Ring {
     pub(crate) run: u32,
     pub(crate) next_sequence: u64,
     pub(crate) stats: Stats,
+    /// Documents of this run that earlier processes fetched.
+    pub(crate) fetched_before: u64,
     /// What was committed; `stats` also counts what will be.
     pub(crate) ledger: Box<Ledger>,
     pub(crate) saver: Saver,
@@ -134,8 +136,9 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Records the start of the run, before any fetch.
-    pub(crate) fn begin(&mut self, seeds: &[(teia_base::FoundUrl, bool)]) {
+    /// Records the start of the run, before any fetch. What was left out is judged again, unless that
+    /// is known to change nothing.
+    pub(crate) fn begin(&mut self, seeds: &[(teia_base::FoundUrl, bool)], is_judged: bool) {
         let seeds = self.offer_seeds(seeds);
         let record = Record::RunStarted(RunStarted {
             options: self.config.without_secrets().to_toml(),
@@ -148,7 +151,9 @@ impl Ring {
             self.control.pause();
             self.feedback.hear(&Event::StillPaused);
         }
-        self.look_again();
+        if !is_judged {
+            self.look_again();
+        }
         self.lift_aliases_if_off();
     }
 
@@ -264,6 +269,7 @@ impl Ring {
             reason,
             fetched: self.stats.fetched,
             elapsed: self.clock.now().duration_since(self.started),
+            fetched_here: self.stats.fetched - self.fetched_before,
             known_urls: self.repository.len(),
             waiting: self.repository.count(State::Waiting),
             hosts: self.repository.host_count(),

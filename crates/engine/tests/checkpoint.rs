@@ -204,6 +204,35 @@ fn a_damaged_checkpoint_costs_time_and_nothing_else() {
 }
 
 #[test]
+fn blocks_without_a_manifest_that_can_be_read_are_made_again_from_the_journal() {
+    let (place, fetcher) = (tempfile::tempdir().unwrap(), web());
+    let root = place.path();
+    crawl(root, &fetcher, Some(700));
+    crawl(root, &fetcher, Some(100));
+    let urls = root.join("default/part-0/urls");
+    for name in ["manifest", "manifest.copy"] {
+        let mut bytes = std::fs::read(urls.join(name)).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(urls.join(name), bytes).unwrap();
+    }
+    // A reader says what is wrong; whoever may write makes it good.
+    let error = format!("{:?}", reading(root).repository().unwrap_err());
+    assert!(
+        error.contains("Damaged") && error.contains("manifest"),
+        "{error}"
+    );
+    crawl(root, &fetcher, None);
+    let repository = reading(root).repository().unwrap();
+    assert_eq!(repository.count(State::Fetched), HOSTS * PAGES);
+    assert_eq!(repository.count(State::Waiting), 0);
+    let files = DiskFiles::new(root).unwrap();
+    let fetched = answered(&files);
+    let distinct: BTreeSet<&String> = fetched.iter().collect();
+    assert_eq!(distinct.len(), fetched.len(), "a page was fetched twice");
+}
+
+#[test]
 fn whoever_only_looks_changes_nothing() {
     fn tree(root: &Path) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
         let mut found = BTreeMap::new();

@@ -48,17 +48,22 @@ impl SearchError {
     pub fn is_damage(&self) -> bool {
         use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
         use tantivy::TantivyError as Inner;
+        use tantivy::directory::error::OpenReadError;
         match self {
             Self::Format { .. } | Self::Page(_) => true,
             Self::Directory { .. } => false,
             Self::Open { source, .. } | Self::Write(source) | Self::Read(source) => match source {
                 Inner::DataCorruption(_)
-                | Inner::OpenReadError(_)
                 | Inner::SchemaError(_)
                 | Inner::FieldNotFound(_)
                 | Inner::DeserializeError(_)
                 | Inner::InternalError(_)
                 | Inner::IncompatibleIndex(_) => true,
+                // Too few descriptors or a failing disk take nothing from what is there.
+                Inner::OpenReadError(OpenReadError::IoError { io_error, .. }) => {
+                    matches!(io_error.kind(), InvalidData | NotFound | UnexpectedEof)
+                }
+                Inner::OpenReadError(_) => true,
                 Inner::IoError(error) => {
                     matches!(error.kind(), InvalidData | NotFound | UnexpectedEof)
                 }

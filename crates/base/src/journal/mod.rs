@@ -19,7 +19,7 @@ pub use entry::{
     LinkRecord, LinkVerdict, Next, Record, Revisit, RunEnded, RunStarted, SeedRecord, UrlChange,
 };
 pub use segment::{
-    JournalError, MAX_ENTRY_BYTES, SEGMENT_HEADER, Segment, encode_frame, read_segment,
-    segment_name, segments,
+    JournalError, MAX_ENTRY_BYTES, SEGMENT_HEADER, Segment, SegmentEnd, encode_frame, read_segment,
+    segment_name, segments, walk_segment,
 };
 pub use stream::EntryStream;

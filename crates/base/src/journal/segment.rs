@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Entry;
-use crate::Files;
+use crate::{Files, ReadFile};
 
 /// First bytes of every segment: the format and its version.
 pub const SEGMENT_HEADER: &[u8; 8] = b"TEIAJRN1";
@@ -105,6 +105,17 @@ pub fn encode_frame(entry: &Entry, offset: u64, out: &mut Vec<u8>) -> Result<(),
     Ok(())
 }
 
+/// Where a segment ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SegmentEnd {
+    /// Its entries.
+    pub entries: u64,
+    /// Bytes up to the end of the last whole frame; the rest never happened.
+    pub whole_bytes: u64,
+    /// Bytes in the file.
+    pub file_bytes: u64,
+}
+
 /// Reads a segment. `is_last`: only the last one may end in a torn frame.
 pub fn read_segment(
     files: &dyn Files,
@@ -112,60 +123,97 @@ pub fn read_segment(
     first: u64,
     is_last: bool,
 ) -> Result<Segment, JournalError> {
+    let mut entries = Vec::new();
+    let end = walk_segment(files, directory, first, is_last, |entry| {
+        entries.push(entry);
+    })?;
+    Ok(Segment {
+        entries,
+        whole_bytes: end.whole_bytes,
+        file_bytes: end.file_bytes,
+    })
+}
+
+/// Reads a segment entry by entry, so that one of them is in memory at a time.
+pub fn walk_segment(
+    files: &dyn Files,
+    directory: &Path,
+    first: u64,
+    is_last: bool,
+    mut each: impl FnMut(Entry),
+) -> Result<SegmentEnd, JournalError> {
     let path = directory.join(segment_name(first));
-    let bytes = files.read(&path).map_err(|source| JournalError::Read {
+    let read = |source| JournalError::Read {
         path: path.clone(),
         source,
-    })?;
-    let file_bytes = bytes.len() as u64;
-    if bytes.len() < SEGMENT_HEADER.len() || &bytes[..SEGMENT_HEADER.len()] != SEGMENT_HEADER {
+    };
+    let file = files.open(&path).map_err(read)?;
+    let file_bytes = file.len().map_err(read)?;
+    let mut end = SegmentEnd {
+        file_bytes,
+        ..SegmentEnd::default()
+    };
+    let mut header = [0; SEGMENT_HEADER.len()];
+    if file.read_exact_at(0, &mut header).is_err() || &header != SEGMENT_HEADER {
         // A segment whose header was not synced holds nothing that happened.
+        let bytes = files.read(&path).map_err(read)?;
         let never_written = bytes.len() <= SEGMENT_HEADER.len() || bytes.iter().all(|&b| b == 0);
         if is_last && never_written {
-            return Ok(Segment {
-                entries: Vec::new(),
-                whole_bytes: 0,
-                file_bytes,
-            });
+            return Ok(end);
         }
         return Err(JournalError::Foreign { path });
     }
-    let mut entries = Vec::new();
-    let mut offset = SEGMENT_HEADER.len();
-    while offset < bytes.len() {
-        let Some((entry, end)) = decode_frame(&bytes, offset) else {
-            if is_last && !has_frame_after(&bytes, offset + 1) {
-                break;
+    let mut offset = SEGMENT_HEADER.len() as u64;
+    let mut payload = Vec::new();
+    while offset < file_bytes {
+        let Some((entry, next)) = read_frame(&*file, offset, file_bytes, &mut payload) else {
+            if is_last {
+                let bytes = files.read(&path).map_err(read)?;
+                let after = usize::try_from(offset + 1).unwrap_or(usize::MAX);
+                if !has_frame_after(&bytes, after) {
+                    break;
+                }
             }
-            return Err(JournalError::Damaged {
-                path,
-                offset: offset as u64,
-            });
+            return Err(JournalError::Damaged { path, offset });
         };
-        let expected = first + entries.len() as u64;
+        let expected = first + end.entries;
         if entry.sequence != expected {
             return Err(JournalError::Gap {
                 path,
-                offset: offset as u64,
+                offset,
                 expected,
                 found: entry.sequence,
             });
         }
-        entries.push(entry);
-        offset = end;
+        end.entries += 1;
+        offset = next;
+        each(entry);
     }
-    Ok(Segment {
-        entries,
-        whole_bytes: offset as u64,
-        file_bytes,
-    })
+    end.whole_bytes = offset;
+    Ok(end)
 }
 
-fn decode_frame(bytes: &[u8], offset: usize) -> Option<(Entry, usize)> {
-    let (start, end) = frame_payload(bytes, offset)?;
-    postcard::from_bytes(&bytes[start..end])
-        .ok()
-        .map(|entry| (entry, end))
+/// The entry at this offset, and where the next one begins.
+fn read_frame(
+    file: &dyn ReadFile,
+    offset: u64,
+    file_bytes: u64,
+    payload: &mut Vec<u8>,
+) -> Option<(Entry, u64)> {
+    let mut head = [0; FRAME_HEAD];
+    file.read_exact_at(offset, &mut head).ok()?;
+    let (len, checksum) = frame_head(&head)?;
+    let start = offset + FRAME_HEAD as u64;
+    let end = start + len as u64;
+    if end > file_bytes {
+        return None;
+    }
+    payload.resize(len, 0);
+    file.read_exact_at(start, payload).ok()?;
+    if xxh3_64_with_seed(payload, offset) != checksum {
+        return None;
+    }
+    postcard::from_bytes(payload).ok().map(|entry| (entry, end))
 }
 
 fn frame_payload(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {

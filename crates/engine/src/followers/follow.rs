@@ -72,6 +72,11 @@ pub(super) trait Follower: Send {
     const NAME: &'static str;
     const SOURCE: &'static str;
 
+    /// What is done where it cannot be used.
+    fn remedy(&self) -> String {
+        format!("it is built anew from the {}", Self::SOURCE)
+    }
+
     /// Opens what is on disk, or begins anew; its position, which is the last entry that it has.
     fn open(&mut self, anew: bool) -> Result<u64, Trouble>;
 
@@ -129,9 +134,9 @@ impl<F: Follower> Follow<F> {
                 self.say(
                     Level::Warning,
                     format!(
-                        "the {name} of {collection} cannot be used ({}): it is built anew from the {}",
+                        "the {name} of {collection} cannot be used ({}): {}",
                         trouble.text,
-                        F::SOURCE
+                        self.follower.remedy()
                     ),
                 );
                 (was_rebuilt, anew) = (true, true);

@@ -79,6 +79,11 @@ impl Index {
         }
     }
 
+    fn has_archive(&self) -> bool {
+        let files = self.files.list(&self.layout.archive());
+        files.is_ok_and(|files| !files.is_empty())
+    }
+
     fn writer(&mut self) -> Result<&mut Writer, Trouble> {
         self.state.writer.as_mut().ok_or_else(|| Trouble {
             is_damage: false,
@@ -91,11 +96,28 @@ impl Follower for Index {
     const NAME: &'static str = "search index";
     const SOURCE: &'static str = "archive";
 
+    fn remedy(&self) -> String {
+        if self.has_archive() {
+            return format!("it is built anew from the {}", Self::SOURCE);
+        }
+        let kept = aside(&self.path, "damaged");
+        format!(
+            "there is no archive to build it from, so it is kept as {}, and another one begins",
+            kept.display()
+        )
+    }
+
     fn open(&mut self, anew: bool) -> Result<u64, Trouble> {
         self.state = State::default();
         let failed = |error: std::io::Error| Trouble::of(&error, false);
         recover(&self.path).map_err(failed)?;
         if anew {
+            if !self.has_archive() && self.path.exists() {
+                // Nobody can make it again, and somebody may be able to mend it.
+                let kept = aside(&self.path, "damaged");
+                remove_directory(&kept).map_err(failed)?;
+                std::fs::rename(&self.path, &kept).map_err(failed)?;
+            }
             remove_directory(&self.path).map_err(failed)?;
             note_renewed(&*self.files, &self.layout, 0);
         }

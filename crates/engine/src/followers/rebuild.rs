@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use teia_base::Files;
-use teia_base::journal::{Attempt, EntryStream, Record, read_segment, segments};
+use teia_base::journal::{Attempt, EntryStream, Record, segments, walk_segment};
 use teia_search::{Added, Writer};
 
 use super::fate::Fate;
@@ -140,7 +140,7 @@ fn last_entry(files: &dyn Files, layout: &Layout) -> Result<u64, EngineError> {
     let Some(&first) = found.last() else {
         return Ok(0);
     };
-    let segment = read_segment(files, &journal, first, true)?;
+    let segment = walk_segment(files, &journal, first, true, drop)?;
     Ok(first + segment.entries.len() as u64 - 1)
 }
 

@@ -209,7 +209,14 @@ impl Dialer {
             (None, Some(both), None) => Ok(both
                 .map(|address| SocketAddr::new(address, proxy.port))
                 .to_vec()),
-            (None, None, None) => self.resolve(&proxy.host, proxy.port, total).await,
+            (None, None, None) => {
+                let found = self.resolve(&proxy.host, proxy.port, total).await;
+                // It is not the target that has no name.
+                found.map_err(|fault| {
+                    let (host, why) = (&proxy.host, fault.outcome.sentence());
+                    Fault::new(Outcome::PROXY_FAILED, format!("proxy {host}: {why}"))
+                })
+            }
         }
     }
 

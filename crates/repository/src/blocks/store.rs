@@ -230,6 +230,8 @@ impl Store {
     /// Counts from the next fold on.
     pub fn acknowledge(&mut self, fold: u64) {
         self.acknowledged = self.acknowledged.max(fold);
+        // A store that was begun anew hears of folds that it never made: its own are told apart from them.
+        self.fold = self.fold.max(fold);
     }
 
     /// URLs in a state, as far as they have reached the blocks.

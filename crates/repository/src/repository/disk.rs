@@ -177,6 +177,12 @@ impl Repository {
         Ok(repository)
     }
 
+    /// Whether everything that was asked of the disk since the last call could be read.
+    pub fn check(&mut self) -> Result<(), StoreError> {
+        let failure = self.disk.as_mut().and_then(|disk| disk.failure.take());
+        failure.map_or(Ok(()), Err)
+    }
+
     /// Whether the disk holds what memory cannot.
     pub fn is_on_disk(&self) -> bool {
         self.disk.is_some()

@@ -411,8 +411,10 @@ fn is_full_disk(error: &anyhow::Error) -> bool {
 fn start_log() {
     let filter =
         tracing_subscriber::EnvFilter::try_from_env("TEIA_LOG").unwrap_or_else(|_| "warn".into());
+    use std::io::IsTerminal as _;
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .init();
 }

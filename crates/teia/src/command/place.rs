@@ -119,6 +119,10 @@ impl Place {
                 "or move it to the new normal form: `{}`",
                 self.command(&["urls", "rekey"])
             ),
+            EngineError::Urls(_) => format!(
+                "`{}` makes them again from the journal",
+                self.steering("resume")
+            ),
             EngineError::WorkerLost => {
                 format!("`{}` goes on", self.steering("resume"))
             }

@@ -18,7 +18,7 @@ pub(crate) fn print_summary(report: &Report, resume: &str, is_terminal: bool) ->
     let seconds = report.elapsed.as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
     let rate = if seconds > 0.0 {
-        report.fetched as f64 / seconds
+        report.fetched_here as f64 / seconds
     } else {
         0.0
     };
