@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 use teia_archive::ArchiveConfig;
 use teia_base::filter::FilterConfig;
 use teia_base::{Files, NormalForm, measure};
+use teia_catalog::StoreUrl;
 use teia_extract::Limits;
 use teia_fetch::{FetchConfig, ProxyUrl};
 use teia_frontier::{OrderName, Politeness};
 
 use crate::EngineError;
 use crate::directory::Layout;
-use crate::followers::{IndexSection, LinksSection};
+use crate::followers::{CatalogSection, IndexSection, LinksSection};
 
 /// What a collection is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -41,6 +42,8 @@ pub struct CollectionConfig {
     pub index: IndexSection,
     /// How links between pages are kept.
     pub links: LinksSection,
+    /// How it is made askable in SQL.
+    pub catalog: CatalogSection,
     /// Which spellings are one URL; fixed when the collection is created.
     pub normal_form: NormalForm,
 }
@@ -180,11 +183,13 @@ impl CollectionConfig {
         limits
     }
 
-    /// The settings without the proxy's password: what may be written down.
+    /// The settings without the passwords of proxy and catalog: what may be written down.
     pub(crate) fn without_secrets(&self) -> Self {
         let mut config = self.clone();
         let proxy = config.fetch.proxy.as_ref();
         config.fetch.proxy = proxy.map(ProxyUrl::without_password);
+        let catalog = config.catalog.url.as_ref();
+        config.catalog.url = catalog.map(StoreUrl::without_password);
         config
     }
 
@@ -337,6 +342,7 @@ fn sections() -> Vec<(&'static str, Vec<String>)> {
         ("archive.warc", keys::<ArchiveConfig>()),
         ("index", keys::<IndexSection>()),
         ("links", keys::<LinksSection>()),
+        ("catalog", keys::<CatalogSection>()),
         ("normal-form", keys::<NormalForm>()),
     ]
 }

@@ -287,7 +287,8 @@ impl Crawl {
             .collect();
         let robot_token = robot_token(&config.fetch.user_agent);
         let last_entry = past.journal.next_sequence() - 1;
-        let (crew, feeds) = Crew::start(&files, &layout, &config, last_entry, &parts.feedback);
+        let (crew, feeds) =
+            Crew::start(&files, (&layout, key), &config, last_entry, &parts.feedback);
         let workshop = Arc::new(Workshop {
             answers: Answers::new(&config),
             normal_form: config.normal_form.clone(),

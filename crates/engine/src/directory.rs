@@ -243,7 +243,7 @@ fn refuse_file(root: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Names in a data directory that are no collection's, now or when the catalog comes.
+/// Names in a data directory that are no collection's.
 const OWN_NAMES: [&str; 7] = [
     "collections",
     "lock",

@@ -133,6 +133,9 @@ pub enum EngineError {
     /// The link graph.
     #[error(transparent)]
     Graph(#[from] teia_graph::GraphError),
+    /// The catalog.
+    #[error(transparent)]
+    Catalog(#[from] teia_catalog::CatalogError),
     /// Following the journal.
     #[error("cannot follow the journal: {0}")]
     Follower(String),

@@ -5,7 +5,7 @@
 //!  Crawl ──> ring: seed ─> schedule ─> fetch ─> extract ─> admit ─> commit ──> journal, archive
 //!              ^                                                      │
 //!              └──────────────── Repository, Frontier <───────────────┤
-//!                                     index, link graph, Analyzers <──┘
+//!                            index, link graph, catalog, Analyzers <──┘
 //! ```
 //!
 //! What the journal names has happened; what it does not name has not. Everything else here
@@ -54,8 +54,8 @@ pub use directory::{Directory, DirectoryLock, Layout};
 pub use error::EngineError;
 pub use feedback::{Event, Feedback, Level, Progress, Silence};
 pub use followers::{
-    IndexSection, LinksSection, Ranked, Ranks, Rebuilt, rank_collection, rebuild_index,
-    rebuild_links, renew_index,
+    CatalogSection, IndexSection, LinksSection, Ranked, Ranks, Rebuilt, rank_collection,
+    rebuild_catalog, rebuild_index, rebuild_links, renew_index,
 };
 pub use limits::hosts_at_once;
 pub use reading::{

@@ -6,6 +6,7 @@ use std::fmt;
 use teia_base::filter::{FilterError, Rules};
 use teia_base::measure::{parse_duration, parse_size};
 use teia_base::{NormalForm, Seed};
+use teia_catalog::{PASSWORD_VARIABLE, StoreUrl};
 use teia_fetch::FetchError;
 use toml::de::DeTable;
 
@@ -81,6 +82,8 @@ const RANGES: &[(&str, &str, Range)] = &[
     ("links", "memory-bytes", Size("1MiB", "64GiB")),
     ("links", "cache-bytes", Size("1MiB", "64GiB")),
     ("links", "rank-every", Time("100ms", "365d")),
+    ("catalog", "commit-every", Time("100ms", "1h")),
+    ("catalog", "queue-bytes", Size("64KiB", "1TB")),
     // The largest number stands for "no way leads there".
     ("filter", "max-depth", Count(0, 65_534)),
     ("filter", "max-path-depth", Count(0, 1_000_000)),
@@ -171,11 +174,18 @@ impl CollectionConfig {
         self.check_seeds()?;
         self.check_filter()?;
         self.check_fetch()?;
+        self.check_catalog()?;
         self.check_archive()
     }
 
     /// A file is no place for a password.
     pub(crate) fn check_secrets(&self) -> Result<(), Senseless> {
+        if let Some(url) = self.catalog.url.as_ref().filter(|url| url.has_password()) {
+            let message = format!(
+                "a password does not belong in a file; write \"{url}\" and set the variable {PASSWORD_VARIABLE}"
+            );
+            return Err(senseless("catalog", "url", message));
+        }
         match &self.fetch.proxy {
             Some(proxy) if proxy.has_password() => {
                 let message = format!(
@@ -242,6 +252,12 @@ impl CollectionConfig {
             _ => "ca-file",
         };
         Err(senseless("fetch", key, error.to_string()))
+    }
+
+    fn check_catalog(&self) -> Result<(), Senseless> {
+        let url = self.catalog.url.as_ref();
+        let parsed = url.map_or(Ok(()), |url| StoreUrl::parse(url.as_str()).map(|_| ()));
+        parsed.map_err(|error| senseless("catalog", "url", error.to_string()))
     }
 
     fn check_archive(&self) -> Result<(), Senseless> {

@@ -1,9 +1,11 @@
 //! Settings of the followers.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use teia_base::measure;
+use teia_base::{Files, measure};
+use teia_catalog::{Store, StoreUrl};
 use teia_graph::GraphConfig;
 use teia_search::IndexConfig;
 
@@ -104,3 +106,47 @@ impl LinksSection {
         }
     }
 }
+
+/// The catalog: what was collected, in SQL.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CatalogSection {
+    /// Keep a catalog of runs, documents, attempts and hosts that people can ask in SQL.
+    pub enabled: bool,
+    /// A database of PostgreSQL for it: `postgres://USER@HOST/DATABASE`. A password does not belong
+    /// here: it is taken from the variable `TEIA_CATALOG_PASSWORD`. Without it: `teia.db` in the data
+    /// directory (SQLite).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<StoreUrl>,
+    /// How often what was collected becomes visible in it.
+    #[serde(with = "measure::duration")]
+    pub commit_every: Duration,
+    /// What waits for the catalog in memory; what is more is read again from the journal.
+    #[serde(with = "measure::size")]
+    pub queue_bytes: u64,
+}
+
+impl Default for CatalogSection {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            url: None,
+            commit_every: Duration::from_secs(2),
+            queue_bytes: 8 << 20,
+        }
+    }
+}
+
+impl CatalogSection {
+    /// Where it lies; `None` where it is off, or where there is no disk to put it on.
+    pub fn store(&self, files: &dyn Files) -> Option<Store> {
+        match &self.url {
+            _ if !self.enabled => None,
+            Some(url) => Some(Store::Postgres(url.clone())),
+            None => files.on_disk(Path::new(CATALOG_FILE)).map(Store::Sqlite),
+        }
+    }
+}
+
+/// The catalog in the data directory.
+const CATALOG_FILE: &str = "teia.db";

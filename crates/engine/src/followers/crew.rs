@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use teia_base::Files;
 use teia_graph::GraphError;
 
+use super::catalog::Cataloguer;
 use super::follow::{Follow, Follower};
 use super::index::{Index, State};
 use super::links::Links;
@@ -28,15 +29,16 @@ const LOOK: Duration = Duration::from_millis(5);
 /// What the committer hands to the followers. Dropped, it tells them that there will be no more.
 #[derive(Debug, Default)]
 pub(crate) struct Feeds {
-    links: Option<Arc<Queue>>,
+    /// Of those who need no texts.
+    plain: Vec<Arc<Queue>>,
     index: Option<Arc<Queue>>,
 }
 
 impl Feeds {
     /// Hands over what is on disk now.
     pub(crate) fn hand_over(&self, handed: Handed) {
-        if let Some(links) = &self.links {
-            links.push(Handed {
+        for queue in &self.plain {
+            queue.push(Handed {
                 entry: Arc::clone(&handed.entry),
                 documents: Arc::default(),
             });
@@ -49,7 +51,7 @@ impl Feeds {
 
 impl Drop for Feeds {
     fn drop(&mut self) {
-        for queue in self.links.iter().chain(&self.index) {
+        for queue in self.plain.iter().chain(&self.index) {
             queue.close();
         }
     }
@@ -59,6 +61,7 @@ impl Drop for Feeds {
 pub(crate) struct Crew {
     links: Option<Member<Links>>,
     index: Option<Member<Index>>,
+    catalog: Option<Member<Cataloguer>>,
     ranker: Option<JoinHandle<()>>,
     is_over: Arc<AtomicBool>,
     files: Arc<dyn Files>,
@@ -73,10 +76,11 @@ struct Member<F> {
 }
 
 impl Crew {
-    /// Starts the followers that the settings ask for; `committed` is the last entry on disk.
+    /// Starts the followers that the settings ask for; `key` is that of the data directory, and
+    /// `committed` the last entry on disk.
     pub(crate) fn start(
         files: &Arc<dyn Files>,
-        layout: &Layout,
+        (layout, key): (&Layout, u64),
         config: &CollectionConfig,
         committed: u64,
         feedback: &Arc<dyn Feedback>,
@@ -85,6 +89,7 @@ impl Crew {
         let mut crew = Self {
             links: None,
             index: None,
+            catalog: None,
             ranker: None,
             is_over: Arc::default(),
             files: Arc::clone(files),
@@ -121,8 +126,16 @@ impl Crew {
             let queue = Queue::new(config.index.queue_bytes, full, committed);
             crew.index = crew.hire("teia-index", index, queue, config.index.commit_every);
         }
+        if let Some(store) = config.catalog.store(&**files) {
+            let catalog = Cataloguer::new(Arc::clone(files), layout.clone(), key, store);
+            let (bytes, every) = (config.catalog.queue_bytes, config.catalog.commit_every);
+            let queue = Queue::new(bytes, Full::Drops, committed);
+            crew.catalog = crew.hire("teia-catalog", catalog, queue, every);
+        }
+        let links = crew.links.iter().map(|member| Arc::clone(&member.queue));
+        let catalog = crew.catalog.iter().map(|member| Arc::clone(&member.queue));
         let feeds = Feeds {
-            links: crew.links.as_ref().map(|links| Arc::clone(&links.queue)),
+            plain: links.chain(catalog).collect(),
             index: crew.index.as_ref().map(|index| Arc::clone(&index.queue)),
         };
         (crew, feeds)
@@ -194,7 +207,7 @@ impl Crew {
             .ok()
     }
 
-    /// Waits until everything that was committed is in index and graph, ranks it, and ends. Where
+    /// Waits until everything that was committed is in index, graph and catalog, ranks it, and ends. Where
     /// the run was interrupted, now or then, what is in them is committed and the rest is left; one
     /// that was stopped is ranked at the end of the next.
     pub(crate) async fn finish(self, reason: EndReason, control: Control) {
@@ -223,13 +236,13 @@ impl Crew {
             .iter()
             .map(|member| Arc::clone(&member.queue))
             .chain(self.index.iter().map(|member| Arc::clone(&member.queue)))
+            .chain(self.catalog.iter().map(|member| Arc::clone(&member.queue)))
             .collect();
         let began = Instant::now();
         let mut is_told = false;
         loop {
-            let links_done = self.links.as_ref().is_none_or(|it| it.thread.is_finished());
-            let index_done = self.index.as_ref().is_none_or(|it| it.thread.is_finished());
-            if links_done && index_done {
+            let missing = self.missing();
+            if missing.is_empty() {
                 break;
             }
             if must_stop() {
@@ -237,13 +250,12 @@ impl Crew {
             }
             if began.elapsed() >= LONG && !is_told {
                 is_told = true;
-                let what = match (links_done, index_done) {
-                    (false, false) => "the search index and the link graph",
-                    (false, true) => "the link graph",
-                    _ => "the search index",
-                };
+                let (what, has) = (
+                    missing.join(" and "),
+                    if missing.len() > 1 { "have" } else { "has" },
+                );
                 self.say(format!(
-                    "everything is collected; waiting until {what} of {} has it all (Ctrl-C leaves the rest for the next run)",
+                    "everything is collected; waiting until {what} of {} {has} it all (Ctrl-C leaves the rest for the next run)",
                     self.layout.name()
                 ));
             }
@@ -251,6 +263,7 @@ impl Crew {
         }
         let links = self.links.take().and_then(|it| it.thread.join().ok());
         let index = self.index.take().and_then(|it| it.thread.join().ok());
+        let _ = self.catalog.take().map(|it| it.thread.join());
         let has_links = links.flatten().is_some();
         let mut index = index.flatten();
         if has_links && reason != EndReason::Stopped && !must_stop() {
@@ -260,6 +273,21 @@ impl Crew {
         if let Some(index) = index.filter(|_| !must_stop()) {
             index.close();
         }
+    }
+
+    /// Those who do not have everything yet.
+    fn missing(&self) -> Vec<&'static str> {
+        fn busy<F>(member: Option<&Member<F>>) -> bool {
+            member.is_some_and(|member| !member.thread.is_finished())
+        }
+        [
+            (busy(self.index.as_ref()), "the search index"),
+            (busy(self.links.as_ref()), "the link graph"),
+            (busy(self.catalog.as_ref()), "the catalog"),
+        ]
+        .into_iter()
+        .filter_map(|(is_busy, name)| is_busy.then_some(name))
+        .collect()
     }
 
     /// Ranks what was collected, and gives the index ranks and anchor texts.

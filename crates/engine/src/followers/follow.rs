@@ -1,4 +1,4 @@
-//! Following the journal: the loop that the index and the graph share.
+//! Following the journal: the loop that all followers share.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,8 +15,6 @@ use crate::collection::CollectionConfig;
 use crate::directory::Layout;
 use crate::feedback::{Event, Feedback, Level};
 
-/// Errors in a row after which a follower waits for the next run.
-const MOST_FAILURES: u32 = 5;
 /// The rest after an error of the disk.
 const REST: Duration = Duration::from_secs(5);
 
@@ -71,6 +69,8 @@ pub(super) trait Follower: Send {
     /// What it is called, and where it comes from when it is built anew.
     const NAME: &'static str;
     const SOURCE: &'static str;
+    /// Errors in a row after which it waits for the next run.
+    const MOST_FAILURES: u32 = 5;
 
     /// What is done where it cannot be used.
     fn remedy(&self) -> String {
@@ -149,7 +149,7 @@ impl<F: Follower> Follow<F> {
                 failures + 1
             };
             // At the end of a run nobody waits for a disk to recover.
-            if failures >= MOST_FAILURES || trouble.is_damage || self.queue.is_over() {
+            if failures >= F::MOST_FAILURES || trouble.is_damage || self.queue.is_over() {
                 self.say(
                     Level::Error,
                     format!(

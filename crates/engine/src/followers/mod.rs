@@ -1,10 +1,11 @@
-//! Followers of the journal beside the Repository: the search index and the link graph.
+//! Followers of the journal beside the Repository: the search index, the link graph, the catalog.
 //!
 //! ```text
 //!             ┌─> Queue ─> Follow<Links> ──commit──> NAME/links/ ──> ranks ─┐
 //! committer ──┤  (bytes)       ^  behind? entries from the journal          │ anchors, rank
-//!             └─> Queue ─> Follow<Index> ──commit──> NAME/index/ <──────────┘
-//!                              ^  behind? entries from the journal, texts from the archive
+//!             ├─> Queue ─> Follow<Index> ──commit──> NAME/index/ <──────────┘
+//!             │                ^  behind? entries from the journal, texts from the archive
+//!             └─> Queue ─> Follow<Cataloguer> ──transaction──> teia.db, or PostgreSQL
 //! ```
 //!
 //! A follower is never ahead of the journal: it is handed an entry after its sync. It never holds
@@ -12,6 +13,7 @@
 //! where nothing is archived does the queue make the committer wait). Its position lies inside its
 //! own commit, so after a kill it goes on where it stood.
 
+mod catalog;
 mod config;
 mod crew;
 mod fate;
@@ -23,9 +25,9 @@ mod ranks;
 mod rebuild;
 mod reread;
 
-pub use config::{IndexSection, LinksSection};
+pub use config::{CatalogSection, IndexSection, LinksSection};
 pub use ranks::{Ranked, Ranks, rank_collection};
-pub use rebuild::{Rebuilt, rebuild_index, rebuild_links, renew_index};
+pub use rebuild::{Rebuilt, rebuild_catalog, rebuild_index, rebuild_links, renew_index};
 
 pub(crate) use crew::{Crew, Feeds};
 pub(crate) use index::has_text;

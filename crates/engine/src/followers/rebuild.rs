@@ -1,4 +1,4 @@
-//! The index anew from the archive, and the graph anew from the journal.
+//! The index anew from the archive, the graph and the catalog anew from the journal.
 //!
 //! ```text
 //! journal ──> attempts ──> as many readers as cores (archive, extraction) ──> in order ──> index.new
@@ -14,8 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use teia_base::Files;
 use teia_base::journal::{Attempt, EntryStream, Record, segments, walk_segment};
+use teia_catalog::Store;
 use teia_search::{Added, Writer};
 
+use super::catalog::Cataloguer;
 use super::fate::Fate;
 use super::follow::{Documents, Follower};
 use super::index::{Index, Reread, State, aside, recover, remove_directory, reread, take_in};
@@ -104,6 +106,30 @@ pub fn rebuild_links(
             .map_err(failed)?;
     }
     links.commit(until).map_err(failed)
+}
+
+/// Writes the catalog of a collection anew from its journal; how many entries were read. The caller
+/// holds the lock. `watch` hears how many of how many are done.
+pub fn rebuild_catalog(
+    files: &Arc<dyn Files>,
+    layout: &Layout,
+    key: u64,
+    store: Store,
+    mut watch: impl FnMut(u64, u64),
+) -> Result<u64, EngineError> {
+    let until = last_entry(&**files, layout)?;
+    let mut catalog = Cataloguer::new(Arc::clone(files), layout.clone(), key, store);
+    let failed = |trouble: super::follow::Trouble| EngineError::Follower(trouble.text);
+    catalog.open(true).map_err(failed)?;
+    for entry in EntryStream::open(Arc::clone(files), &layout.journal(), 1, until)? {
+        let entry = entry?;
+        catalog
+            .apply(&entry, Documents::Handed(&[]))
+            .map_err(failed)?;
+        watch(entry.sequence, until);
+    }
+    catalog.commit(until).map_err(failed)?;
+    Ok(until)
 }
 
 /// Gives every page of an index the newest ranks and anchor texts; false where there is no index.

@@ -20,7 +20,7 @@ struct Section {
     source: &'static str,
 }
 
-const SECTIONS: [Section; 12] = [
+const SECTIONS: [Section; 13] = [
     Section {
         name: "",
         structure: "CollectionConfig",
@@ -74,6 +74,11 @@ const SECTIONS: [Section; 12] = [
     Section {
         name: "links",
         structure: "LinksSection",
+        source: include_str!("../../../engine/src/followers/config.rs"),
+    },
+    Section {
+        name: "catalog",
+        structure: "CatalogSection",
         source: include_str!("../../../engine/src/followers/config.rs"),
     },
     Section {

@@ -15,6 +15,8 @@ use teia_graph::Snapshot;
 
 use super::Usage;
 use super::place::Place;
+use super::rows::{self, Form};
+use super::tables;
 
 /// What can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -27,6 +29,10 @@ pub(crate) enum What {
     Cdxj,
     /// Every URL with its state, tab-separated
     Urls,
+    /// Every document with what the catalog knows of it; with --table one table of `teia stats`
+    Csv,
+    /// The same as JSON, one object a line
+    Json,
     /// Every link: from, to, kind, rel and anchor text, tab-separated
     Links,
     /// One file for each page, into a directory
@@ -48,6 +54,9 @@ pub(crate) struct ExportOptions {
     /// Only URLs that begin so
     #[arg(long, value_name = "URL")]
     prefix: Option<String>,
+    /// With `csv` and `json`: this table of `teia stats` instead of the documents
+    #[arg(long, value_name = "NAME")]
+    table: Option<String>,
     /// With `files`: what came with an error or a redirect too, not only what was found (2xx)
     #[arg(long)]
     any_status: bool,
@@ -64,11 +73,43 @@ pub(crate) fn export(place: &Place, options: &ExportOptions) -> Result<ExitCode>
     if options.what == What::Files {
         return export_files(place, &reading, output, options);
     }
+    let form = match options.what {
+        What::Csv => Some(Form::Csv),
+        What::Json => Some(Form::Json),
+        _ => None,
+    };
+    if options.table.is_some() && form.is_none() {
+        return Err(Usage("--table goes with `csv` and `json` only".to_owned()).into());
+    }
+    // Asked for before anything is written: a name may be wrong.
+    let table = match &options.table {
+        Some(name) => {
+            let tables = tables::tables(&directory, &reading, &reading.overview()?)?;
+            Some(tables::named(tables, name)?)
+        }
+        None => None,
+    };
     let mut sink = Sink::open(output, options.force)?;
     let (count, damaged) = match options.what {
         What::Urls => {
             let count = write_urls(&reading, options.prefix.as_deref(), &mut sink)?;
             (counted(count, "URL"), 0)
+        }
+        What::Csv | What::Json => {
+            let form = form.unwrap_or(Form::Csv);
+            match &table {
+                Some(table) => (
+                    counted(rows::write_table(table, form, &mut sink)?, "row"),
+                    0,
+                ),
+                None => {
+                    let (removals, prefix) = (removals(&reading)?, options.prefix.as_deref());
+                    let count = rows::write_documents(
+                        &directory, &reading, &removals, prefix, form, &mut sink,
+                    )?;
+                    (counted(count, "document"), 0)
+                }
+            }
         }
         What::Links => {
             let count = write_links(place, &reading, options.prefix.as_deref(), &mut sink)?;

@@ -3,6 +3,7 @@
 //! Exit codes: 0 done or a limit reached; 1 the run failed; 2 wrong usage, configuration or seed;
 //! 130 after SIGINT or SIGTERM and a clean commit.
 
+mod catalog;
 mod check;
 mod config;
 mod crawl;
@@ -13,12 +14,14 @@ mod options;
 mod page;
 mod place;
 mod remove;
+mod rows;
 mod search;
 mod serve;
 mod signals;
 mod socket;
 mod stats;
 mod status;
+mod tables;
 mod urls;
 
 use std::path::PathBuf;
@@ -134,6 +137,11 @@ enum Command {
         #[command(subcommand)]
         work: index::Work,
     },
+    /// What was collected, in SQL: docs/catalog.md says what can be asked
+    Catalog {
+        #[command(subcommand)]
+        work: catalog::Work,
+    },
     /// Rank pages and hosts by the links between them, and give the ranks to the index
     Rank {
         /// The best ones to show
@@ -181,6 +189,13 @@ enum Command {
         /// As JSON
         #[arg(long)]
         json: bool,
+        /// The tables of Tarântula, Retriever, Fischer and VEUNI as well
+        #[arg(long, conflicts_with = "table")]
+        tables: bool,
+        /// One of these tables alone: outcomes, hosts, concentration, growth, kinds, failures, extensions,
+        /// types, disk, summary, languages, depths
+        #[arg(long, value_name = "NAME")]
+        table: Option<String>,
         #[command(flatten)]
         place: Place,
     },
@@ -292,6 +307,7 @@ impl Command {
             Self::Demo { data, .. } => data.as_deref().map(|data| Place::new(data, "demo")),
             Self::Search(options) => Some(options.place()),
             Self::Index { work } => Some(work.place()),
+            Self::Catalog { work } => Some(work.place()),
             Self::Config => None,
         }
     }
@@ -316,6 +332,7 @@ impl Command {
             Self::Status { name, json, place } => status::status(&place.named(name)?, json),
             Self::Search(options) => search::search(&options),
             Self::Index { work } => index::index(&work),
+            Self::Catalog { work } => catalog::catalog(&work),
             Self::Rank { top, json, place } => index::rank(&place, top, json),
             Self::Page {
                 url,
@@ -330,7 +347,19 @@ impl Command {
                 head,
                 place,
             } => get::get(&place, &url, at.as_deref(), head),
-            Self::Stats { json, place } => stats::stats(&place, json),
+            Self::Stats {
+                json,
+                tables,
+                table,
+                place,
+            } => {
+                let which = match table {
+                    Some(name) => stats::Which::One(name),
+                    None if tables => stats::Which::All,
+                    None => stats::Which::None,
+                };
+                stats::stats(&place, json, &which)
+            }
             Self::Check { part } => check::check(part),
             Self::Urls { what, place } => urls::urls(&place.data, place.name(), &what),
             Self::Export { options, place } => export::export(&place, &options),

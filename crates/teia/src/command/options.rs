@@ -10,6 +10,7 @@ use clap::Args;
 use teia_base::measure::{parse_duration, parse_size};
 use teia_base::scope::Scope;
 use teia_base::{MediaPattern, check_language};
+use teia_catalog::StoreUrl;
 use teia_engine::{CollectionConfig, EngineError};
 use teia_fetch::{Certificates, ProxyUrl};
 use teia_frontier::OrderName;
@@ -142,6 +143,13 @@ pub(crate) struct CrawlOptions {
     /// Build both again; what was collected without them is added from archive and journal
     #[arg(long, overrides_with = "no_index")]
     pub(crate) index: bool,
+    /// Keep no catalog: nothing to ask in SQL
+    #[arg(long, overrides_with = "catalog")]
+    pub(crate) no_catalog: bool,
+    /// Keep one in SQLite (sqlite: DATA/teia.db) or in PostgreSQL (postgres://USER@HOST/DATABASE,
+    /// its password in TEIA_CATALOG_PASSWORD) [default: sqlite]
+    #[arg(long, value_name = "WHERE", overrides_with = "no_catalog", value_parser = |text: &str| given(text, "sqlite", parse_store))]
+    pub(crate) catalog: Option<Given<StoreUrl>>,
     /// What to print at the end: text or json
     #[arg(long, value_name = "FORM", value_parser = ["text", "json"])]
     pub(crate) report: Option<String>,
@@ -208,6 +216,9 @@ impl CrawlOptions {
         switch(&mut config.archive.enabled, self.archive, self.no_archive);
         switch(&mut config.index.enabled, self.index, self.no_index);
         switch(&mut config.links.enabled, self.index, self.no_index);
+        set(&mut config.catalog.url, self.catalog.as_ref());
+        let enabled = &mut config.catalog.enabled;
+        switch(enabled, self.catalog.is_some(), self.no_catalog);
         self.apply_fetch(config)
     }
 
@@ -315,6 +326,10 @@ fn positive<T: Default + PartialEq>(limit: Result<Given<T>, String>) -> Result<G
         }
         limit => limit,
     }
+}
+
+fn parse_store(text: &str) -> Result<StoreUrl, String> {
+    StoreUrl::parse(text).map_err(|error| error.to_string())
 }
 
 fn parse_language(text: &str) -> Result<String, String> {

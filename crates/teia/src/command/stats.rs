@@ -13,17 +13,44 @@ use teia_engine::{Directory, Growth, Overview, Reading, Stats};
 use teia_repository::State;
 
 use super::place::Place;
+use super::tables;
 use crate::show::{Width, cut, group, print_tables};
 
+/// Which tables of the five systems are asked for.
+#[derive(Clone, Debug)]
+pub(crate) enum Which {
+    /// None of them.
+    None,
+    /// All of them.
+    All,
+    /// This one alone.
+    One(String),
+}
+
 /// Shows outcomes, types, languages, hosts, sizes and growth over all runs of a collection.
-pub(crate) fn stats(place: &Place, as_json: bool) -> Result<ExitCode> {
+pub(crate) fn stats(place: &Place, as_json: bool, which: &Which) -> Result<ExitCode> {
     let directory = Directory::open(&place.data)?;
     let reading = Reading::open(&directory, place.name())?;
+    let overview = reading.overview()?;
+    let tables = match which {
+        Which::None => None,
+        _ => Some(tables::tables(&directory, &reading, &overview)?),
+    };
+    let is_terminal = std::io::stdout().is_terminal();
+    if let (Which::One(name), Some(tables)) = (which, tables.clone()) {
+        let table = tables::named(tables, name)?;
+        if as_json {
+            outln!("{}", json!(table))?;
+        } else {
+            tables::print(&[table], Width::of_stdout(is_terminal))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let Overview {
         repository,
         runs,
         growth,
-    } = reading.overview()?;
+    } = overview;
     let sizes = Sizes::of(&reading);
     let mut total = Stats::default();
     for run in &runs {
@@ -34,9 +61,7 @@ pub(crate) fn stats(place: &Place, as_json: bool) -> Result<ExitCode> {
         .map(|state| (state.name().to_owned(), repository.count(*state).into()))
         .collect();
     if as_json {
-        outln!(
-            "{}",
-            json!({
+        let mut value = json!({
                 "collection": place.name(),
                 "known_urls": repository.len(),
                 "states": states,
@@ -51,8 +76,11 @@ pub(crate) fn stats(place: &Place, as_json: bool) -> Result<ExitCode> {
                 "sizes": { "received": total.bytes, "archive": sizes.archive, "journal": sizes.journal },
                 "growth": growth,
                 "runs": runs,
-            })
-        )?;
+        });
+        if let Some(tables) = tables {
+            value["tables"] = json!(tables);
+        }
+        outln!("{value}")?;
         return Ok(ExitCode::SUCCESS);
     }
     outln!(
@@ -76,9 +104,11 @@ pub(crate) fn stats(place: &Place, as_json: bool) -> Result<ExitCode> {
     ] {
         outln!("  {name:<10} {:>12}", format_size(bytes))?;
     }
-    let is_terminal = std::io::stdout().is_terminal();
     print_growth(&growth, Width::of_stdout(is_terminal))?;
     print_tables(&total, is_terminal)?;
+    if let Some(tables) = tables {
+        tables::print(&tables, Width::of_stdout(is_terminal))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -128,11 +158,7 @@ struct Sizes {
 impl Sizes {
     fn of(reading: &Reading) -> Self {
         let files = reading.files();
-        let of_folder = |folder: &Path| -> u64 {
-            let names = files.list(folder).unwrap_or_default();
-            let length = |name: &String| files.open(&folder.join(name)).ok()?.len().ok();
-            names.iter().filter_map(length).sum()
-        };
+        let of_folder = |folder: &Path| tables::size_of(&*files, folder);
         Self {
             archive: of_folder(&reading.layout().archive()),
             journal: of_folder(&reading.layout().journal()),

@@ -1,0 +1,74 @@
+//! What stops the catalog.
+
+use std::path::PathBuf;
+
+/// What stops the catalog itself, not merely one row.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// SQLite, while doing something.
+    #[error("cannot {doing} the catalog {}", path.display())]
+    Sqlite {
+        /// What was being done.
+        doing: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// What it said.
+        source: rusqlite::Error,
+    },
+    /// PostgreSQL, while doing something.
+    #[error("cannot {doing} the catalog in PostgreSQL at {at}")]
+    Postgres {
+        /// What was being done.
+        doing: &'static str,
+        /// Where, without a password.
+        at: String,
+        /// What it said.
+        source: tokio_postgres::Error,
+    },
+    /// PostgreSQL did not answer in time.
+    #[error("the catalog in PostgreSQL at {at} did not answer within {seconds} s")]
+    Late {
+        /// Where, without a password.
+        at: String,
+        /// How long it was waited.
+        seconds: u64,
+    },
+    /// The runtime for the connection.
+    #[error("cannot prepare a connection to PostgreSQL")]
+    Runtime(#[source] std::io::Error),
+    /// TLS for the connection.
+    #[error("cannot prepare TLS for PostgreSQL: {0}")]
+    Tls(String),
+    /// An address that is none.
+    #[error("`{url}` is no address of a catalog ({reason}); write postgres://USER@HOST/DATABASE")]
+    Url {
+        /// As given, without a password.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Written by a newer version of the program.
+    #[error("the catalog at {at} has schema {found}, and this version knows {known}: it is newer")]
+    Newer {
+        /// Where.
+        at: String,
+        /// Its schema.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+}
+
+impl CatalogError {
+    /// Whether what lies on disk cannot be used: it is to be written anew from the journal.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Sqlite { source, .. } => matches!(
+                source.sqlite_error_code(),
+                Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
+            ),
+            _ => false,
+        }
+    }
+}

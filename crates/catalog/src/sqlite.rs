@@ -1,0 +1,261 @@
+//! A catalog in a file of SQLite.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{
+    OpenFlags, OptionalExtension, ToSql, TransactionBehavior, params, params_from_iter,
+};
+
+use crate::CatalogError;
+use crate::catalog::{Identity, Position};
+use crate::database::{Advance, Found, Rows};
+use crate::reader::Row;
+use crate::schema::{Dialect, NEWEST};
+use crate::tables::{OF_A_COLLECTION, Table};
+use crate::value::Value;
+
+/// How long it is waited while another process writes.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    path: PathBuf,
+    inner: rusqlite::Connection,
+}
+
+/// Says what was being done to which file.
+fn failed(doing: &'static str, path: &Path) -> impl Fn(rusqlite::Error) -> CatalogError {
+    let path = path.to_owned();
+    move |source| CatalogError::Sqlite {
+        doing,
+        path: path.clone(),
+        source,
+    }
+}
+
+impl Connection {
+    pub(crate) fn open(path: &Path) -> Result<Self, CatalogError> {
+        let failed = failed("open", path);
+        let mut inner = rusqlite::Connection::open(path).map_err(&failed)?;
+        // Readers and the writer do not wait for each other. After a power cut the last commits may
+        // be missing, and come again from the journal: so nothing waits for the disk.
+        inner.busy_timeout(PATIENCE).map_err(&failed)?;
+        inner
+            .pragma_update(None, "journal_mode", "wal")
+            .map_err(&failed)?;
+        inner
+            .pragma_update(None, "synchronous", "normal")
+            .map_err(&failed)?;
+        inner
+            .pragma_update(None, "cache_size", -8192)
+            .map_err(&failed)?;
+        migrate(&mut inner, path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            inner,
+        })
+    }
+
+    pub(crate) fn open_to_read(path: &Path) -> Result<Option<Self>, CatalogError> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        let failed = failed("read", path);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let inner = rusqlite::Connection::open_with_flags(path, flags).map_err(&failed)?;
+        inner.busy_timeout(PATIENCE).map_err(&failed)?;
+        let found = schema_of(&inner).map_err(&failed)?;
+        check_schema(path, found)?;
+        let connection = Self {
+            path: path.to_owned(),
+            inner,
+        };
+        // What an older version wrote is brought up to date by who writes, and not by who reads.
+        Ok((found == NEWEST).then_some(connection))
+    }
+
+    pub(crate) fn enter(&mut self, identity: &Identity) -> Result<Found, CatalogError> {
+        let failed = failed("write to", &self.path);
+        let of = params![identity.directory, identity.name];
+        self.inner
+            .execute(
+                "INSERT INTO collection (directory, name, position, position_at, options)
+                 VALUES (?1, ?2, 0, 0, '') ON CONFLICT (directory, name) DO NOTHING",
+                of,
+            )
+            .map_err(&failed)?;
+        self.inner
+            .query_row(
+                "SELECT id, position, position_at FROM collection WHERE directory = ?1 AND name = ?2",
+                of,
+                |row| {
+                    Ok(Found {
+                        id: row.get(0)?,
+                        position: Position::from_columns(row.get(1)?, row.get(2)?),
+                    })
+                },
+            )
+            .map_err(&failed)
+    }
+
+    pub(crate) fn write(
+        &mut self,
+        rows: &[Rows<'_>],
+        advance: &Advance,
+    ) -> Result<(), CatalogError> {
+        let failed = failed("write to", &self.path);
+        let behavior = TransactionBehavior::Immediate;
+        let transaction = self
+            .inner
+            .transaction_with_behavior(behavior)
+            .map_err(&failed)?;
+        for (table, rows) in rows {
+            let mut statement = transaction.prepare(&insertion(table)).map_err(&failed)?;
+            for row in *rows {
+                statement.execute(params_from_iter(row)).map_err(&failed)?;
+            }
+        }
+        let Advance {
+            collection,
+            position,
+            options,
+        } = advance;
+        transaction
+            .execute(
+                "UPDATE collection SET position = ?2, position_at = ?3, options = COALESCE(?4, options) WHERE id = ?1",
+                params![collection, position.entry_column(), position.at.as_micros(), options],
+            )
+            .map_err(&failed)?;
+        transaction.commit().map_err(&failed)
+    }
+
+    pub(crate) fn wipe(&mut self, collection: i64) -> Result<(), CatalogError> {
+        let failed = failed("clear", &self.path);
+        let behavior = TransactionBehavior::Immediate;
+        let transaction = self
+            .inner
+            .transaction_with_behavior(behavior)
+            .map_err(&failed)?;
+        for table in OF_A_COLLECTION {
+            let question = format!("DELETE FROM {} WHERE collection = ?1", table.name);
+            transaction
+                .execute(&question, [collection])
+                .map_err(&failed)?;
+        }
+        transaction
+            .execute("DELETE FROM collection WHERE id = ?1", [collection])
+            .map_err(&failed)?;
+        transaction.commit().map_err(&failed)
+    }
+
+    pub(crate) fn ask(
+        &mut self,
+        question: &str,
+        each: &mut dyn FnMut(Row) -> bool,
+    ) -> Result<Vec<String>, CatalogError> {
+        let failed = failed("read", &self.path);
+        let mut statement = self.inner.prepare(question).map_err(&failed)?;
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let mut rows = statement.query([]).map_err(&failed)?;
+        while let Some(row) = rows.next().map_err(&failed)? {
+            let values: Result<Row, rusqlite::Error> = (0..columns.len())
+                .map(|at| row.get_ref(at).map(as_text))
+                .collect();
+            if !each(values.map_err(&failed)?) {
+                break;
+            }
+        }
+        Ok(columns)
+    }
+}
+
+fn insertion(table: &Table) -> String {
+    let places: Vec<String> = (1..=table.columns.len())
+        .map(|number| format!("?{number}"))
+        .collect();
+    format!(
+        "INSERT INTO {} ({}) VALUES ({}){}",
+        table.name,
+        table.column_list(),
+        places.join(", "),
+        table.on_conflict()
+    )
+}
+
+fn as_text(value: ValueRef<'_>) -> Option<String> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Integer(number) => Some(number.to_string()),
+        ValueRef::Real(number) => Some(number.to_string()),
+        ValueRef::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+    }
+}
+
+/// The schema that is there; 0 before the first.
+fn schema_of(inner: &rusqlite::Connection) -> Result<i64, rusqlite::Error> {
+    let exists: Option<i64> = inner
+        .query_row(
+            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migration'",
+            [],
+            |row| row.get(0),
+        )
+        .optional()?;
+    match exists {
+        None => Ok(0),
+        Some(_) => inner.query_row(
+            "SELECT COALESCE(MAX(number), 0) FROM migration",
+            [],
+            |row| row.get(0),
+        ),
+    }
+}
+
+fn check_schema(path: &Path, found: i64) -> Result<(), CatalogError> {
+    if found > NEWEST {
+        return Err(CatalogError::Newer {
+            at: path.display().to_string(),
+            found,
+            known: NEWEST,
+        });
+    }
+    Ok(())
+}
+
+fn migrate(inner: &mut rusqlite::Connection, path: &Path) -> Result<(), CatalogError> {
+    let failed = failed("prepare", path);
+    let found = schema_of(inner).map_err(&failed)?;
+    check_schema(path, found)?;
+    if found == NEWEST {
+        return Ok(());
+    }
+    let transaction = inner
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(&failed)?;
+    // Another process may have been faster.
+    let found = schema_of(&transaction).map_err(&failed)?;
+    check_schema(path, found)?;
+    transaction
+        .execute_batch("CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY)")
+        .map_err(&failed)?;
+    for (number, text) in Dialect::Sqlite.migrations_after(found) {
+        transaction.execute_batch(&text).map_err(&failed)?;
+        transaction
+            .execute("INSERT INTO migration (number) VALUES (?1)", [number])
+            .map_err(&failed)?;
+    }
+    transaction.commit().map_err(&failed)
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>, rusqlite::Error> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Int(number) => ValueRef::Integer(*number),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Bytes(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}

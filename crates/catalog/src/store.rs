@@ -1,0 +1,188 @@
+//! Where a catalog lies, and how its address is written without giving a password away.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::CatalogError;
+
+/// The variable that holds the password of a catalog in PostgreSQL.
+pub const PASSWORD_VARIABLE: &str = "TEIA_CATALOG_PASSWORD";
+
+/// Where a catalog lies.
+#[derive(Clone, Debug)]
+pub enum Store {
+    /// A file of SQLite.
+    Sqlite(PathBuf),
+    /// A database of PostgreSQL; its tables are in the schema `teia`.
+    Postgres(StoreUrl),
+}
+
+impl Store {
+    /// A file that nobody else sees, and that is gone when it is closed.
+    pub fn temporary() -> Self {
+        // SQLite's own way to say so.
+        Self::Sqlite(PathBuf::new())
+    }
+}
+
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) if path.as_os_str().is_empty() => write!(f, "a temporary file"),
+            Self::Sqlite(path) => write!(f, "{}", path.display()),
+            Self::Postgres(url) => write!(f, "{url}"),
+        }
+    }
+}
+
+/// The address of a database: `postgres://user@host/database`. A password in it lives in memory
+/// only: [`StoreUrl::without_password`] is what may be written down, and what is printed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StoreUrl(String);
+
+impl StoreUrl {
+    /// Takes an address of PostgreSQL that can be one.
+    pub fn parse(text: &str) -> Result<Self, CatalogError> {
+        let url = Self(text.to_owned());
+        url.config()?;
+        Ok(url)
+    }
+
+    /// As given, password included.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it holds a password.
+    pub fn has_password(&self) -> bool {
+        self.without_password() != *self
+    }
+
+    /// The same address without its password.
+    #[must_use]
+    pub fn without_password(&self) -> Self {
+        let Some((scheme, rest)) = self.0.split_once("://") else {
+            // Whatever it is: nothing behind a word that names a password is repeated.
+            let until = self.0.find("password").unwrap_or(self.0.len());
+            return Self(self.0[..until].to_owned());
+        };
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, path) = rest.split_at(end);
+        let authority = match authority.rsplit_once('@') {
+            Some((login, host)) => {
+                let user = login.split(':').next().unwrap_or_default();
+                format!("{user}@{host}")
+            }
+            None => authority.to_owned(),
+        };
+        let path = match path.split_once('?') {
+            Some((path, query)) => {
+                let kept: Vec<&str> = query
+                    .split('&')
+                    .filter(|part| !part.starts_with("password"))
+                    .collect();
+                match kept.as_slice() {
+                    [] => path.to_owned(),
+                    kept => format!("{path}?{}", kept.join("&")),
+                }
+            }
+            None => path.to_owned(),
+        };
+        Self(format!("{scheme}://{authority}{path}"))
+    }
+
+    /// What the client reads from it; a password that it lacks is taken from the environment.
+    pub(crate) fn config(&self) -> Result<tokio_postgres::Config, CatalogError> {
+        let wrong = |reason: String| CatalogError::Url {
+            url: self.to_string(),
+            reason,
+        };
+        if !self.0.starts_with("postgres://") && !self.0.starts_with("postgresql://") {
+            return Err(wrong("it does not begin with postgres://".to_owned()));
+        }
+        let mut config: tokio_postgres::Config = self
+            .0
+            .parse()
+            .map_err(|error: tokio_postgres::Error| wrong(with_causes(&error)))?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(wrong("it names no host".to_owned()));
+        }
+        if config.get_password().is_none()
+            && let Ok(password) = std::env::var(PASSWORD_VARIABLE)
+        {
+            config.password(password);
+        }
+        Ok(config)
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.without_password().0)
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {inner}"));
+        cause = inner.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(given: &str, written: &str) {
+        let url = StoreUrl::parse(given).unwrap();
+        assert_eq!(url.without_password().as_str(), written);
+        assert_eq!(url.to_string(), written);
+        assert_eq!(format!("{url:?}"), written);
+        assert_eq!(url.has_password(), given != written);
+    }
+
+    #[test]
+    fn a_password_is_never_written() {
+        check("postgres://h/db", "postgres://h/db");
+        check("postgres://ann@h:5433/db", "postgres://ann@h:5433/db");
+        check("postgresql://ann:se%40cret@h/db", "postgresql://ann@h/db");
+        check("postgres://ann:a@b@h/db", "postgres://ann@h/db");
+        check(
+            "postgres://ann:x@/db?host=/run/pg&port=1",
+            "postgres://ann@/db?host=/run/pg&port=1",
+        );
+        check(
+            "postgres://h/db?password=x&sslmode=require",
+            "postgres://h/db?sslmode=require",
+        );
+        check("postgres://h/db?password=x", "postgres://h/db");
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_and_its_password_not_repeated() {
+        for (text, reason) in [
+            ("mysql://ann:secret@h/db", "begin with postgres://"),
+            ("postgres:///db", "no host"),
+            ("host=h password=secret", "begin with postgres://"),
+            ("postgres://ann:secret@h/db?no-such=1", "no-such"),
+            ("postgres://ann:secret@h:x/db", "port"),
+        ] {
+            let error = StoreUrl::parse(text).unwrap_err().to_string();
+            assert!(error.contains(reason), "{text}: {error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! SQLite and PostgreSQL hold the same rows and give the same answers, whatever the journal brings.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails, and says why"
+)]
+
+#[path = "support/postgres.rs"]
+mod postgres;
+#[path = "support/questions.rs"]
+mod questions;
+
+use std::time::Duration;
+
+use postgres::Postgres;
+use questions::{assert_same_answers, everything, postgres_store};
+use teia_base::journal::{
+    Added, Attempt, Commit, Entry, LinkRecord, LinkVerdict, Next, Record, RunEnded, RunStarted,
+    SeedRecord,
+};
+use teia_base::{
+    CaptureId, Flags, FoundUrl, LinkKind, NormalForm, Outcome, Protocol, Rel, Timestamp,
+};
+use teia_catalog::{Beside, Catalog, CatalogError, Cell, Identity, Reader, Store, statistics};
+
+const START: i64 = 1_900_000_000_123_456;
+
+fn url(text: &str) -> FoundUrl {
+    NormalForm::default().parse(text).unwrap()
+}
+
+/// A journal as it grows.
+#[derive(Default)]
+struct Journal {
+    entries: Vec<Entry>,
+    run: u32,
+    seconds: i64,
+}
+
+impl Journal {
+    fn push(&mut self, record: Record) {
+        self.seconds += 7;
+        self.entries.push(Entry {
+            sequence: self.entries.len() as u64 + 1,
+            wall: self.now(),
+            run: self.run,
+            record,
+        });
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(START + self.seconds * 1_000_000)
+    }
+
+    fn begin(&mut self, seeds: &[&str]) {
+        let seed = |text: &&str| SeedRecord {
+            url: url(text),
+            fallback_http: false,
+            verdict: LinkVerdict::New,
+        };
+        self.push(Record::RunStarted(RunStarted {
+            options: format!("# run {}\0", self.run),
+            seeds: seeds.iter().map(seed).collect(),
+            version: "1".to_owned(),
+        }));
+    }
+
+    fn end(&mut self, reason: &str) {
+        let reason = reason.to_owned();
+        self.push(Record::RunEnded(RunEnded { reason }));
+    }
+
+    fn commit(&mut self, attempts: Vec<Attempt>) {
+        self.push(Record::Commit(Commit {
+            attempts,
+            ..Commit::default()
+        }));
+    }
+
+    fn page(&self, text: &str, links: &[&str]) -> Attempt {
+        let mut attempt = Attempt::new(url(text), self.now(), Outcome::http(200));
+        attempt.answered = true;
+        attempt.remote = Some("127.0.0.1:80".parse().unwrap());
+        attempt.protocol = Protocol::Http11;
+        attempt.media_type = Some("text/html".to_owned());
+        attempt.wire_bytes = 2500;
+        attempt.body_bytes = 2000;
+        attempt.depth = 1;
+        attempt.payload_sha1 = Some([7; 20]);
+        attempt.text_digest = Some(u128::MAX - 1);
+        attempt.title = format!("Página “{text}”");
+        attempt.language = Some("pt".to_owned());
+        attempt.capture = Some(CaptureId(9));
+        attempt.times.first_byte = Duration::from_micros(1500);
+        attempt.links = links.iter().map(|to| link(to)).collect();
+        attempt
+    }
+
+    fn failure(&self, text: &str, outcome: Outcome, next: Next) -> Attempt {
+        let mut attempt = Attempt::new(url(text), self.now(), outcome);
+        attempt.answered = outcome.is_answered();
+        attempt.detail = Some("because".to_owned());
+        attempt.next = next;
+        attempt
+    }
+}
+
+fn link(to: &str) -> LinkRecord {
+    LinkRecord {
+        url: url(to),
+        kind: LinkKind::Anchor,
+        rel: Rel::default(),
+        anchor: String::new(),
+        last_modified: None,
+        depth: 2,
+        requisite: false,
+        chain: None,
+        verdict: LinkVerdict::New,
+    }
+}
+
+/// Two runs with a pause, retries, a revisit, robots.txt, URLs added by hand, and what is hostile.
+fn journal() -> Journal {
+    let mut journal = Journal {
+        run: 1,
+        ..Journal::default()
+    };
+    journal.begin(&["http://a.example/", "http://b.example/"]);
+    let robots = journal.failure(
+        "http://a.example/robots.txt",
+        Outcome::http(404),
+        Next::Robots,
+    );
+    let later = Next::RetryAt(Timestamp::from_micros(START + 60_000_000));
+    journal.commit(vec![
+        robots,
+        journal.page(
+            "http://a.example/",
+            &["http://a.example/x.PDF", "http://c.example/?q=1"],
+        ),
+        journal.failure("http://b.example/", Outcome::CONNECT_REFUSED, later),
+    ]);
+    journal.push(Record::Paused);
+    journal.seconds += 3600;
+    journal.push(Record::Resumed);
+    let mut pdf = journal.page("http://a.example/x.PDF", &[]);
+    pdf.media_type = Some("application/pdf".to_owned());
+    pdf.body_bytes = 10_000;
+    (pdf.language, pdf.text_digest, pdf.title) = (None, None, "nul \0 byte".to_owned());
+    pdf.flags = Flags::NOT_KEPT;
+    journal.commit(vec![
+        pdf,
+        journal.failure("http://b.example/", Outcome::CONNECT_REFUSED, Next::Failed),
+        journal.failure(
+            "http://a.example/secret",
+            Outcome::ROBOTS_DISALLOWED,
+            Next::Done,
+        ),
+        journal.failure(
+            "http://a.example/later",
+            Outcome::ROBOTS_UNREACHABLE,
+            Next::Waiting,
+        ),
+    ]);
+    journal.end("done");
+    journal.push(Record::Added(Added {
+        urls: vec![(url("http://d.example/"), LinkVerdict::New)],
+    }));
+    journal.seconds += 86_400;
+    journal.run = 2;
+    journal.begin(&[]);
+    let mut second = journal.page("http://c.example/?q=1", &[]);
+    second.capture = Some(CaptureId(u64::MAX));
+    let long = format!("http://{}.example/{}", "h".repeat(3000), "p".repeat(60_000));
+    journal.commit(vec![
+        // A page that was there is gone, and one that answered twice in one batch.
+        journal.failure("http://a.example/", Outcome::http(404), Next::Done),
+        second,
+        journal.failure("http://c.example/?q=1", Outcome::http(304), Next::Done),
+        journal.page(&long, &[&long]),
+    ]);
+    journal
+}
+
+fn identity() -> Identity {
+    Identity::new(0xfeed, "birds")
+}
+
+/// Follows with a commit after so many entries, and a new connection after each commit.
+fn follow(store: &Store, identity: &Identity, entries: &[Entry], every: usize) {
+    for entries in entries.chunks(every) {
+        let mut catalog = Catalog::open(store, identity).unwrap();
+        for entry in entries {
+            assert_eq!(catalog.position().entry + 1, entries[0].sequence);
+            catalog.apply(entry).unwrap();
+        }
+        catalog.commit().unwrap();
+        let last = entries.last().unwrap();
+        assert_eq!(catalog.position().entry, last.sequence);
+        assert_eq!(catalog.position().at, last.wall);
+    }
+}
+
+#[test]
+fn however_it_is_cut_into_transactions_sqlite_says_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = journal();
+    let store = |name: &str| Store::Sqlite(folder.path().join(name));
+    follow(&store("whole"), &identity(), &journal.entries, 1000);
+    for every in [1, 2, 3] {
+        let parts = store(&format!("parts-{every}"));
+        follow(&parts, &identity(), &journal.entries, every);
+        assert_same_answers(&store("whole"), &parts);
+    }
+}
+
+#[test]
+fn postgresql_says_what_sqlite_says() {
+    let Some(server) = Postgres::start("the catalog") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (sqlite, postgres) = (
+        Store::Sqlite(folder.path().join("teia.db")),
+        postgres_store(&server.url()),
+    );
+    assert!(
+        Reader::open(&postgres).unwrap().is_none(),
+        "nothing is there yet"
+    );
+    let journal = journal();
+    // Another collection beside it, and the same name in another directory.
+    for other in [Identity::new(0xfeed, "fish"), Identity::new(1, "birds")] {
+        follow(&sqlite, &other, &journal.entries[..2], 1);
+        follow(&postgres, &other, &journal.entries[..2], 2);
+    }
+    follow(&sqlite, &identity(), &journal.entries, 1000);
+    follow(&postgres, &identity(), &journal.entries, 2);
+    assert_same_answers(&sqlite, &postgres);
+    // Removed, the others stay; written anew, it is as it was.
+    let before = everything(&postgres);
+    for store in [&sqlite, &postgres] {
+        Catalog::remove(store, &identity()).unwrap();
+        let mut reader = Reader::open(store).unwrap().unwrap();
+        assert_eq!(reader.find(&identity()).unwrap(), None);
+        let left = reader.ask("SELECT COUNT(*) FROM attempt").unwrap();
+        assert_eq!(left, vec![vec![Some("6".to_owned())]]);
+        assert!(reader.find(&Identity::new(1, "birds")).unwrap().is_some());
+        follow(store, &identity(), &journal.entries, 3);
+    }
+    assert_same_answers(&sqlite, &postgres);
+    assert_eq!(everything(&postgres), before);
+    let tables = |store: &Store| {
+        let mut reader = Reader::open(store).unwrap().unwrap();
+        let known = reader.find(&identity()).unwrap().unwrap();
+        statistics(&mut reader, known, &Beside::default()).unwrap()
+    };
+    assert_eq!(tables(&sqlite), tables(&postgres));
+}
+
+#[test]
+fn a_row_is_what_the_last_attempt_left_and_the_last_version_brought() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::Sqlite(folder.path().join("teia.db"));
+    follow(&store, &identity(), &journal().entries, 4);
+    let mut reader = Reader::open(&store).unwrap().unwrap();
+    let mut ask = |question: &str| -> Vec<String> {
+        let rows = reader.ask(question).unwrap();
+        let text = |row: teia_catalog::Row| {
+            let fields: Vec<String> = row.into_iter().map(Option::unwrap_or_default).collect();
+            fields.join("|")
+        };
+        rows.into_iter().map(text).collect()
+    };
+    assert_eq!(
+        ask(
+            "SELECT url, outcome, outcome_name, attempts, next, body_bytes, title, extension, is_dynamic, is_kept FROM documents WHERE length(url) < 99 ORDER BY url"
+        ),
+        [
+            "http://a.example/|404|http_404|2|done|2000|Página “http://a.example/”||0|1",
+            "http://a.example/secret|-7|robots_disallowed|1|done|||||"
+                .replace("|||||", "||||0|")
+                .as_str(),
+            "http://a.example/x.PDF|200|ok|1|done|10000|nul \u{fffd} byte|pdf|0|0",
+            "http://b.example/|-40|connect_refused|2|failed||||0|",
+            "http://c.example/?q=1|304|not_modified|2|done|2000|Página “http://c.example/?q=1”||1|1",
+        ]
+    );
+    // Seven seconds an entry; the pause and the night between the runs are no work.
+    assert_eq!(
+        ask(
+            "SELECT number, ended, is_paused, seeds, active_seconds, fetched, errors, requests, robots_requests, admitted FROM runs ORDER BY number"
+        ),
+        ["1|done|0|2|28|2|2|3|1|4", "2||0|0|7|4|1|4|0|1"]
+    );
+    assert_eq!(
+        ask(
+            "SELECT host, admitted, fetched, errors, requests FROM hosts WHERE length(host) < 99 ORDER BY host"
+        ),
+        [
+            "a.example|2|3|1|4",
+            "b.example|1|0|2|0",
+            "c.example|1|2|0|2",
+            "d.example|1|0|0|0"
+        ]
+    );
+    assert_eq!(
+        ask("SELECT url, outcome, try_number FROM errors ORDER BY journal_entry, place"),
+        [
+            "http://b.example/|-40|1",
+            "http://b.example/|-40|1",
+            "http://a.example/|404|1"
+        ]
+    );
+    assert_eq!(
+        ask("SELECT first_at FROM documents WHERE url = 'http://a.example/'"),
+        ["2030-03-17T17:46:47.123456Z"]
+    );
+    assert_eq!(
+        ask("SELECT runs, documents, hosts, journal_entry FROM collections"),
+        ["2|6|5|9"]
+    );
+}
+
+#[test]
+fn what_a_newer_version_wrote_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("teia.db");
+    let store = Store::Sqlite(path.clone());
+    follow(&store, &identity(), &journal().entries, 5);
+    let newer = rusqlite::Connection::open(&path).unwrap();
+    newer
+        .execute("INSERT INTO migration VALUES (99)", [])
+        .unwrap();
+    for result in [
+        Catalog::open(&store, &identity()).map(|_| ()),
+        Reader::open(&store).map(|_| ()),
+    ] {
+        let error = result.unwrap_err();
+        assert!(matches!(error, CatalogError::Newer { found: 99, .. }));
+        assert!(!error.is_damage(), "it must not be wiped");
+    }
+    // What is no database at all is damage, and may be.
+    std::fs::write(folder.path().join("other.db"), vec![b'x'; 8192]).unwrap();
+    let error = Catalog::open(&Store::Sqlite(folder.path().join("other.db")), &identity());
+    assert!(error.unwrap_err().is_damage());
+}
+
+#[test]
+fn tables_of_few_documents_are_right_to_the_last_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::Sqlite(folder.path().join("teia.db"));
+    follow(&store, &identity(), &journal().entries, 4);
+    let mut reader = Reader::open(&store).unwrap().unwrap();
+    let known = reader.find(&identity()).unwrap().unwrap();
+    let beside = Beside {
+        known: 7,
+        to_collect: 1,
+        depths: [(0, 1), (1, 2)].into(),
+        disk: vec![("archive".to_owned(), 100), ("journal".to_owned(), 50)],
+    };
+    let tables = statistics(&mut reader, known, &beside).unwrap();
+    let rows = |name: &str| -> Vec<String> {
+        let table = tables.iter().find(|table| table.name == name).unwrap();
+        let text = |row: &Vec<Cell>| {
+            let cells: Vec<String> = row.iter().map(Cell::plain).collect();
+            cells.join("|")
+        };
+        table.all_rows().map(text).collect()
+    };
+    assert_eq!(
+        rows("outcomes")[..3],
+        [
+            "200|fetched|2|33.33",
+            "-40|the host refused the connection|1|16.67",
+            "-7|the host's robots.txt asks us not to fetch it|1|16.67",
+        ]
+    );
+    assert_eq!(rows("outcomes").last().unwrap(), "|total|6|100.00");
+    assert_eq!(
+        rows("kinds"),
+        ["HTML|2|2.00", "PDF|1|10.00", "total|3|4.67"]
+    );
+    assert_eq!(
+        rows("failures"),
+        [
+            "the host refused the connection|2|66.67|25.00",
+            "the server answered with an error status (4xx, 5xx)|1|33.33|12.50",
+            "total|3|100.00|37.50",
+        ]
+    );
+    assert_eq!(rows("extensions"), ["(none)|2", "pdf|1", "total|3"]);
+    assert_eq!(
+        rows("types"),
+        ["text/html|2", "application/pdf|1", "error/404|1"]
+    );
+    assert_eq!(rows("concentration")[1], "80|3|100.00");
+    assert_eq!(
+        rows("summary"),
+        [
+            "URLs collected|3",
+            "static URLs|2",
+            "dynamic URLs|1",
+            "URLs to collect|1",
+            "URLs known|7",
+            "from|2030-03-17T17:46:47Z",
+            "to|2030-03-18T18:47:43Z",
+            "effective time in seconds|35",
+        ]
+    );
+    assert_eq!(rows("languages"), ["pt|2"]);
+    assert_eq!(rows("depths"), ["0|1", "1|2"]);
+    assert_eq!(rows("disk"), ["archive|100", "journal|50", "total|150"]);
+}
