@@ -180,8 +180,10 @@ impl Crawl {
             .start()
             .inspect_err(|error| give_up_blocks(&*files, &layout, error))?;
         let ended = ring.run(inbox).await;
-        if let Err(error) = &ended {
-            give_up_blocks(&*files, &layout, error);
+        match &ended {
+            Ok(report) if report.blocks_damaged => forget_blocks(&*files, &layout),
+            Ok(_) => {}
+            Err(error) => give_up_blocks(&*files, &layout, error),
         }
         let reason = ended
             .as_ref()
@@ -401,6 +403,7 @@ impl Crawl {
             committing: 0,
             run,
             next_sequence,
+            blocks_damaged: false,
             fetched_before: stats.fetched,
             stats,
             ledger: past.ledger,
@@ -423,10 +426,15 @@ impl Crawl {
 /// Blocks that cannot be read end this run, and no other: the journal has everything, and without
 /// them the next start reads it.
 fn give_up_blocks(files: &dyn Files, layout: &Layout, error: &EngineError) {
-    let is_damage = matches!(error, EngineError::Urls(StoreError::Damaged { .. }));
-    let is_whole = segments(files, &layout.journal()).is_ok_and(|found| found.first() == Some(&1));
-    if is_damage
-        && is_whole
+    if matches!(error, EngineError::Urls(StoreError::Damaged { .. })) {
+        forget_blocks(files, layout);
+    }
+}
+
+fn forget_blocks(files: &dyn Files, layout: &Layout) {
+    let found = segments(files, &layout.journal());
+    // Only where the journal has everything.
+    if found.is_ok_and(|found| found.first() == Some(&1))
         && let Err(error) = Store::forget(files, &layout.urls())
     {
         tracing::warn!(%error, "damaged blocks could not be removed");

@@ -52,7 +52,7 @@ pub fn rekey(
     else {
         return Err(EngineError::NotOnDisk);
     };
-    let is_there = |path| files.on_disk(path).is_some_and(|place| place.exists());
+    let is_there = |path: &Path| files.on_disk(path).is_some_and(|place| place.exists());
     if is_there(&layout.index()) && !is_there(&layout.archive()) {
         return Err(EngineError::IndexWithoutArchive {
             path: root.join(layout.index()),

@@ -20,6 +20,8 @@ pub struct Report {
     pub elapsed: Duration,
     /// Documents that this process fetched: a run may go on over several.
     pub fetched_here: u64,
+    /// Blocks of URLs on disk could not be read; the next start makes them again from the journal.
+    pub blocks_damaged: bool,
     /// URLs ever met.
     pub known_urls: u64,
     /// URLs that still wait.

@@ -122,6 +122,8 @@ pub(crate) struct Ring {
     pub(crate) run: u32,
     pub(crate) next_sequence: u64,
     pub(crate) stats: Stats,
+    /// Blocks of URLs could not be read.
+    pub(crate) blocks_damaged: bool,
     /// Documents of this run that earlier processes fetched.
     pub(crate) fetched_before: u64,
     /// What was committed; `stats` also counts what will be.
@@ -270,6 +272,7 @@ impl Ring {
             fetched: self.stats.fetched,
             elapsed: self.clock.now().duration_since(self.started),
             fetched_here: self.stats.fetched - self.fetched_before,
+            blocks_damaged: self.blocks_damaged,
             known_urls: self.repository.len(),
             waiting: self.repository.count(State::Waiting),
             hosts: self.repository.host_count(),

@@ -18,8 +18,9 @@ impl Ring {
         let saved = self.saver.look(&mut self.ledger, &mut self.repository);
         self.tell_unsaved(saved);
         for damage in self.repository.take_damage() {
+            self.blocks_damaged = true;
             self.warn(format!(
-                "{damage}; links to the URLs there wait. `teia urls verify` checks everything"
+                "{damage}; URLs there wait, and the next start makes them again from the journal"
             ));
         }
         for news in self.repository.take_news() {

@@ -499,3 +499,24 @@ fn the_demo_proposes_a_search_that_finds_something() {
     let answer = home.json(&["search", query, "--json", "--data", data.to_str().unwrap()]);
     assert!(answer["total"].as_u64().unwrap() > 0, "{answer}");
 }
+
+#[test]
+fn without_an_archive_a_damaged_index_is_kept_aside() {
+    let config = WebConfig {
+        hosts: 1,
+        pages_per_host: 20,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let arguments = crawl(&home, &server, "0s", &["--no-archive"]);
+    home.good(&arguments);
+    let index = home.data().join("default/index");
+    std::fs::write(index.join("meta.json"), "{").unwrap();
+    let ended = home.run(&["resume"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("index.damaged"), "{}", ended.err);
+    assert!(!ended.err.contains("from the archive"), "{}", ended.err);
+    let kept = home.data().join("default/index.damaged/meta.json");
+    assert_eq!(std::fs::read_to_string(kept).unwrap(), "{");
+}

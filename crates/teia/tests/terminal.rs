@@ -173,6 +173,18 @@ fn without_colour_there_is_none() {
 }
 
 #[test]
+fn a_log_in_a_pipe_has_no_colours() {
+    let (server, home) = (web(), Home::new());
+    let arguments = crawl(&home, &server, "0s", &["--max-pages", "10"]);
+    let ended = home
+        .start_logged(&arguments, "debug")
+        .wait(std::time::Duration::from_secs(60));
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("DEBUG"), "{}", ended.err);
+    assert!(!ended.err.contains('\u{1b}'), "{}", ended.err);
+}
+
+#[test]
 fn the_demo_names_its_temporary_directory() {
     let home = Home::new();
     let ended = home.run(&["demo", "--no-serve"]);

@@ -167,7 +167,7 @@ fn last_entry(files: &dyn Files, layout: &Layout) -> Result<u64, EngineError> {
         return Ok(0);
     };
     let segment = walk_segment(files, &journal, first, true, drop)?;
-    Ok(first + segment.entries.len() as u64 - 1)
+    Ok(first + segment.entries - 1)
 }
 
 /// An attempt on its way, by number.
