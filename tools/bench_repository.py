@@ -59,8 +59,7 @@ def main():
     options = parse_options()
     OUT.mkdir(parents=True, exist_ok=True)
     if options.from_files:
-        records = [record for path in options.from_files for record in json.loads(path.read_text())["records"]]
-        return conclude(records, options)
+        return conclude([record for path in options.from_files for record in records_of(path)], options)
     subprocess.run(
         ["cargo", "build", "--release", "-p", "teia-repository", "--example", "bench_repository"], cwd=ROOT, check=True
     )
@@ -76,6 +75,14 @@ def main():
         records += run(name, options, helper)
         save(records, options)
     return conclude(records, options)
+
+
+def records_of(path):
+    """What was written before: a result, or a log with a record on each line."""
+    text = path.read_text()
+    if path.suffix == ".log":
+        return [json.loads(line) for line in text.splitlines()]
+    return json.loads(text)["records"]
 
 
 def conclude(records, options):
