@@ -59,8 +59,7 @@ def main():
     options = parse_options()
     OUT.mkdir(parents=True, exist_ok=True)
     if options.from_files:
-        records = [record for path in options.from_files for record in json.loads(path.read_text())["records"]]
-        return conclude(records, options)
+        return conclude([record for path in options.from_files for record in records_of(path)], options)
     subprocess.run(
         ["cargo", "build", "--release", "-p", "teia-repository", "--example", "bench_repository"], cwd=ROOT, check=True
     )
@@ -76,6 +75,14 @@ def main():
         records += run(name, options, helper)
         save(records, options)
     return conclude(records, options)
+
+
+def records_of(path):
+    """What was written before: a result, or a log with a record on each line."""
+    text = path.read_text()
+    if path.suffix == ".log":
+        return [json.loads(line) for line in text.splitlines()]
+    return json.loads(text)["records"]
 
 
 def conclude(records, options):
@@ -154,6 +161,12 @@ def run(name, options, helper=None, settings=(), quiet=False):
     return records
 
 
+def millions(point):
+    """The size that was aimed at: cycles of a million seldom end on it exactly."""
+    nearest = min(POINTS, key=lambda size: abs(size - point["urls"]))
+    return round((nearest if abs(nearest - point["urls"]) <= MILLION else point["urls"]) / MILLION)
+
+
 def line_of(point):
     return (
         f"{point['store']:12} {point['urls'] / MILLION:6.1f} M  wall {point['wall']:6.2f} s  CPU {point['cpu']:5.2f} s  "
@@ -180,7 +193,7 @@ def print_table(points):
 
 def print_veuni(points):
     """Beside VEUNI's published seconds for a cycle; another machine, another year, and no same delay."""
-    ours = {round(p["urls"] / MILLION): p for p in points if p["store"] == "teia"}
+    ours = {millions(p): p for p in points if p["store"] == "teia"}
     both = [size for size in VEUNI if size in ours]
     if both:
         print("\n| URLs (M) | VEUNI, published s per cycle | here, crawl cycle s | here, all-new cycle s (mean of the last 8 before) |")
@@ -191,7 +204,7 @@ def print_veuni(points):
 
 def print_goals(points, records):
     """The goals as ratios within this run; returns how many stores of ours disagreed with the generator."""
-    at = {(p["store"], round(p["urls"] / MILLION)): p for p in points}
+    at = {(p["store"], millions(p)): p for p in points}
     sizes = sorted({size for _, size in at})
     failures = 0
     for record in records:

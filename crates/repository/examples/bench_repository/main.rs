@@ -288,6 +288,9 @@ fn run(name: &str, store: Box<dyn Contender>, folder: &Path, options: &Options) 
         run.point(size);
     }
     let before = Spent::now(run.store.helper());
+    run.store.reopen();
+    let reopened = Spent::now(run.store.helper()).since(before);
+    let before = Spent::now(run.store.helper());
     let last = run.store.finish();
     add(&mut run.total, last);
     let finish = Spent::now(run.store.helper()).since(before);
@@ -295,9 +298,11 @@ fn run(name: &str, store: Box<dyn Contender>, folder: &Path, options: &Options) 
     let exact = total.count == generator.distinct && total.checksum == generator.checksum;
     println!(
         "{{\"kind\":\"end\",\"store\":\"{name}\",\"new\":{},\"distinct\":{},\"agrees\":{exact},\
-         \"finish_wall\":{:.2},\"final_bytes_per_url\":{:.2},\"inside\":{:?}}}",
+         \"reopen_wall\":{:.2},\"reopen_cpu\":{:.2},\"finish_wall\":{:.2},\"final_bytes_per_url\":{:.2},\"inside\":{:?}}}",
         total.count,
         generator.distinct,
+        reopened.wall,
+        reopened.cpu,
         finish.wall,
         measure::bytes_below(folder) as f64 / generator.distinct as f64,
         run.store.inside(),

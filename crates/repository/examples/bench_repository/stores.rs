@@ -1,6 +1,6 @@
 //! The stores that are compared, behind one small door.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -43,6 +43,8 @@ pub(crate) trait Contender {
     fn rest(&mut self) -> NewUrls {
         NewUrls::default()
     }
+    /// Ends without a word and begins again, as after a kill; nothing where that means nothing.
+    fn reopen(&mut self) {}
     /// Decides all that waits, outside the measured cycles.
     fn finish(&mut self) -> NewUrls;
     /// A process that works for it.
@@ -62,6 +64,10 @@ pub(crate) trait Contender {
 /// Teia's blocks.
 pub(crate) struct Teia {
     store: Store,
+    folder: PathBuf,
+    config: StoreConfig,
+    /// The last fold whose news was heard: after a start it is told once more.
+    noted: u64,
     now: u32,
     pub(crate) window: usize,
     pub(crate) taken: u64,
@@ -73,10 +79,12 @@ pub(crate) struct Teia {
 
 impl Teia {
     pub(crate) fn open(folder: &Path, config: StoreConfig, window: usize) -> Self {
-        let files = Arc::new(DiskFiles::new(folder).unwrap());
         Self {
             front_urls: config.front_urls,
-            store: Store::open(files, config).unwrap(),
+            store: open(folder, &config),
+            folder: folder.to_owned(),
+            config,
+            noted: 0,
             now: 1_800_000_000,
             window,
             taken: 0,
@@ -87,11 +95,13 @@ impl Teia {
 
     fn listen(&mut self, new: &mut NewUrls) {
         for news in self.store.verdicts().unwrap() {
-            for told in &news.urls {
+            let is_heard = news.fold <= self.noted;
+            for told in news.urls.iter().filter(|_| !is_heard) {
                 if told.news == News::New {
                     new.add(&told.url);
                 }
             }
+            self.noted = self.noted.max(news.fold);
             self.store.acknowledge(news.fold);
         }
     }
@@ -200,6 +210,11 @@ impl Contender for Teia {
         new
     }
 
+    fn reopen(&mut self) {
+        assert!(self.folding.is_none(), "it rests");
+        self.store = open(&self.folder, &self.config);
+    }
+
     fn finish(&mut self) -> NewUrls {
         let mut new = NewUrls::default();
         self.finish_folding(&mut new);
@@ -218,6 +233,11 @@ impl Contender for Teia {
     fn inside(&self) -> String {
         format!("{:?}", self.store.stats())
     }
+}
+
+fn open(folder: &Path, config: &StoreConfig) -> Store {
+    let files = Arc::new(DiskFiles::new(folder).unwrap());
+    Store::open(files, config.clone()).unwrap()
 }
 
 /// 64-bit fingerprints in memory: the limit, though not exact and gone with the process.

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-/// How the store of blocks works. The defaults come from a few trials with 3 to 10 million URLs;
-/// `./dev bench repository --sweep` is there to judge them, and has not been run to its end yet.
+/// How the store of blocks works. The defaults come from trials with 3 to 10 million URLs and from
+/// `./dev bench repository --sweep` at 4 million (BENCHMARKS.md), which is too small to judge block
+/// size and delay.
 #[derive(Clone, Debug)]
 pub struct StoreConfig {
     /// Where its files are, below the root of the `Files`.
