@@ -25,7 +25,7 @@ use crate::value::{Kind, Value};
 /// For a connection to be made.
 const TO_CONNECT: Duration = Duration::from_secs(5);
 /// For an answer; a batch is a few thousand rows.
-const TO_ANSWER: Duration = Duration::from_secs(60);
+const TO_ANSWER: Duration = Duration::from_secs(30);
 /// What two who prepare the same database at once wait for each other by: "teia".
 const LOCK: i64 = 0x7465_6961;
 

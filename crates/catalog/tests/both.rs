@@ -208,6 +208,7 @@ fn however_it_is_cut_into_transactions_sqlite_says_the_same() {
     let journal = journal();
     let store = |name: &str| Store::Sqlite(folder.path().join(name));
     follow(&store("whole"), &identity(), &journal.entries, 1000);
+    assert_as_the_manual_says(&store("whole"));
     for every in [1, 2, 3] {
         let parts = store(&format!("parts-{every}"));
         follow(&parts, &identity(), &journal.entries, every);
@@ -238,6 +239,8 @@ fn postgresql_says_what_sqlite_says() {
     follow(&sqlite, &identity(), &journal.entries, 1000);
     follow(&postgres, &identity(), &journal.entries, 2);
     assert_same_answers(&sqlite, &postgres);
+    assert_as_the_manual_says(&sqlite);
+    assert_as_the_manual_says(&postgres);
     // Removed, the others stay; written anew, it is as it was.
     let before = everything(&postgres);
     for store in [&sqlite, &postgres] {
@@ -321,6 +324,46 @@ fn a_row_is_what_the_last_attempt_left_and_the_last_version_brought() {
         ask("SELECT runs, documents, hosts, journal_entry FROM collections"),
         ["2|6|5|9"]
     );
+}
+
+/// Every column of every view is in the manual, and every question in it has an answer.
+#[track_caller]
+fn assert_as_the_manual_says(store: &Store) {
+    let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/catalog.md");
+    let manual = std::fs::read_to_string(manual).unwrap();
+    let mut reader = Reader::open(store).unwrap().unwrap();
+    for view in [
+        "documents",
+        "attempts",
+        "errors",
+        "hosts",
+        "runs",
+        "minutes",
+        "collections",
+    ] {
+        let question = format!("SELECT * FROM {view}");
+        let mut rows = 0;
+        let columns = reader.each(&question, |_| {
+            rows += 1;
+            true
+        });
+        assert!(rows > 0, "{view} is empty");
+        for column in columns.unwrap() {
+            let is_told = manual.contains(&format!("`{column}`"));
+            assert!(is_told, "{view}.{column} is not in docs/catalog.md");
+        }
+    }
+    let (_, questions) = manual.split_once("## Questions that people ask").unwrap();
+    let (_, questions) = questions.split_once("```sql\n").unwrap();
+    let (questions, _) = questions.split_once("```").unwrap();
+    let mut asked = 0;
+    for question in questions.split(';').filter(|text| !text.trim().is_empty()) {
+        reader
+            .ask(question)
+            .unwrap_or_else(|error| panic!("{question}: {error:?}"));
+        asked += 1;
+    }
+    assert!(asked >= 5);
 }
 
 #[test]

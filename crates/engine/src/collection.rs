@@ -13,6 +13,7 @@ use teia_fetch::{FetchConfig, ProxyUrl};
 use teia_frontier::{OrderName, Politeness};
 
 use crate::EngineError;
+use crate::collection_file::CollectionFile;
 use crate::directory::Layout;
 use crate::followers::{CatalogSection, IndexSection, LinksSection};
 
@@ -184,7 +185,7 @@ impl CollectionConfig {
     }
 
     /// The settings without the passwords of proxy and catalog: what may be written down.
-    pub(crate) fn without_secrets(&self) -> Self {
+    pub fn without_secrets(&self) -> Self {
         let mut config = self.clone();
         let proxy = config.fetch.proxy.as_ref();
         config.fetch.proxy = proxy.map(ProxyUrl::without_password);
@@ -216,14 +217,19 @@ impl CollectionConfig {
         Ok(Some(config))
     }
 
-    /// Writes `collections/NAME.toml`, atomically and without secrets.
+    /// Writes `collections/NAME.toml`, atomically and without secrets. What people wrote there stays
+    /// where it says the same: their comments, their order, and what they left out.
     pub fn save(&self, files: &dyn Files, root: &Path, layout: &Layout) -> Result<(), EngineError> {
-        let path = layout.config();
-        let write = || {
-            files.create_dir(Path::new("collections"))?;
-            files.replace(&path, self.without_secrets().to_toml().as_bytes())
+        let plain = self.without_secrets();
+        let file = match CollectionFile::read(files, root, layout) {
+            Ok(Some(file)) => file.with_config(&plain)?,
+            // What cannot be read was not what these settings came from.
+            Ok(None) | Err(EngineError::Config { .. }) => {
+                CollectionFile::new(root, layout, plain.to_toml())?
+            }
+            Err(error) => return Err(error),
         };
-        write().map_err(EngineError::disk("write", root.join(&path)))
+        file.save(files)
     }
 }
 
@@ -274,6 +280,13 @@ fn section_at(text: &str) -> &str {
     })
 }
 
+/// What was probably meant by a setting that there is not, wherever it was looked for.
+pub(crate) fn nearest_setting(unknown: &str, section: &str) -> String {
+    let known = sections();
+    let section = known.iter().find(|(name, _)| *name == section);
+    tell_unknown(unknown, section.map_or("", |(name, _)| name))
+}
+
 /// What was probably meant by a setting that there is not.
 fn tell_unknown(unknown: &str, section: &str) -> String {
     let sections = sections();
@@ -317,7 +330,7 @@ fn tell_unknown(unknown: &str, section: &str) -> String {
 }
 
 /// Every section with the names of its settings, those that are usually unset too.
-fn sections() -> Vec<(&'static str, Vec<String>)> {
+pub(crate) fn sections() -> Vec<(&'static str, Vec<String>)> {
     /// What serde says to a name that cannot be one holds all that can.
     fn keys<T: serde::de::DeserializeOwned>() -> Vec<String> {
         let error = toml::from_str::<T>("no-such-setting = 0").err();

@@ -19,6 +19,7 @@ mod analyzer;
 mod answers;
 mod checkpoint;
 mod collection;
+mod collection_file;
 mod control;
 mod crawl;
 mod digests;
@@ -48,6 +49,7 @@ mod urls;
 
 pub use analyzer::{Analyzer, Ignore, Insight};
 pub use collection::{ArchiveSection, CollectionConfig, Mode, RunConfig, nearest};
+pub use collection_file::CollectionFile;
 pub use control::Control;
 pub use crawl::{Crawl, DryRun, Executor, Parts, ThisMachine, robot_token};
 pub use directory::{Directory, DirectoryLock, Layout};

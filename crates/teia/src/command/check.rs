@@ -118,7 +118,7 @@ pub(crate) fn check(part: Part) -> Result<ExitCode> {
                 // Nobody said which: the usual one, if there is one.
                 None => stored(&place).ok(),
             };
-            check_scope(&place, &options, stored.unwrap_or_default(), seeds, &urls)
+            check_scope(&place, &options, stored.unwrap_or_default(), &seeds, &urls)
         }
     }
 }
@@ -291,25 +291,13 @@ fn check_scope(
     place: &Place,
     options: &CrawlOptions,
     stored: CollectionConfig,
-    seeds: Vec<String>,
+    seeds: &[String],
     urls: &[String],
 ) -> Result<ExitCode> {
     let mut config = options.base(stored)?;
     options.apply(&mut config)?;
-    let lines = seeds.into_iter().chain(config.seeds.iter().cloned());
-    let mut normal = Vec::new();
-    for line in lines {
-        if let Some(seed) = Seed::parse(&line).map_err(|error| Usage(error.to_string()))? {
-            normal.push(
-                config
-                    .normal_form
-                    .normalise(&seed.url)
-                    .context("a seed")?
-                    .into_normal(),
-            );
-        }
-    }
-    if needs_seed(&config.filter.scope) && normal.is_empty() && config.filter.hosts.is_empty() {
+    let tester = Tester::new(&config, seeds)?;
+    if tester.lacks_seeds(&config) {
         return Err(Usage(format!(
             "the scope `{}` lies around seeds, and there is none: name one (`{}`), a file of them (--seeds FILE) or a collection (--collection NAME, with --data DIR)",
             config.filter.scope,
@@ -317,24 +305,56 @@ fn check_scope(
         ))
         .into());
     }
-    let rules = Rules::compile(&config.filter, &normal).map_err(EngineError::from)?;
-    for_each(urls, |text| match read_url(text) {
-        Ok(url) => {
-            let kind = if normal.contains(&url) {
-                LinkKind::Seed
-            } else {
-                LinkKind::Anchor
-            };
-            let depth = u16::from(kind != LinkKind::Seed);
-            let verdict = rules.before(&Candidate {
-                url: &url,
-                depth,
-                kind,
-                from_kept_in_scope: false,
-                from: None,
-            });
-            json!({ "url": text, "in_scope": verdict.is_admitted(), "rule": verdict.rule, "keep": verdict.keep, "follow": verdict.follow })
+    for_each(urls, |text| tester.answer(text))
+}
+
+/// The rules of a collection around its seeds, to be tried on URLs.
+pub(crate) struct Tester {
+    rules: Rules,
+    seeds: Vec<CanonicalUrl>,
+}
+
+impl Tester {
+    /// With these seeds beside the collection's own.
+    pub(crate) fn new(config: &CollectionConfig, seeds: &[String]) -> Result<Self> {
+        let mut normal = Vec::new();
+        for line in seeds.iter().chain(&config.seeds) {
+            if let Some(seed) = Seed::parse(line).map_err(|error| Usage(error.to_string()))? {
+                let found = config.normal_form.normalise(&seed.url);
+                normal.push(found.context("a seed")?.into_normal());
+            }
         }
-        Err(error) => json!({ "url": text, "error": error }),
-    })
+        let rules = Rules::compile(&config.filter, &normal).map_err(EngineError::from)?;
+        Ok(Self {
+            rules,
+            seeds: normal,
+        })
+    }
+
+    /// Whether the scope lies around seeds, and there is none.
+    fn lacks_seeds(&self, config: &CollectionConfig) -> bool {
+        let filter = &config.filter;
+        needs_seed(&filter.scope) && self.seeds.is_empty() && filter.hosts.is_empty()
+    }
+
+    /// What the rules say of a URL, found on some page or given as a seed.
+    pub(crate) fn answer(&self, text: &str) -> serde_json::Value {
+        let url = match read_url(text) {
+            Ok(url) => url,
+            Err(error) => return json!({ "url": text, "error": error }),
+        };
+        let kind = if self.seeds.contains(&url) {
+            LinkKind::Seed
+        } else {
+            LinkKind::Anchor
+        };
+        let verdict = self.rules.before(&Candidate {
+            url: &url,
+            depth: u16::from(kind != LinkKind::Seed),
+            kind,
+            from_kept_in_scope: false,
+            from: None,
+        });
+        json!({ "url": text, "in_scope": verdict.is_admitted(), "rule": verdict.rule, "keep": verdict.keep, "follow": verdict.follow })
+    }
 }

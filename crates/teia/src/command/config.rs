@@ -8,7 +8,7 @@ use teia_engine::{CollectionConfig, sensible};
 
 /// Prints a collection file with every setting, its default, and its meaning as a comment.
 pub(crate) fn config() -> Result<ExitCode> {
-    outln!("{}", annotated().trim_end())?;
+    outln!("{}", settings().trim_end())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -142,11 +142,15 @@ impl Section {
     }
 }
 
-fn annotated() -> String {
-    let mut out = String::from(
-        "# Every setting of a collection with its default; put the ones you change into FILE.toml\n# and run `teia crawl --config FILE.toml`, or edit collections/NAME.toml in the data directory.\n\n",
-    );
-    let defaults = defaults();
+fn settings() -> String {
+    let head = "# Every setting of a collection with its default; put the ones you change into FILE.toml\n# and run `teia crawl --config FILE.toml`, or edit collections/NAME.toml in the data directory.\n\n";
+    format!("{head}{}", annotated(&CollectionConfig::default()))
+}
+
+/// A collection file with every setting and what it means.
+pub(crate) fn annotated(config: &CollectionConfig) -> String {
+    let mut out = String::new();
+    let defaults: toml::Table = config.to_toml().parse().unwrap_or_default();
     for section in &SECTIONS {
         let Some(table) = section.table(&defaults) else {
             continue;
@@ -177,6 +181,7 @@ fn annotated() -> String {
     out
 }
 
+#[cfg(test)]
 fn defaults() -> toml::Table {
     CollectionConfig::default()
         .to_toml()
@@ -223,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_a_setting_may_be_is_told() {
-        let text = annotated();
+        let text = settings();
         assert!(
             text.contains("# (a number from 1 to 12)\nlevel = 1\n"),
             "{text}"
@@ -236,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_is_unset_is_shown_too() {
-        let text = annotated();
+        let text = settings();
         for key in [
             "max-pages",
             "max-depth",
@@ -251,7 +256,7 @@ mod tests {
 
     #[test]
     fn sizes_and_durations_are_written_for_people() {
-        let text = annotated();
+        let text = settings();
         for line in [
             "max-size = \"16MB\"",
             "timeout = \"2m\"",
@@ -272,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_can_be_read_back() {
-        let again = CollectionConfig::parse(&annotated()).unwrap();
+        let again = CollectionConfig::parse(&settings()).unwrap();
         assert_eq!(again.to_toml(), CollectionConfig::default().to_toml());
     }
 }

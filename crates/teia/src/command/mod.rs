@@ -5,6 +5,7 @@
 
 mod catalog;
 mod check;
+mod collection;
 mod config;
 mod crawl;
 mod export;
@@ -132,6 +133,11 @@ enum Command {
     },
     /// Find what was collected, also while it is being collected
     Search(search::SearchOptions),
+    /// The files that say what to collect: new, check, show, list, edit, remove
+    Collection {
+        #[command(subcommand)]
+        what: collection::Do,
+    },
     /// The search index
     Index {
         #[command(subcommand)]
@@ -308,6 +314,7 @@ impl Command {
             Self::Search(options) => Some(options.place()),
             Self::Index { work } => Some(work.place()),
             Self::Catalog { work } => Some(work.place()),
+            Self::Collection { what } => Some(what.place()),
             Self::Config => None,
         }
     }
@@ -333,6 +340,7 @@ impl Command {
             Self::Search(options) => search::search(&options),
             Self::Index { work } => index::index(&work),
             Self::Catalog { work } => catalog::catalog(&work),
+            Self::Collection { what } => collection::collection(what),
             Self::Rank { top, json, place } => index::rank(&place, top, json),
             Self::Page {
                 url,

@@ -83,6 +83,17 @@ impl Place {
         self.begun(&[word, self.name()])
     }
 
+    /// A command of several words about the collection by name: `teia collection edit NAME --data DIR`,
+    /// and what follows.
+    pub(crate) fn command_of(&self, words: &str, rest: &str) -> String {
+        let words: Vec<&str> = words.split(' ').chain([self.name()]).collect();
+        let line = self.begun(&words);
+        match rest {
+            "" => line,
+            rest => format!("{line} {rest}"),
+        }
+    }
+
     fn begun(&self, words: &[&str]) -> String {
         let mut line = program();
         for word in words {

@@ -1,0 +1,328 @@
+//! `collections/NAME.toml` as people have it: settings change, and comments and order stay.
+
+use std::path::{Path, PathBuf};
+
+use teia_base::Files;
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
+
+use crate::EngineError;
+use crate::collection::{CollectionConfig, nearest_setting, sections};
+use crate::directory::Layout;
+
+/// The file of a collection: its text, which is always good settings.
+#[derive(Clone, Debug)]
+pub struct CollectionFile {
+    /// Below the data directory.
+    inside: PathBuf,
+    /// As people know it.
+    path: PathBuf,
+    text: String,
+    config: CollectionConfig,
+}
+
+impl CollectionFile {
+    /// Reads the file, if it is there; one with a mistake is an error that names the line.
+    pub fn read(
+        files: &dyn Files,
+        root: &Path,
+        layout: &Layout,
+    ) -> Result<Option<Self>, EngineError> {
+        let (inside, path) = (layout.config(), root.join(layout.config()));
+        if !files.exists(&inside) {
+            return Ok(None);
+        }
+        let bytes = files
+            .read(&inside)
+            .map_err(EngineError::disk("read", &path))?;
+        Self::of(inside, path, String::from_utf8_lossy(&bytes).into_owned()).map(Some)
+    }
+
+    /// A file that is still to be written.
+    pub fn new(root: &Path, layout: &Layout, text: String) -> Result<Self, EngineError> {
+        Self::of(layout.config(), root.join(layout.config()), text)
+    }
+
+    fn of(inside: PathBuf, path: PathBuf, text: String) -> Result<Self, EngineError> {
+        match CollectionConfig::parse(&text) {
+            Ok(config) => Ok(Self {
+                inside,
+                path,
+                text,
+                config,
+            }),
+            Err(message) => Err(EngineError::Config { path, message }),
+        }
+    }
+
+    /// As it stands.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What it says.
+    pub fn config(&self) -> &CollectionConfig {
+        &self.config
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes it, whole or not at all.
+    pub fn save(&self, files: &dyn Files) -> Result<(), EngineError> {
+        let write = || {
+            files.create_dir(Path::new("collections"))?;
+            files.replace(&self.inside, self.text.as_bytes())
+        };
+        write().map_err(EngineError::disk("write", &self.path))
+    }
+
+    /// The same file with another text.
+    pub fn with_text(&self, text: String) -> Result<Self, EngineError> {
+        Self::of(self.inside.clone(), self.path.clone(), text)
+    }
+
+    /// The same file with all of these settings: only what differs is touched.
+    pub fn with_config(&self, config: &CollectionConfig) -> Result<Self, EngineError> {
+        let mut document = self.document()?;
+        change(
+            document.as_table_mut(),
+            &as_table(&self.config),
+            &as_table(config),
+        );
+        self.with_text(document.to_string())
+    }
+
+    /// Sets one setting: `filter.max-depth` or, where only one section has it, `max-depth`. The value
+    /// is TOML; what is none is taken for a text, and one text for a list of one.
+    pub fn with_setting(&self, key: &str, value: &str) -> Result<Self, EngineError> {
+        let path = self.resolve(key)?;
+        let text = Value::from(value);
+        let mut list = toml_edit::Array::new();
+        list.push(value);
+        let typed = value.parse::<Value>().ok();
+        let meant = typed.into_iter().chain([text, Value::Array(list)]);
+        let mut wrong = None;
+        for value in meant {
+            let mut document = self.document()?;
+            put(document.as_table_mut(), &path, value);
+            match self.with_text(document.to_string()) {
+                Ok(changed) => return Ok(changed),
+                // What a number says of the mistake is better than what a text in its place does.
+                Err(error) => wrong = wrong.or(Some(error)),
+            }
+        }
+        Err(wrong.unwrap_or(EngineError::NoSeeds))
+    }
+
+    /// Takes a setting out of the file, so that its default counts.
+    pub fn without_setting(&self, key: &str) -> Result<Self, EngineError> {
+        let path = self.resolve(key)?;
+        let mut document = self.document()?;
+        let mut table: Option<&mut dyn TableLike> = Some(document.as_table_mut());
+        let (last, sections) = path
+            .split_last()
+            .map_or(("", &[][..]), |(last, rest)| (last, rest));
+        for section in sections {
+            table = table
+                .and_then(|table| table.get_mut(section))
+                .and_then(Item::as_table_like_mut);
+        }
+        if let Some(table) = table {
+            table.remove(last);
+        }
+        self.with_text(document.to_string())
+    }
+
+    fn document(&self) -> Result<DocumentMut, EngineError> {
+        let parsed = self.text.parse::<DocumentMut>();
+        parsed.map_err(|error| EngineError::Config {
+            path: self.path.clone(),
+            message: error.message().to_owned(),
+        })
+    }
+
+    /// The way to a setting.
+    fn resolve(&self, key: &str) -> Result<Vec<String>, EngineError> {
+        let wrong = |message: String| EngineError::Config {
+            path: self.path.clone(),
+            message,
+        };
+        let sections = sections();
+        let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
+        let has = |section: &str, name: &str| {
+            let keys = sections.iter().find(|(known, _)| *known == section);
+            keys.is_some_and(|(_, keys)| keys.iter().any(|known| known == name))
+        };
+        // A whole section is no setting.
+        let is_section = sections.iter().any(|(known, _)| *known == key);
+        if has(section, name) && !is_section {
+            return Ok(key.split('.').map(str::to_owned).collect());
+        }
+        let homes: Vec<&str> = sections
+            .iter()
+            .map(|(section, _)| *section)
+            .filter(|section| has(section, key) && !is_section)
+            .collect();
+        match homes.as_slice() {
+            [section] => Ok(section.split('.').chain([key]).map(str::to_owned).collect()),
+            [] => Err(wrong(nearest_setting(name, section))),
+            several => {
+                let names: Vec<String> = several
+                    .iter()
+                    .map(|home| format!("`{home}.{key}`"))
+                    .collect();
+                Err(wrong(format!(
+                    "`{key}` stands in several sections; write {}",
+                    names.join(" or ")
+                )))
+            }
+        }
+    }
+}
+
+fn as_table(config: &CollectionConfig) -> toml::Table {
+    toml::Table::try_from(config).unwrap_or_default()
+}
+
+/// Brings a document from one set of settings to another.
+fn change(document: &mut dyn TableLike, from: &toml::Table, to: &toml::Table) {
+    for key in from.keys().filter(|key| !to.contains_key(*key)) {
+        document.remove(key);
+    }
+    for (key, value) in to {
+        match (from.get(key), value) {
+            (Some(before), value) if before == value => {}
+            (before, toml::Value::Table(inner)) => {
+                let empty = toml::Table::new();
+                let before = before.and_then(toml::Value::as_table).unwrap_or(&empty);
+                let item = document.entry(key).or_insert(Item::Table(Table::new()));
+                if let Some(table) = item.as_table_like_mut() {
+                    change(table, before, inner);
+                }
+            }
+            (_, value) => {
+                let value = value.to_string().parse::<Value>();
+                let value = value.expect("what one half of TOML writes the other reads");
+                put_here(document, key, value);
+            }
+        }
+    }
+}
+
+/// Puts a value at the end of a way, and makes the sections that are missing.
+fn put(document: &mut dyn TableLike, path: &[String], value: Value) {
+    match path {
+        [] => {}
+        [key] => put_here(document, key, value),
+        [section, rest @ ..] => {
+            let item = document.entry(section).or_insert(Item::Table(Table::new()));
+            if let Some(table) = item.as_table_like_mut() {
+                put(table, rest, value);
+            }
+        }
+    }
+}
+
+/// Puts a value in place of the one that is there, between the same comments.
+fn put_here(table: &mut dyn TableLike, key: &str, mut value: Value) {
+    if let Some(old) = table.get(key).and_then(Item::as_value) {
+        *value.decor_mut() = old.decor().clone();
+    }
+    match table.get_mut(key) {
+        Some(item) => *item = Item::Value(value),
+        None => {
+            table.insert(key, Item::Value(value));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+# Birds of the river.
+seeds = [\"a.example\"] # the society
+
+[politeness] # be kind
+# They asked for this.
+delay = \"5s\"   # in March
+
+[filter]
+max-depth = 3
+";
+
+    fn file(text: &str) -> CollectionFile {
+        let layout = Layout::new("birds").unwrap();
+        CollectionFile::new(Path::new("/data"), &layout, text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn a_setting_changes_and_everything_around_it_stays() {
+        let changed = file(TEXT).with_setting("politeness.delay", "10s").unwrap();
+        assert_eq!(changed.text(), TEXT.replace("\"5s\"", "\"10s\""));
+        let changed = changed.with_setting("max-depth", "4").unwrap();
+        assert_eq!(changed.config().filter.max_depth, Some(4));
+        let changed = changed.without_setting("filter.max-depth").unwrap();
+        assert_eq!(changed.config().filter.max_depth, None);
+        assert!(changed.text().contains("# They asked for this."));
+        let changed = changed.with_setting("exclude", "/private/").unwrap();
+        assert_eq!(changed.config().filter.exclude, ["/private/"]);
+        let changed = changed
+            .with_setting("exclude", r#"["/a,b/", "/c/"]"#)
+            .unwrap();
+        assert_eq!(changed.config().filter.exclude, ["/a,b/", "/c/"]);
+        // A text that looks like a number, and a section that is not there yet.
+        let changed = changed.with_setting("archive.warc.prefix", "2026").unwrap();
+        assert_eq!(changed.config().archive.warc.prefix, "2026");
+        assert!(
+            changed.text().starts_with(&TEXT[..60]),
+            "{}",
+            changed.text()
+        );
+    }
+
+    #[test]
+    fn only_what_differs_is_touched() {
+        let before = file(TEXT);
+        assert_eq!(before.with_config(before.config()).unwrap().text(), TEXT);
+        let mut config = before.config().clone();
+        config.filter.max_depth = None;
+        config.seeds.push("b.example".to_owned());
+        config.run.max_time = Some(std::time::Duration::from_secs(60));
+        let after = before.with_config(&config).unwrap();
+        assert_eq!(after.config().to_toml(), config.to_toml());
+        for line in [
+            "# Birds of the river.",
+            "seeds = [\"a.example\", \"b.example\"] # the society",
+            "[politeness] # be kind",
+            "# They asked for this.",
+            "delay = \"5s\"   # in March",
+            "max-time = \"1m\"",
+        ] {
+            assert!(after.text().contains(line), "no {line} in {}", after.text());
+        }
+        assert!(!after.text().contains("max-depth"), "{}", after.text());
+    }
+
+    #[test]
+    fn what_cannot_be_set_is_refused_with_what_to_write() {
+        for (key, value, words) in [
+            ("filter.max-dept", "3", "`max-depth`"),
+            ("max-dept", "3", "`max-depth`"),
+            ("filtr.max-depth", "3", "`max-depth`"),
+            ("enabled", "false", "`index.enabled`"),
+            ("politeness", "3", "no setting"),
+            ("politeness.delay", "soon", "not a duration"),
+            ("run.retries", "255", "from 0 to 100"),
+            ("run.retries", "many", "a whole number"),
+            ("seeds", "http://", "not a URL"),
+        ] {
+            let error = file(TEXT).with_setting(key, value).unwrap_err();
+            assert!(error.is_usage());
+            assert!(error.to_string().contains(words), "{key}={value}: {error}");
+        }
+    }
+}

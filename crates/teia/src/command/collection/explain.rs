@@ -1,0 +1,227 @@
+//! What a collection would do, in words.
+
+use teia_base::measure::{format_duration, format_size};
+use teia_base::scope::Scope;
+use teia_engine::{CollectionConfig, hosts_at_once};
+
+use crate::show::counted;
+
+/// Seeds that are named one by one.
+const NAMED: usize = 5;
+
+/// One sentence for each decision.
+pub(super) fn in_words(name: &str, config: &CollectionConfig) -> Vec<String> {
+    let mut words = vec![seeds(name, config)];
+    words.extend(place(config));
+    words.extend(documents(config));
+    words.extend(manners(config));
+    words.extend(ends(config));
+    words.push(keeps(config));
+    words
+}
+
+fn seeds(name: &str, config: &CollectionConfig) -> String {
+    let seeds = &config.seeds;
+    if seeds.is_empty() {
+        return format!("{name} has no seeds: `teia crawl` must name some.");
+    }
+    let named: Vec<&str> = seeds.iter().take(NAMED).map(String::as_str).collect();
+    let more = match seeds.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "{name} begins at {}: {}{more}.",
+        counted(seeds.len() as u64, "seed"),
+        named.join(", ")
+    )
+}
+
+fn place(config: &CollectionConfig) -> Vec<String> {
+    let filter = &config.filter;
+    let around = match &filter.scope {
+        Scope::Host => "It stays on the hosts of the seeds".to_owned(),
+        Scope::Domain => "It stays on the sites of the seeds, with all hosts below them".to_owned(),
+        Scope::Prefix => "It stays below the directories of the seeds".to_owned(),
+        Scope::Any => "It goes wherever links lead".to_owned(),
+        scope => format!("It stays on hosts whose name ends so: {scope}"),
+    };
+    let hosts = match filter.hosts.as_slice() {
+        [] => String::new(),
+        hosts => format!(", and on {}", hosts.join(", ")),
+    };
+    let mut words = vec![format!("{around}{hosts} (filter.scope, filter.hosts).")];
+    for (list, what) in [
+        (&filter.directories, "Only URLs in these directories enter"),
+        (
+            &filter.include,
+            "Only URLs enter in which one of these matches",
+        ),
+        (
+            &filter.exclude,
+            "URLs are left out in which one of these matches",
+        ),
+    ] {
+        if !list.is_empty() {
+            words.push(format!("{what}: {}.", list.join("  ")));
+        }
+    }
+    if let Some(depth) = filter.max_depth {
+        words.push(format!(
+            "It follows links {} far from a seed.",
+            counted(depth.into(), "hop")
+        ));
+    }
+    if let Some(depth) = filter.max_path_depth {
+        words.push(format!(
+            "URLs with more than {} are left out.",
+            counted(depth as u64, "path segment")
+        ));
+    }
+    words.push(if config.run.ignore_robots {
+        "It fetches also what robots.txt asks robots not to: only right on hosts of your own."
+            .to_owned()
+    } else {
+        "It reads each host's robots.txt first, and keeps to it.".to_owned()
+    });
+    words
+}
+
+fn documents(config: &CollectionConfig) -> Vec<String> {
+    let filter = &config.filter;
+    let types: Vec<String> = filter.types.iter().map(ToString::to_string).collect();
+    let mut kept = match types.as_slice() {
+        [] => "Documents of every type are kept".to_owned(),
+        types => format!("Documents of these types are kept: {}", types.join(", ")),
+    };
+    if !filter.languages.is_empty() {
+        kept.push_str(&format!(", in {}", filter.languages.join(", ")));
+    }
+    kept.push_str(&format!(", up to {} each.", format_size(filter.max_size)));
+    let mut words = vec![kept];
+    if !filter.or_languages.is_empty() {
+        words.push(format!(
+            "Pages outside that are in {} are kept too.",
+            filter.or_languages.join(", ")
+        ));
+    }
+    if !filter.words.is_empty()
+        || !filter.text_include.is_empty()
+        || !filter.text_exclude.is_empty()
+    {
+        words.push(
+            "Their text decides as well (filter.words, filter.text-include, filter.text-exclude)."
+                .to_owned(),
+        );
+    }
+    if filter.requisites && config.archive.enabled {
+        words.push(
+            "Images, styles and scripts of kept pages are fetched wherever they are.".to_owned(),
+        );
+    }
+    words
+}
+
+fn manners(config: &CollectionConfig) -> Vec<String> {
+    let politeness = &config.politeness;
+    let mut rest = format!(
+        "It asks a host one thing at a time and then rests {}",
+        format_duration(politeness.delay)
+    );
+    if politeness.latency_factor > 0 && !politeness.delay.is_zero() {
+        rest.push_str(&format!(
+            ", longer where the host is slow ({} times its answer, at most {})",
+            politeness.latency_factor,
+            format_duration(politeness.delay * 10)
+        ));
+    }
+    rest.push_str(&format!(
+        " or its robots.txt asks for it (at most {}).",
+        format_duration(politeness.max_crawl_delay)
+    ));
+    let hosts = match config.run.hosts_at_once {
+        Some(hosts) => counted(hosts as u64, "host"),
+        None => format!(
+            "{} on this machine",
+            counted(hosts_at_once(None) as u64, "host")
+        ),
+    };
+    let mut words = vec![
+        rest,
+        format!(
+            "It asks at most {hosts} at once, and gives up on a document after {}.",
+            format_duration(config.fetch.timeout)
+        ),
+        match config.run.retries {
+            0 => "A failure is not tried again.".to_owned(),
+            retries => format!(
+                "A failure that may pass is tried {} more, after {} and then ever longer.",
+                counted(retries.into(), "time"),
+                format_duration(politeness.retry_wait)
+            ),
+        },
+        format!("It says that it is {}.", config.fetch.user_agent),
+    ];
+    if let Some(bandwidth) = config.fetch.bandwidth {
+        words.push(format!(
+            "It receives at most {} a second.",
+            format_size(bandwidth)
+        ));
+    }
+    if let Some(proxy) = &config.fetch.proxy {
+        words.push(format!(
+            "It goes through the proxy {}.",
+            proxy.without_password().as_str()
+        ));
+    }
+    if config.fetch.allow_private {
+        words.push("It visits private and loopback addresses as well.".to_owned());
+    }
+    words
+}
+
+fn ends(config: &CollectionConfig) -> Vec<String> {
+    let filter = &config.filter;
+    let mut limits = Vec::new();
+    if let Some(pages) = filter.max_pages {
+        limits.push(counted(pages, "document"));
+    }
+    if let Some(bytes) = filter.max_bytes {
+        limits.push(format_size(bytes));
+    }
+    if let Some(time) = config.run.max_time {
+        limits.push(format_duration(time));
+    }
+    let mut words = vec![match limits.as_slice() {
+        [] => "A run ends when nothing more is due within a minute.".to_owned(),
+        limits => format!(
+            "A run ends after {}, or when nothing more is due within a minute.",
+            limits.join(" or ")
+        ),
+    }];
+    if let Some(pages) = filter.max_pages_per_host {
+        words.push(format!(
+            "Of one host it takes {} in a run.",
+            counted(pages, "document")
+        ));
+    }
+    words.push("A URL that was fetched is not fetched again (mode once).".to_owned());
+    words
+}
+
+fn keeps(config: &CollectionConfig) -> String {
+    let parts = [
+        (config.archive.enabled, "the pages themselves (WARC)"),
+        (config.index.enabled, "a search index"),
+        (config.links.enabled, "the links between pages"),
+        (config.catalog.enabled, "a catalog in SQL"),
+    ];
+    let kept: Vec<&str> = parts
+        .iter()
+        .filter_map(|(is_kept, name)| is_kept.then_some(*name))
+        .collect();
+    match kept.as_slice() {
+        [] => "It keeps outcomes and links only: no page, no index, no catalog.".to_owned(),
+        kept => format!("It keeps {}.", kept.join(", ")),
+    }
+}

@@ -1,0 +1,260 @@
+//! Collection files: written whole, explained, changed without losing what people wrote, removed.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+
+use support::{Home, crawl};
+use teia_engine::CollectionConfig;
+use teia_testweb::{Listen, Server, WebConfig};
+
+fn file(home: &Home, name: &str) -> String {
+    std::fs::read_to_string(home.data().join(format!("collections/{name}.toml"))).unwrap()
+}
+
+#[test]
+fn a_new_file_has_every_setting_with_its_meaning_and_the_values_given() {
+    let home = Home::new();
+    let said = home.good(&[
+        "collection",
+        "new",
+        "birds",
+        "example.org",
+        "--scope",
+        "domain",
+        "--max-depth",
+        "3",
+        "--delay",
+        "2s",
+    ]);
+    assert!(
+        said.contains("collections/birds.toml was written"),
+        "{said}"
+    );
+    let text = file(&home, "birds");
+    for line in [
+        "seeds = [\"example.org\"]",
+        "# How far to go from the seeds: `host`, `domain`, `prefix`, `any`, or `suffix:.pt,.br`.",
+        "scope = \"domain\"",
+        "max-depth = 3",
+        "delay = \"2s\"",
+        "# max-pages = …    (unset)",
+        "[catalog]",
+    ] {
+        assert!(text.contains(line), "no {line} in {text}");
+    }
+    let config = CollectionConfig::parse(&text).unwrap();
+    assert_eq!(config.filter.max_depth, Some(3));
+    // Nothing is begun by it, and it is not written twice.
+    assert!(!home.data().join("birds").exists());
+    let again = home.run(&["collection", "new", "birds"]);
+    assert_eq!(again.code, Some(2));
+    assert!(again.err.contains("collection edit birds"), "{}", again.err);
+    for (arguments, words) in [
+        (vec!["collection", "new", "lock"], "choose another"),
+        (vec!["collection", "new", "x", "http://"], "not a URL"),
+        (
+            vec!["collection", "new", "x", "--order", "nearest"],
+            "--order",
+        ),
+    ] {
+        let refused = home.run(&arguments);
+        assert_eq!(refused.code, Some(2), "{arguments:?}");
+        assert!(refused.err.contains(words), "{}", refused.err);
+    }
+    let list = home.json(&["collection", "list", "--json"]);
+    assert_eq!(list["collections"].as_array().unwrap().len(), 1);
+    assert_eq!(list["collections"][0]["scope"], "domain");
+    assert_eq!(list["collections"][0]["begun"], false);
+    assert_eq!(
+        home.good(&["collection", "show", "birds"]).trim_end(),
+        text.trim_end()
+    );
+    let shown = home.json(&["collection", "show", "birds", "--json"]);
+    assert_eq!(shown["politeness"]["delay"], "2s");
+}
+
+#[test]
+fn check_says_what_would_happen_and_by_which_rule() {
+    let home = Home::new();
+    home.good(&[
+        "collection",
+        "new",
+        "birds",
+        "http://a.example/",
+        "--exclude",
+        "/private/",
+        "--max-pages",
+        "50",
+        "--types",
+        "text/html",
+    ]);
+    let said = home.good(&[
+        "collection",
+        "check",
+        "birds",
+        "--url",
+        "http://a.example/page",
+        "--url",
+        "http://a.example/private/x",
+        "--url",
+        "http://b.example/",
+        "--url",
+        "http://",
+    ]);
+    for words in [
+        "birds begins at 1 seed: http://a.example/.",
+        "It stays on the hosts of the seeds",
+        "/private/",
+        "text/html",
+        "A run ends after 50 documents",
+        "then rests 1s",
+        "reads each host's robots.txt first",
+        "a catalog in SQL",
+        "http://a.example/page\n  in: scope host a.example",
+        "http://a.example/private/x\n  out: exclude /private/",
+        "http://b.example/\n  out: scope host",
+        "http://\n  no URL:",
+    ] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+    let json = home.json(&[
+        "collection",
+        "check",
+        "birds",
+        "--json",
+        "--url",
+        "http://a.example/private/",
+    ]);
+    assert_eq!(json["urls"][0]["in_scope"], false);
+    assert_eq!(json["urls"][0]["rule"], "exclude /private/");
+    // A file with a mistake: line, reason, and what was meant.
+    let wrong = home.write("wrong.toml", "seeds = []\n\n[filter]\nmax-dept = 3\n");
+    let refused = home.run(&["collection", "check", "--file", &wrong]);
+    assert_eq!(refused.code, Some(2));
+    for words in ["wrong.toml", "line 4", "`max-depth`"] {
+        assert!(refused.err.contains(words), "{}", refused.err);
+    }
+}
+
+#[test]
+fn what_people_wrote_stays_whatever_changes_the_file() {
+    let server = Server::start(WebConfig::default(), Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    home.good(&crawl(&home, &server, "0s", &["--max-pages", "3"]));
+    let path = home.data().join("collections/default.toml");
+    let by_hand = format!("# Birds of the river.\n{}", file(&home, "default")).replace(
+        "delay = \"0s\"",
+        "# They asked for it.\ndelay = \"0s\" # in March",
+    );
+    std::fs::write(&path, &by_hand).unwrap();
+    // By a setting.
+    let said = home.good(&[
+        "collection",
+        "edit",
+        "--set",
+        "politeness.delay=5ms",
+        "--set",
+        "max-pages=9",
+    ]);
+    assert!(
+        said.contains("- max-pages = 3\n") && said.contains("+ max-pages = 9"),
+        "{said}"
+    );
+    let wanted = by_hand
+        .replace("delay = \"0s\"", "delay = \"5ms\"")
+        .replace("max-pages = 3", "max-pages = 9");
+    assert_eq!(file(&home, "default"), wanted);
+    // By a crawl with other options.
+    home.good(&["crawl", "--max-pages", "5"]);
+    assert_eq!(
+        file(&home, "default"),
+        wanted.replace("max-pages = 9", "max-pages = 5")
+    );
+    home.good(&["collection", "edit", "--unset", "max-pages"]);
+    assert_eq!(
+        file(&home, "default"),
+        wanted.replace("max-pages = 9\n", "")
+    );
+    // What makes no sense changes nothing.
+    let before = file(&home, "default");
+    for (set, words) in [
+        ("politeness.dely=1s", "`delay`"),
+        ("delay=soon", "not a duration"),
+        ("delay", "KEY=VALUE"),
+        ("normal-form.www=true", "--collection NAME"),
+    ] {
+        let refused = home.run(&["collection", "edit", "--set", set]);
+        assert_eq!(refused.code, Some(2), "{set}: {}", refused.err);
+        assert!(refused.err.contains(words), "{set}: {}", refused.err);
+        assert_eq!(file(&home, "default"), before);
+    }
+}
+
+#[test]
+fn an_editor_changes_a_copy_that_is_taken_when_it_is_good() {
+    let home = Home::new();
+    home.good(&["collection", "new", "default", "example.org"]);
+    let edit = |script: &str| {
+        let editor = home.write("editor.sh", &format!("#!/bin/sh\n{script}\n"));
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&editor, mode).unwrap();
+        let done = std::process::Command::new(env!("CARGO_BIN_EXE_teia"))
+            .args(["collection", "edit", "--data"])
+            .arg(home.data())
+            .env("VISUAL", &editor)
+            .output()
+            .unwrap();
+        (done.status.code(), String::from_utf8(done.stderr).unwrap())
+    };
+    let before = file(&home, "default");
+    assert_eq!(
+        edit("sed -i 's/^retries = 4$/retries = 7/' \"$1\"").0,
+        Some(0)
+    );
+    let after = before.replace("retries = 4\n", "retries = 7\n");
+    assert_eq!(file(&home, "default"), after);
+    let (code, said) = edit("sed -i 's/^retries = 7$/retries = 200/' \"$1\"");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(
+        said.contains("what you wrote is in") && said.contains("from 0 to 100"),
+        "{said}"
+    );
+    assert_eq!(file(&home, "default"), after);
+    assert_eq!(edit("exit 3").0, Some(1));
+    assert_eq!(file(&home, "default"), after);
+}
+
+#[test]
+fn removed_a_collection_leaves_nothing_and_others_everything() {
+    let server = Server::start(WebConfig::default(), Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    home.good(&crawl(&home, &server, "0s", &["--max-pages", "5"]));
+    home.good(&crawl(
+        &home,
+        &server,
+        "0s",
+        &["--max-pages", "5", "--collection", "other"],
+    ));
+    let refused = home.run(&["collection", "remove", "other"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("--yes"), "{}", refused.err);
+    assert!(home.data().join("other/archive").exists());
+    home.good(&["collection", "remove", "other", "--yes"]);
+    for gone in ["other", "collections/other.toml"] {
+        assert!(!home.data().join(gone).exists(), "{gone}");
+    }
+    let store = teia_catalog::Store::Sqlite(home.data().join("teia.db"));
+    let mut reader = teia_catalog::Reader::open(&store).unwrap().unwrap();
+    let names = reader
+        .ask("SELECT name, documents > 0 FROM collections")
+        .unwrap();
+    assert_eq!(names, [[Some("default".to_owned()), Some("1".to_owned())]]);
+    let again = home.run(&["collection", "remove", "other", "--yes"]);
+    assert_eq!(again.code, Some(2));
+    assert!(again.err.contains("default"), "{}", again.err);
+    let left = home.json(&["status", "--json"]);
+    assert_eq!(left["collections"].as_array().unwrap().len(), 1);
+}
