@@ -31,7 +31,7 @@ use crate::control::Control;
 use crate::digests::Digests;
 use crate::directory::Layout;
 use crate::feedback::{Feedback, Silence};
-use crate::followers::Crew;
+use crate::followers::{Crew, OrderByRank};
 use crate::journal_writer::JournalWriter;
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
@@ -284,7 +284,7 @@ impl Crawl {
         config.fetch.body_wire_bytes = config.fetch.body_wire_bytes.max(config.filter.max_size);
         config.fetch.max_idle_connections = idle_connections(config.fetch.max_idle_connections);
         let clock = Arc::clone(&parts.clock);
-        let order = config.run.order.policy();
+        let (order, order_ranks) = OrderByRank::policy(config.run.order, key);
         let digests = Arc::new(Digests::new(config.run.digests_remembered));
         let mut past = Past {
             repository: Repository::open(
@@ -379,7 +379,14 @@ impl Crawl {
         };
         let robot_token = robot_token(&config.fetch.user_agent);
         let last_entry = journal.next_sequence() - 1;
-        let (crew, feeds) = Crew::start(&files, &layout, &config, last_entry, &parts.feedback);
+        let (crew, feeds) = Crew::start(
+            &files,
+            &layout,
+            &config,
+            last_entry,
+            order_ranks,
+            &parts.feedback,
+        );
         let workshop = Arc::new(Workshop {
             answers: Answers::new(&config),
             normal_form: config.normal_form.clone(),

@@ -171,7 +171,17 @@ impl CollectionConfig {
         self.check_seeds()?;
         self.check_filter()?;
         self.check_fetch()?;
+        self.check_order()?;
         self.check_archive()
+    }
+
+    /// Ranks come from links.
+    fn check_order(&self) -> Result<(), Senseless> {
+        if self.run.order.needs_ranks() && !self.links.enabled {
+            let message = "goes by ranks, which come from links: write `enabled = true` in [links], or another order";
+            return Err(senseless("run", "order", message));
+        }
+        Ok(())
     }
 
     /// A file is no place for a password.

@@ -116,6 +116,8 @@ pub struct Repository {
     disk: Option<Box<Disk>>,
     /// The journal is being replayed.
     replaying: bool,
+    /// The edition of the order by which the queues are kept.
+    edition: u64,
 }
 
 impl fmt::Debug for Repository {
@@ -145,6 +147,7 @@ impl Repository {
             backing: None,
             disk: None,
             replaying: false,
+            edition: 0,
         }
     }
 

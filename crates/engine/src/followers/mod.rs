@@ -18,6 +18,7 @@ mod fate;
 mod follow;
 mod index;
 mod links;
+mod order;
 mod queue;
 mod ranks;
 mod rebuild;
@@ -29,4 +30,5 @@ pub use rebuild::{Rebuilt, rebuild_index, rebuild_links, renew_index};
 
 pub(crate) use crew::{Crew, Feeds};
 pub(crate) use index::has_text;
+pub(crate) use order::OrderByRank;
 pub(crate) use queue::{Handed, text_bytes};

@@ -8,6 +8,7 @@ use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocAddress, SegmentReader, TERMINATED};
 use teia_base::Timestamp;
 
+use super::hidden::PassedOver;
 use super::matching::Match;
 use super::results::Facet;
 use super::searcher::Sort;
@@ -100,6 +101,7 @@ impl Collector {
         &mut self,
         place: (usize, u32),
         segment: &SegmentReader,
+        passed_over: &PassedOver,
         matches: &mut dyn Match,
         ordering: &Priors<'_>,
     ) -> Result<(), SearchError> {
@@ -116,24 +118,24 @@ impl Collector {
                 self.is_partial = true;
                 break;
             }
-            if !segment.is_deleted(doc) {
+            if !segment.is_deleted(doc) && !passed_over.has(doc) {
                 self.total += 1;
                 let prior = columns.prior(doc, ordering);
                 let (score, has_all) = match ordering.sort {
                     Sort::Relevance => (matches.score() * prior, matches.has_all()),
                     Sort::Date => (columns.seconds(doc), true),
                 };
-                let (shard, ordinal) = place;
-                let at = DocAddress::new(ordinal, doc);
-                let tie = columns.ties.first(doc).unwrap_or(0);
-                self.offer(Candidate {
-                    shard,
-                    at,
-                    has_all,
-                    score,
-                    prior,
-                    tie,
-                });
+                if self.may_be_kept(has_all, score) {
+                    let (shard, ordinal) = place;
+                    self.offer(Candidate {
+                        shard,
+                        at: DocAddress::new(ordinal, doc),
+                        has_all,
+                        score,
+                        prior,
+                        tie: columns.ties.first(doc).unwrap_or(0),
+                    });
+                }
                 if let Some(facets) = &mut facets {
                     facets.count(doc);
                 }
@@ -144,6 +146,16 @@ impl Collector {
             facets.add_to(counts)?;
         }
         Ok(())
+    }
+
+    /// Whether it is not plainly worse than all that are kept.
+    fn may_be_kept(&self, has_all: bool, score: f32) -> bool {
+        if self.best.len() < self.most {
+            return true;
+        }
+        self.best
+            .peek()
+            .is_some_and(|Worst(worst)| (has_all, ordered(score)) >= (worst.has_all, ordered(worst.score)))
     }
 
     fn offer(&mut self, candidate: Candidate) {

@@ -12,6 +12,7 @@
 mod closeness;
 mod collect;
 mod expansion;
+mod hidden;
 mod matching;
 mod phrase;
 mod plan;
@@ -20,6 +21,8 @@ mod searcher;
 mod snippet;
 mod spelling;
 mod statistics;
+mod word;
 
+pub use hidden::Hidden;
 pub use results::{Facet, Hit, Results, Snippet};
 pub use searcher::{SearchRequest, Searcher, Sort};

@@ -31,6 +31,14 @@ impl PhraseMatch {
     }
 }
 
+impl PhraseMatch {
+    /// At least as many as the documents that have it: those of its rarest word in each field.
+    pub(super) fn entries(&self) -> u64 {
+        let rarest = self.fields.iter().filter_map(|field| field.lists.first());
+        rarest.map(|(list, _)| u64::from(list.doc_freq())).sum()
+    }
+}
+
 impl Match for PhraseMatch {
     fn doc(&self) -> DocId {
         self.fields

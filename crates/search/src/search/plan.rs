@@ -42,6 +42,17 @@ pub(super) enum Plan {
     Group(GroupPlan),
 }
 
+impl Plan {
+    /// How rare it is; 0 where that is not known.
+    fn idf(&self) -> f32 {
+        match self {
+            Self::Word(word) => word.idf,
+            Self::Phrase(phrase) => phrase.idf,
+            _ => 0.0,
+        }
+    }
+}
+
 /// Clauses side by side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupPlan {
@@ -154,6 +165,9 @@ impl<'a> Planner<'a> {
                 (Occur::Not, node) => planned.not.extend(self.node(node, true)?),
             }
         }
+        // The rarest leads: the others are only looked at where it is. (Chosen here and not in each
+        // segment, so that scores are added up in the same order everywhere.)
+        planned.must.sort_by(|a, b| b.idf().total_cmp(&a.idf()));
         Ok(planned)
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tantivy::{IndexReader, ReloadPolicy, Term};
@@ -10,6 +11,7 @@ use teia_base::Timestamp;
 use super::collect::{Candidate, Collector, Priors};
 use super::matching::{Norms, Scoring};
 use super::plan::{GroupPlan, Planned, Planner};
+use super::hidden::{self, Hidden, PassedOver};
 use super::results::{Hit, Results};
 use super::statistics::{Counted, Statistics};
 use super::{closeness, expansion, snippet, spelling};
@@ -44,6 +46,8 @@ pub struct SearchRequest {
     pub group_similar: bool,
     /// Count sites, hosts, languages, types and years.
     pub facets: bool,
+    /// As if this were not there.
+    pub hidden: Arc<Hidden>,
 }
 
 impl SearchRequest {
@@ -59,6 +63,7 @@ impl SearchRequest {
             expand: false,
             group_similar: true,
             facets: false,
+            hidden: Arc::default(),
         }
     }
 }
@@ -76,7 +81,7 @@ pub enum Sort {
 /// Indexes to search, one for each collection. Commits are seen within a second, also those of
 /// another process.
 pub struct Searcher {
-    indexes: Vec<(String, IndexReader, Fields)>,
+    indexes: Vec<Open>,
     counted: Counted,
     config: SearchConfig,
     weights: Weights,
@@ -84,7 +89,7 @@ pub struct Searcher {
 
 impl std::fmt::Debug for Searcher {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<_> = self.indexes.iter().map(|(name, ..)| name).collect();
+        let names: Vec<_> = self.indexes.iter().map(|open| &open.name).collect();
         formatter
             .debug_struct("Searcher")
             .field("collections", &names)
@@ -92,11 +97,21 @@ impl std::fmt::Debug for Searcher {
     }
 }
 
+/// An index that is searched.
+struct Open {
+    name: String,
+    reader: IndexReader,
+    fields: Fields,
+    hidden: hidden::Memory,
+}
+
 /// One index as it stood when a query began.
 pub(super) struct Shard {
     pub(super) name: String,
     pub(super) searcher: tantivy::Searcher,
     pub(super) fields: Fields,
+    /// For each segment; empty where nothing is hidden.
+    passed_over: Arc<Vec<PassedOver>>,
 }
 
 impl Searcher {
@@ -121,37 +136,42 @@ impl Searcher {
                 path: path.to_owned(),
                 source,
             })?;
-        self.indexes.retain(|(name, ..)| name != collection);
-        self.indexes.push((collection.to_owned(), reader, fields));
+        self.indexes.retain(|open| open.name != collection);
+        self.indexes.push(Open {
+            name: collection.to_owned(),
+            reader,
+            fields,
+            hidden: hidden::Memory::default(),
+        });
         Ok(())
     }
 
     /// Sees every commit so far, at once.
     pub fn refresh(&self) -> Result<(), SearchError> {
-        for (_, reader, _) in &self.indexes {
-            reader.reload()?;
+        for open in &self.indexes {
+            open.reader.reload()?;
         }
         Ok(())
     }
 
     /// Documents in all indexes.
     pub fn documents(&self) -> Result<u64, SearchError> {
-        Ok(self.counted.of(&self.shards(&[]))?.documents)
+        let shards = self.shards(&[], &Hidden::default())?;
+        Ok(self.counted.of(&shards)?.documents)
     }
 
     /// The collections that are open, each with the entries of its index: documents and other addresses.
     pub fn collections(&self) -> Vec<(String, u64)> {
-        let entries = |reader: &IndexReader| reader.searcher().num_docs();
         let named = self.indexes.iter();
         named
-            .map(|(name, reader, _)| (name.clone(), entries(reader)))
+            .map(|open| (open.name.clone(), open.reader.searcher().num_docs()))
             .collect()
     }
 
     /// Answers a query. Never fails for what the query says.
     pub fn search(&self, request: &SearchRequest) -> Result<Results, SearchError> {
         let began = Instant::now();
-        let shards = self.shards(&request.collections);
+        let shards = self.shards(&request.collections, &request.hidden)?;
         let statistics = self.counted.of(&shards)?;
         let parsed = parse(&request.query);
         let mut results = Results {
@@ -180,16 +200,22 @@ impl Searcher {
         Ok(results)
     }
 
-    fn shards(&self, collections: &[String]) -> Vec<Shard> {
+    fn shards(&self, collections: &[String], hidden: &Hidden) -> Result<Vec<Shard>, SearchError> {
         let wanted = |name: &String| collections.is_empty() || collections.contains(name);
-        let wanted = self.indexes.iter().filter(|(name, ..)| wanted(name));
-        wanted
-            .map(|(name, reader, fields)| Shard {
-                name: name.clone(),
-                searcher: reader.searcher(),
-                fields: *fields,
-            })
-            .collect()
+        let mut shards = Vec::new();
+        for open in self.indexes.iter().filter(|open| wanted(&open.name)) {
+            let mut shard = Shard {
+                name: open.name.clone(),
+                searcher: open.reader.searcher(),
+                fields: open.fields,
+                passed_over: Arc::default(),
+            };
+            if !hidden.is_empty() {
+                shard.passed_over = open.hidden.of(&shard, hidden)?;
+            }
+            shards.push(shard);
+        }
+        Ok(shards)
     }
 }
 
@@ -282,7 +308,10 @@ impl Query<'_> {
                     norms: &norms,
                 };
                 let mut matches = scoring.group(group)?;
-                collector.segment((number, ordinal), segment, matches.as_mut(), &priors)?;
+                let passed_over = shard.passed_over.get(ordinal as usize);
+                let passed_over = passed_over.unwrap_or(&NOTHING);
+                let place = (number, ordinal);
+                collector.segment(place, segment, passed_over, matches.as_mut(), &priors)?;
             }
         }
         let counts = (collector.total, collector.is_partial);
@@ -341,14 +370,24 @@ impl Query<'_> {
         prefixes: &[String],
     ) -> Result<Hit, SearchError> {
         let shard = &self.shards[candidate.shard];
-        let page = self.page(candidate)?;
+        let hidden = &self.request.hidden;
+        let mut page = self.page(candidate)?;
+        // Only its text is to be found, at another address: see `hidden`.
+        if hidden.hides(&page.url)
+            && let Some(other) = hidden::other_address(shard, page.short_digest(), hidden)?
+        {
+            page = other;
+        }
         let mut others = Vec::new();
         let term = Term::from_field_u64(shard.fields.alias_of, page.short_digest());
         for at in store::holding(&shard.searcher, &term)?
             .into_iter()
             .take(MAX_ADDRESSES)
         {
-            others.push(store::page(&shard.searcher, &shard.fields, at)?.url);
+            let other = store::page(&shard.searcher, &shard.fields, at)?.url;
+            if other != page.url && !hidden.hides(&other) {
+                others.push(other);
+            }
         }
         others.sort();
         let title = snippet::line(if page.title.trim().is_empty() {
@@ -378,6 +417,9 @@ impl Query<'_> {
         store::page(&shard.searcher, &shard.fields, candidate.at)
     }
 }
+
+/// Where nothing is hidden.
+static NOTHING: PassedOver = PassedOver::NONE;
 
 /// Other addresses listed with a hit.
 const MAX_ADDRESSES: usize = 20;
