@@ -71,6 +71,7 @@ const RANGES: &[(&str, &str, Range)] = &[
     ("run", "alias-pages", Count(0, 1_000_000)),
     ("run", "repository-memory", Size("4KiB", "1TB")),
     ("index", "commit-every", Time("100ms", "1h")),
+    ("index", "max-lag", Time("0s", "365d")),
     ("index", "queue-bytes", Size("64KiB", "1TB")),
     ("index", "memory-bytes", Size("15MiB", "64GiB")),
     ("index", "threads", Count(1, 64)),

@@ -123,7 +123,8 @@ impl Crew {
             } else {
                 Full::Waits
             };
-            let queue = Queue::new(config.index.queue_bytes, full, committed);
+            let queue = Queue::new(config.index.queue_bytes, full, committed)
+                .with_most_lag(config.index.max_lag);
             crew.index = crew.hire("teia-index", index, queue, config.index.commit_every);
         }
         let feeds = Feeds {

@@ -7,9 +7,9 @@
 //!                              ^  behind? entries from the journal, texts from the archive
 //! ```
 //!
-//! A follower is never ahead of the journal: it is handed an entry after its sync. It never holds
-//! up a commit: a queue that is full drops, and what was dropped is read again from the disk (only
-//! where nothing is archived does the queue make the committer wait). Its position lies inside its
+//! A follower is never ahead of the journal: it is handed an entry after its sync. A queue that is
+//! full drops, and what was dropped is read again from the disk. Commits wait for the index only where
+//! nothing is archived, or where something has waited for it longer than `index.max-lag`. Its position lies inside its
 //! own commit, so after a kill it goes on where it stood.
 
 mod config;
@@ -17,6 +17,7 @@ mod crew;
 mod fate;
 mod follow;
 mod index;
+mod lag;
 mod links;
 mod order;
 mod queue;

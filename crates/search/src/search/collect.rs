@@ -8,6 +8,7 @@ use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocAddress, SegmentReader, TERMINATED};
 use teia_base::Timestamp;
 
+use super::columns::Columns;
 use super::hidden::PassedOver;
 use super::matching::Match;
 use super::results::Facet;
@@ -101,11 +102,10 @@ impl Collector {
         &mut self,
         place: (usize, u32),
         segment: &SegmentReader,
-        passed_over: &PassedOver,
+        (columns, passed_over): (&Columns, &PassedOver),
         matches: &mut dyn Match,
         ordering: &Priors<'_>,
     ) -> Result<(), SearchError> {
-        let columns = Columns::open(segment)?;
         let mut facets = match self.counts {
             Some(_) => Some(SegmentFacets::open(segment)?),
             None => None,
@@ -192,22 +192,7 @@ impl Collector {
     }
 }
 
-struct Columns {
-    ranks: Column<f64>,
-    ties: Column<u64>,
-    visits: Column<i64>,
-}
-
 impl Columns {
-    fn open(segment: &SegmentReader) -> Result<Self, SearchError> {
-        let fast = segment.fast_fields();
-        Ok(Self {
-            ranks: fast.f64("rank")?,
-            ties: fast.u64("tie")?,
-            visits: fast.i64("fetched")?,
-        })
-    }
-
     fn prior(&self, doc: u32, ordering: &Priors<'_>) -> f32 {
         let rank = narrow(self.ranks.first(doc).unwrap_or(0.0));
         let mut prior = 1.0 + ordering.weights.rank * rank;

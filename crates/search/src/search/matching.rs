@@ -8,6 +8,7 @@ use tantivy::postings::SegmentPostings;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, Term};
 
+use super::columns::Columns;
 use super::phrase::PhraseMatch;
 use super::plan::{GroupPlan, Plan};
 use super::statistics::Statistics;
@@ -33,7 +34,10 @@ pub(super) trait Match: Send {
 /// What scoring in one segment needs.
 pub(super) struct Scoring<'a> {
     pub(super) segment: &'a SegmentReader,
+    /// The number of the segment among those of all indexes.
+    pub(super) number: usize,
     pub(super) fields: &'a Fields,
+    pub(super) columns: &'a Columns,
     pub(super) norms: &'a Norms,
 }
 
@@ -74,14 +78,11 @@ impl FieldNorm {
 }
 
 impl Scoring<'_> {
-    pub(super) fn norm(&self, field: usize) -> Result<FieldNorm, SearchError> {
-        let lengths = self
-            .segment
-            .get_fieldnorms_reader(self.fields.texts[field])?;
-        Ok(FieldNorm {
-            lengths,
+    pub(super) fn norm(&self, field: usize) -> FieldNorm {
+        FieldNorm {
+            lengths: self.columns.lengths[field].clone(),
             table: Arc::clone(&self.norms.tables[field]),
-        })
+        }
     }
 
     /// Saturated: more of the same helps less and less.
@@ -117,7 +118,7 @@ impl Scoring<'_> {
         if must.is_empty() && !needs_any && filters.is_empty() {
             // Only what must not be there: everything else. Nothing at all: nothing.
             needs_any = plan.not.is_empty();
-            filters.push(self.visited(i64::MIN, i64::MAX)?);
+            filters.push(self.visited(i64::MIN, i64::MAX));
         }
         let mut group = GroupMatch {
             filters,
@@ -146,7 +147,7 @@ impl Scoring<'_> {
             Plan::Language(code) => {
                 self.term(&Term::from_field_text(self.fields.language, code))?
             }
-            &Plan::Visited(from, to) => Part::Other(everything, self.visited(from, to)?),
+            &Plan::Visited(from, to) => Part::Other(everything, self.visited(from, to)),
             Plan::Either(plans) => {
                 let mut parts = Vec::with_capacity(plans.len());
                 let mut entries = 0;
@@ -169,17 +170,16 @@ impl Scoring<'_> {
         Ok(Part::Other(entries, Box::new(TermMatch(postings))))
     }
 
-    fn visited(&self, from: i64, to: i64) -> Result<Box<dyn Match>, SearchError> {
-        let column = self.segment.fast_fields().i64("fetched")?;
+    fn visited(&self, from: i64, to: i64) -> Box<dyn Match> {
         let mut visited = VisitedMatch {
-            column,
+            column: self.columns.visits.clone(),
             from,
             to,
             end: self.segment.max_doc(),
             doc: 0,
         };
         visited.settle(0);
-        Ok(Box::new(visited))
+        Box::new(visited)
     }
 }
 

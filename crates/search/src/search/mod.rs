@@ -11,8 +11,10 @@
 
 mod closeness;
 mod collect;
+mod columns;
 mod expansion;
 mod hidden;
+mod known_words;
 mod matching;
 mod phrase;
 mod plan;

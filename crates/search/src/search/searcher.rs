@@ -9,10 +9,13 @@ use tantivy::{IndexReader, ReloadPolicy, Term};
 use teia_base::Timestamp;
 
 use super::collect::{Candidate, Collector, Priors};
+use super::columns::{self, Columns};
 use super::matching::{Norms, Scoring};
+use super::known_words::KnownWords;
 use super::plan::{GroupPlan, Planned, Planner};
 use super::hidden::{self, Hidden, PassedOver};
 use super::results::{Hit, Results};
+use super::snippet::Marked;
 use super::statistics::{Counted, Statistics};
 use super::{closeness, expansion, snippet, spelling};
 use crate::config::SearchConfig;
@@ -83,6 +86,8 @@ pub enum Sort {
 pub struct Searcher {
     indexes: Vec<Open>,
     counted: Counted,
+    columns: columns::Opened,
+    known_words: KnownWords,
     config: SearchConfig,
     weights: Weights,
 }
@@ -110,8 +115,19 @@ pub(super) struct Shard {
     pub(super) name: String,
     pub(super) searcher: tantivy::Searcher,
     pub(super) fields: Fields,
-    /// For each segment; empty where nothing is hidden.
+    /// The number of its first segment among those of all indexes.
+    first: usize,
+    /// For each segment.
+    columns: Vec<Arc<Columns>>,
+    /// The same; empty where nothing is hidden.
     passed_over: Arc<Vec<PassedOver>>,
+}
+
+impl Shard {
+    /// The number of a segment among those of all indexes.
+    pub(super) fn number_of(&self, ordinal: u32) -> usize {
+        self.first + ordinal as usize
+    }
 }
 
 impl Searcher {
@@ -120,6 +136,8 @@ impl Searcher {
         Self {
             indexes: Vec::new(),
             counted: Counted::default(),
+            columns: columns::Opened::default(),
+            known_words: KnownWords::default(),
             config,
             weights,
         }
@@ -136,6 +154,8 @@ impl Searcher {
                 path: path.to_owned(),
                 source,
             })?;
+        // What was known is of another index, which may have come as far.
+        self.known_words = KnownWords::default();
         self.indexes.retain(|open| open.name != collection);
         self.indexes.push(Open {
             name: collection.to_owned(),
@@ -188,8 +208,14 @@ impl Searcher {
             request,
             deadline: began + Duration::from_millis(self.config.max_milliseconds),
         };
-        let planned =
-            Planner::new(&shards, &statistics, &self.weights, &self.config).plan(&parsed.group)?;
+        let planner = Planner::new(
+            &shards,
+            &statistics,
+            &self.weights,
+            &self.config,
+            &self.known_words,
+        );
+        let planned = planner.plan(&parsed.group)?;
         results.repairs.extend(planned.repairs.iter().cloned());
         query.fill(&planned, &mut results)?;
         if results.is_partial {
@@ -202,14 +228,19 @@ impl Searcher {
 
     fn shards(&self, collections: &[String], hidden: &Hidden) -> Result<Vec<Shard>, SearchError> {
         let wanted = |name: &String| collections.is_empty() || collections.contains(name);
-        let mut shards = Vec::new();
+        let (mut shards, mut first) = (Vec::new(), 0);
         for open in self.indexes.iter().filter(|open| wanted(&open.name)) {
+            let searcher = open.reader.searcher();
+            let columns = self.columns.of(searcher.segment_readers(), &open.fields)?;
             let mut shard = Shard {
                 name: open.name.clone(),
-                searcher: open.reader.searcher(),
+                searcher,
                 fields: open.fields,
+                first,
+                columns,
                 passed_over: Arc::default(),
             };
+            first += shard.searcher.segment_readers().len();
             if !hidden.is_empty() {
                 shard.passed_over = open.hidden.of(&shard, hidden)?;
             }
@@ -267,19 +298,20 @@ impl Query<'_> {
         results.total = collector.total;
         results.is_partial = collector.is_partial;
         results.facets = collector.facets;
-        let groups = self.grouped(&candidates)?;
+        let groups = self.grouped(&candidates);
         let terms: HashSet<String> = planned
             .sought
             .iter()
-            .flat_map(|word| word.plan.terms.iter().map(|(_, term, _)| term.clone()))
+            .flat_map(|word| word.plan.terms.iter().map(|term| term.text.clone()))
             .collect();
         let prefixes = planned.sought.iter().filter(|word| word.is_prefix);
         let prefixes: Vec<String> = prefixes.map(|word| fold(&word.typed)).collect();
+        let marked = Marked::new(terms, prefixes, planned.sought.len());
         let wanted = groups.iter().take(end).skip(self.request.offset);
         for (candidate, similar) in wanted {
             results
                 .hits
-                .push(self.hit(candidate, *similar, &terms, &prefixes)?);
+                .push(self.hit(candidate, *similar, &marked)?);
         }
         Ok(())
     }
@@ -302,16 +334,20 @@ impl Query<'_> {
         let mut collector = Collector::new(most, self.deadline, facets);
         for (number, shard) in self.shards.iter().enumerate() {
             for (ordinal, segment) in (0..).zip(shard.searcher.segment_readers()) {
+                let columns = &shard.columns[ordinal as usize];
                 let scoring = Scoring {
                     segment,
+                    number: shard.number_of(ordinal),
                     fields: &shard.fields,
+                    columns,
                     norms: &norms,
                 };
                 let mut matches = scoring.group(group)?;
                 let passed_over = shard.passed_over.get(ordinal as usize);
                 let passed_over = passed_over.unwrap_or(&NOTHING);
                 let place = (number, ordinal);
-                collector.segment(place, segment, passed_over, matches.as_mut(), &priors)?;
+                let beside = (&**columns, passed_over);
+                collector.segment(place, segment, beside, matches.as_mut(), &priors)?;
             }
         }
         let counts = (collector.total, collector.is_partial);
@@ -337,17 +373,11 @@ impl Query<'_> {
     }
 
     /// Near-duplicates behind their best one, with their number.
-    fn grouped(&self, candidates: &[Candidate]) -> Result<Vec<(Candidate, usize)>, SearchError> {
+    fn grouped(&self, candidates: &[Candidate]) -> Vec<(Candidate, usize)> {
         let mut groups: Vec<(Candidate, usize, u64)> = Vec::new();
         for candidate in candidates {
-            let segment = self.shards[candidate.shard]
-                .searcher
-                .segment_reader(candidate.at.segment_ord);
-            let simhash = segment
-                .fast_fields()
-                .u64("simhash")?
-                .first(candidate.at.doc_id)
-                .unwrap_or(0);
+            let columns = &self.shards[candidate.shard].columns;
+            let simhash = columns[candidate.at.segment_ord as usize].simhash(candidate.at.doc_id);
             match groups
                 .iter_mut()
                 .find(|(_, _, known)| self.request.group_similar && is_near(*known, simhash))
@@ -356,18 +386,17 @@ impl Query<'_> {
                 None => groups.push((*candidate, 0, simhash)),
             }
         }
-        Ok(groups
+        groups
             .into_iter()
             .map(|(candidate, similar, _)| (candidate, similar))
-            .collect())
+            .collect()
     }
 
     fn hit(
         &self,
         candidate: &Candidate,
         similar: usize,
-        terms: &HashSet<String>,
-        prefixes: &[String],
+        marked: &Marked,
     ) -> Result<Hit, SearchError> {
         let shard = &self.shards[candidate.shard];
         let hidden = &self.request.hidden;
@@ -398,7 +427,7 @@ impl Query<'_> {
         Ok(Hit {
             collection: shard.name.clone(),
             title,
-            snippet: snippet::snippet(&page, terms, prefixes),
+            snippet: snippet::snippet(&page, marked),
             score: candidate.score,
             fetched_at: page.fetched(),
             capture: page.capture,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tantivy::index::InvertedIndexReader;
 use tantivy::postings::{Postings, SegmentPostings, TermInfo};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet, TERMINATED, Term};
+use tantivy::{DocId, DocSet, TERMINATED};
 
 use super::matching::{FieldNorm, Match, Scoring};
 use super::plan::WordPlan;
@@ -43,22 +43,21 @@ impl Opened {
     pub(super) fn new(scoring: &Scoring<'_>, plan: &WordPlan) -> Result<Self, SearchError> {
         let (mut lists, mut norms, mut entries) = (Vec::new(), Vec::new(), 0);
         let mut last = None;
-        for (field, term, share) in &plan.terms {
-            let term = Term::from_field_text(scoring.fields.texts[*field], term);
-            let index = scoring.segment.inverted_index(term.field())?;
-            let Some(info) = index.get_term_info(&term)? else {
+        for term in &plan.terms {
+            let Some(info) = term.places[scoring.number].clone() else {
                 continue;
             };
-            if last != Some(*field) {
-                norms.push(scoring.norm(*field)?);
-                last = Some(*field);
+            let field = scoring.fields.texts[term.field];
+            if last != Some(term.field) {
+                norms.push(scoring.norm(term.field));
+                last = Some(term.field);
             }
             entries += u64::from(info.doc_freq);
             lists.push(List {
-                index,
+                index: scoring.segment.inverted_index(field)?,
                 info,
                 norm: norms.len() - 1,
-                share: *share,
+                share: term.share,
             });
         }
         Ok(Self {

@@ -31,6 +31,14 @@ pub(crate) fn stem_term(language: &str, stem: &str) -> String {
     format!("{STEM_MARK}{language}{stem}")
 }
 
+/// A term of the index as a word: without the mark and the language of a stem.
+pub(crate) fn without_mark(term: &str) -> &str {
+    match term.strip_prefix(STEM_MARK) {
+        Some(rest) => rest.get(2..).unwrap_or(rest),
+        None => term,
+    }
+}
+
 /// Splits marked text. Stop words of the language have no stem: they serve phrases only.
 #[derive(Clone, Default)]
 pub(crate) struct Words {
