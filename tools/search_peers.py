@@ -53,12 +53,28 @@ def free_port():
         return taken.getsockname()[1]
 
 
+def processor_time(pids):
+    """Seconds that all threads of these processes and of their children have run so far."""
+    total, waiting = 0, list(pids)
+    while waiting:
+        pid = waiting.pop()
+        for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
+            try:
+                total += int((task / "schedstat").read_text().split()[0])
+                waiting += (task / "children").read_text().split()
+            except OSError:
+                pass  # It has just ended.
+    return total / 1e9
+
+
 class Engine:
     """What all have in common. `ask` gives the number of rows that came back, at most ten."""
 
     name = ""
     # What one empty question and answer takes; taken off the times, in favour of the one that has it.
     round_trip = 0.0
+    # Processor time of filling it, in seconds.
+    fill_worked = 0.0
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -75,10 +91,18 @@ class Engine:
         forget(self.folder)
         self.start()
 
+    def pids(self):
+        """Whose processor time a query takes; Python's own where there is none."""
+        return []
+
     def timed(self, query):
-        began = time.perf_counter()
+        """Seconds on the clock, seconds of processor time, rows."""
+        pids = self.pids()
+        spent = (lambda: processor_time(pids)) if pids else time.thread_time
+        worked, began = spent(), time.perf_counter()
         rows = self.ask(query)
-        return time.perf_counter() - began - self.round_trip, rows
+        taken = time.perf_counter() - began
+        return max(taken - self.round_trip, 0.0), max(spent() - worked, 0.0), rows
 
 
 class Teia(Engine):
@@ -93,7 +117,10 @@ class Teia(Engine):
 
     def fill(self, corpus, documents):
         command = [self.program, "index", corpus, self.folder / "index", str(documents)]
+        before = os.times()
         figures = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        after = os.times()
+        self.fill_worked = after.children_user + after.children_system - before.children_user - before.children_system
         return figures["seconds"]
 
     def sizes(self):
@@ -123,8 +150,8 @@ class Teia(Engine):
     def timed(self, query):
         self.process.stdin.write(query + "\n")
         self.process.stdin.flush()
-        seconds, total = self.process.stdout.readline().split()
-        return float(seconds), min(int(total), 10)
+        seconds, worked, total = self.process.stdout.readline().split()
+        return float(seconds), float(worked), min(int(total), 10)
 
 
 class TeiaServer(Teia):
@@ -159,11 +186,14 @@ class TeiaServer(Teia):
         self.start()
 
     def timed(self, query):
+        worked = processor_time([self.process.pid])
         address = f"http://127.0.0.1:{self.port}/api/search?q={urllib.parse.quote(query)}"
         began = time.perf_counter()
         with urllib.request.urlopen(address) as answer:
             body = answer.read()
-        return time.perf_counter() - began, len(json.loads(body)["hits"])
+        taken = time.perf_counter() - began
+        worked = processor_time([self.process.pid]) - worked
+        return taken, worked, len(json.loads(body)["hits"])
 
 
 def wait_for(attempt, seconds=60):
@@ -197,16 +227,18 @@ class Sqlite(Engine):
         self.start()
         for setting in ("journal_mode = off", "synchronous = off"):
             self.connection.execute(f"pragma {setting}")
-        spent = 0.0
+        spent, worked = 0.0, 0.0
         create = "create virtual table d using fts5(title, body, tokenize = 'porter unicode61 remove_diacritics 2')"
         self.connection.execute(create)
         for batch in batches(search_corpus.read(corpus, documents)):
-            began = time.perf_counter()
+            began, at = time.perf_counter(), time.thread_time()
             self.connection.executemany("insert into d(rowid, title, body) values (?, ?, ?)", batch)
             spent += time.perf_counter() - began
-        began = time.perf_counter()
+            worked += time.thread_time() - at
+        began, at = time.perf_counter(), time.thread_time()
         self.connection.commit()
         spent += time.perf_counter() - began
+        self.fill_worked = worked + time.thread_time() - at
         # Not on the clock: one segment is what its queries are fastest with.
         self.connection.execute("insert into d(d) values ('optimize')")
         self.connection.commit()
@@ -246,6 +278,9 @@ class Server(Engine):
             self.process.terminate()
             self.process.wait()
             self.process = None
+
+    def pids(self):
+        return [self.process.pid]
 
     def execute(self, sql, arguments=()):
         with self.connection.cursor() as cursor:
@@ -309,6 +344,9 @@ class Postgres(Server):
         self.connection = psycopg2.connect(host="127.0.0.1", port=port, user="bench", dbname="postgres")
         self.connection.autocommit = True
 
+    def pids(self):
+        return [self.connection.info.backend_pid]
+
     def stop(self):
         if self.connection:
             self.connection.close()
@@ -329,6 +367,7 @@ class Postgres(Server):
                 execute_values(cursor, sql, whole, template=row, page_size=200)
                 spent += time.perf_counter() - began
         spent += self.spent("create index on d using gin (v)")
+        self.fill_worked = processor_time(self.pids())
         self.execute("vacuum analyze d")
         return spent
 
@@ -389,6 +428,7 @@ class MariaDb(Server):
                 cursor.execute("commit")
                 spent += time.perf_counter() - began
         spent += self.spent("create fulltext index words on d (title, body)")
+        self.fill_worked = processor_time(self.pids())
         self.execute("analyze table d")
         return spent
 

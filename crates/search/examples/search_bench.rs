@@ -112,11 +112,19 @@ fn ask(directory: &Path) -> Result<()> {
     let mut out = io::stdout().lock();
     for query in io::stdin().lock().lines() {
         let request = SearchRequest::new(query?);
-        let began = Instant::now();
+        let (began, worked) = (Instant::now(), worked());
         let results = searcher.search(&request)?;
         let seconds = began.elapsed().as_secs_f64();
-        writeln!(out, "{seconds:.9} {}", results.total)?;
+        let worked = self::worked() - worked;
+        writeln!(out, "{seconds:.9} {worked:.9} {}", results.total)?;
         out.flush()?;
     }
     Ok(())
+}
+
+/// Seconds that this thread has run so far.
+fn worked() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = text.split(' ').next().and_then(|text| text.parse().ok());
+    nanoseconds.unwrap_or(0.0_f64) / 1e9
 }

@@ -184,9 +184,9 @@ impl Crew {
                 tracing::warn!(%error, "the order of visits goes on with older ranks");
             }
         };
+        // Those of an earlier run, before the first URL goes out.
+        renew_order(&*files, &layout, &config.links);
         let ranks = move || {
-            // Those of an earlier run.
-            renew_order(&*files, &layout, &config.links);
             loop {
                 let until = Instant::now() + every;
                 while !is_over.load(Ordering::Acquire) {

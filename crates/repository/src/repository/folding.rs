@@ -32,7 +32,6 @@ impl Repository {
     /// folds, takes their results in. To be called often; never takes long. With `quiet`, everything
     /// that was offered is committed.
     pub fn maintain(&mut self, now: Timestamp, quiet: bool) -> Result<(), StoreError> {
-        self.reorder();
         if self.is_too_large() {
             self.begin_moving(if quiet { 0 } else { 2 })?;
         }

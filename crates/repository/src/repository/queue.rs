@@ -11,6 +11,7 @@ use crate::row::{State, UrlRef, UrlState};
 impl Repository {
     /// Takes up to `n` URLs of a host that are due, in the chosen order, and leases them.
     pub fn window(&mut self, host: HostId, n: usize, now: Timestamp) -> Vec<UrlState> {
+        self.reorder();
         self.bring_due(host, now);
         let mut window = Vec::new();
         while window.len() < n {
