@@ -24,8 +24,7 @@ fn web() -> ScriptedFetcher {
     for page in 1..=9 {
         seed.push_str(&format!("<a href=/plain{page}>plain</a>"));
     }
-    let mut fetcher =
-        ScriptedFetcher::new(Arc::new(SystemClock)).page(SEED, "text/html", &seed);
+    let mut fetcher = ScriptedFetcher::new(Arc::new(SystemClock)).page(SEED, "text/html", &seed);
     for hub in 1..=3 {
         fetcher = fetcher.page(
             &format!("http://a.test/hub{hub}"),
@@ -73,7 +72,11 @@ fn first_of_second_run(order: OrderName) -> String {
 #[test]
 fn what_most_pages_link_to_goes_first() {
     for order in [OrderName::Backlinks, OrderName::PageRank] {
-        assert_eq!(first_of_second_run(order), "http://a.test/wanted", "{order}");
+        assert_eq!(
+            first_of_second_run(order),
+            "http://a.test/wanted",
+            "{order}"
+        );
     }
     assert_eq!(
         first_of_second_run(OrderName::Breadth),
@@ -87,5 +90,8 @@ fn an_order_by_rank_without_links_is_refused() {
     config.run.order = OrderName::PageRank;
     config.links.enabled = false;
     let refused = config.check().unwrap_err();
-    assert!(refused.to_string().contains("`order` in [run]"), "{refused}");
+    assert!(
+        refused.to_string().contains("`order` in [run]"),
+        "{refused}"
+    );
 }

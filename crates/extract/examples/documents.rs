@@ -73,7 +73,8 @@ fn document(
     if page.text.split_whitespace().nth(LEAST_WORDS).is_none() {
         return Ok(None);
     }
-    page.text.truncate(page.text.floor_char_boundary(MOST_BYTES));
+    page.text
+        .truncate(page.text.floor_char_boundary(MOST_BYTES));
     Ok(Some(json!({
         "url": url.as_str(),
         "title": page.title,

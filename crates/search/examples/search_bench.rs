@@ -124,7 +124,6 @@ fn ask(directory: &Path) -> Result<()> {
 
 /// Seconds that this thread has run so far.
 fn worked() -> f64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let nanoseconds = text.split(' ').next().and_then(|text| text.parse().ok());
-    nanoseconds.unwrap_or(0.0_f64) / 1e9
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

@@ -391,7 +391,10 @@ fn what_is_hidden_is_in_no_result_no_count_and_no_facet() {
     let pages: Vec<(String, String)> = (0..30)
         .map(|n| {
             let host = if n % 3 == 0 { "x.example" } else { "y.example" };
-            (format!("http://{host}/{n}"), format!("melro {}", prose(n, 80)))
+            (
+                format!("http://{host}/{n}"),
+                format!("melro {}", prose(n, 80)),
+            )
         })
         .collect();
     let mut place = Place::new();
@@ -423,12 +426,7 @@ fn what_is_hidden_is_in_no_result_no_count_and_no_facet() {
         searcher.search(&request).unwrap()
     };
     assert_eq!(ask(Hidden::default(), 0).total, 31);
-    let some = || {
-        Hidden::new(
-            ["http://y.example/1".to_owned()],
-            ["x.example".to_owned()],
-        )
-    };
+    let some = || Hidden::new(["http://y.example/1".to_owned()], ["x.example".to_owned()]);
     let results = ask(some(), 0);
     // Ten on x.example and one URL are gone; one of the ten has its text elsewhere.
     assert_eq!((results.total, results.hits.len()), (21, 10));
@@ -442,10 +440,17 @@ fn what_is_hidden_is_in_no_result_no_count_and_no_facet() {
     assert!(!seen.iter().any(|url| url.starts_with("http://x.example/")));
     assert!(!seen.contains(&"http://y.example/1".to_owned()));
     let hosts = results.facets.iter().find(|facet| facet.name == "host");
-    let of_y = hosts.unwrap().counts.iter().find(|(host, _)| host == "y.example");
+    let of_y = hosts
+        .unwrap()
+        .counts
+        .iter()
+        .find(|(host, _)| host == "y.example");
     assert_eq!(of_y.unwrap().1, 19);
     // Another list is another answer, and without a list everything is back.
-    assert_eq!(ask(Hidden::new(["http://y.example/1".to_owned()], []), 0).total, 30);
+    assert_eq!(
+        ask(Hidden::new(["http://y.example/1".to_owned()], []), 0).total,
+        30
+    );
     assert_eq!(ask(Hidden::default(), 0).total, 31);
 }
 
@@ -465,7 +470,10 @@ fn a_word_counts_the_same_however_it_is_walked_over() {
         let address = format!("http://a.pt/{number}");
         place
             .writer
-            .add(&document(&address, "Um título comum", &text), &Extras::default())
+            .add(
+                &document(&address, "Um título comum", &text),
+                &Extras::default(),
+            )
             .unwrap();
     }
     place.writer.commit(1).unwrap();
@@ -480,7 +488,10 @@ fn a_word_counts_the_same_however_it_is_walked_over() {
     };
     // With a rare word that must be there the others are looked up; without, they are gathered.
     for others in ["comum", "metade", "comum metade"] {
-        let (needed, free) = (scores(&format!("+raro {others}")), scores(&format!("raro {others}")));
+        let (needed, free) = (
+            scores(&format!("+raro {others}")),
+            scores(&format!("raro {others}")),
+        );
         assert_eq!(needed.len(), 5, "{others}");
         for (url, score) in needed {
             assert_eq!(free[&url], score, "{others}: {url}");

@@ -270,7 +270,10 @@ mod tests {
             Repair::TimeOver,
             Repair::TooFar { most: 1_000 },
         ];
-        let all = ENGLISH.texts.keys().filter(|key| key.starts_with("repair."));
+        let all = ENGLISH
+            .texts
+            .keys()
+            .filter(|key| key.starts_with("repair."));
         assert_eq!(all.count(), repairs.len());
         for repair in repairs {
             let (name, about) = repair.name();

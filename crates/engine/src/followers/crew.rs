@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use teia_base::Files;
 use teia_graph::GraphError;
 
+use super::config::LinksSection;
 use super::follow::{Follow, Follower};
 use super::index::{Index, State};
-use super::config::LinksSection;
 use super::links::Links;
 use super::order::OrderByRank;
 use super::queue::{Full, Handed, Queue};

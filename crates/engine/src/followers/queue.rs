@@ -95,9 +95,7 @@ impl Queue {
         let bytes = weight(&handed);
         let mut inner = self.lock();
         inner.committed = handed.entry.sequence;
-        inner
-            .lag
-            .committed(handed.entry.sequence, Instant::now());
+        inner.lag.committed(handed.entry.sequence, Instant::now());
         // A commit is held up for a while only: who ends a run does not wait for an index.
         let until = Instant::now() + MOST_HELD;
         while inner.lag.is_too_long(Instant::now()) && !inner.is_stopped {
@@ -293,7 +291,8 @@ mod tests {
 
     #[test]
     fn a_follower_that_is_too_late_makes_the_committer_wait() {
-        let queue = Arc::new(Queue::new(1 << 20, Full::Drops, 0).with_most_lag(Duration::from_millis(1)));
+        let queue =
+            Arc::new(Queue::new(1 << 20, Full::Drops, 0).with_most_lag(Duration::from_millis(1)));
         queue.note_begin(0);
         queue.push(handed(1));
         std::thread::sleep(Duration::from_millis(2));

@@ -3,9 +3,9 @@
 //! After Büttcher, Clarke and Lushman (2006): each pair of neighbouring occurrences of different
 //! words gives each of them the other's idf, divided by the square of their distance.
 
+use tantivy::DocSet;
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
-use tantivy::DocSet;
 
 use super::collect::Candidate;
 use super::plan::WordPlan;

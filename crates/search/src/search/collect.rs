@@ -153,9 +153,9 @@ impl Collector {
         if self.best.len() < self.most {
             return true;
         }
-        self.best
-            .peek()
-            .is_some_and(|Worst(worst)| (has_all, ordered(score)) >= (worst.has_all, ordered(worst.score)))
+        self.best.peek().is_some_and(|Worst(worst)| {
+            (has_all, ordered(score)) >= (worst.has_all, ordered(worst.score))
+        })
     }
 
     fn offer(&mut self, candidate: Candidate) {

@@ -10,10 +10,10 @@ use teia_base::Timestamp;
 
 use super::collect::{Candidate, Collector, Priors};
 use super::columns::{self, Columns};
-use super::matching::{Norms, Scoring};
-use super::known_words::KnownWords;
-use super::plan::{GroupPlan, Planned, Planner};
 use super::hidden::{self, Hidden, PassedOver};
+use super::known_words::KnownWords;
+use super::matching::{Norms, Scoring};
+use super::plan::{GroupPlan, Planned, Planner};
 use super::results::{Hit, Results};
 use super::snippet::Marked;
 use super::statistics::{Counted, Statistics};
@@ -309,9 +309,7 @@ impl Query<'_> {
         let marked = Marked::new(terms, prefixes, planned.sought.len());
         let wanted = groups.iter().take(end).skip(self.request.offset);
         for (candidate, similar) in wanted {
-            results
-                .hits
-                .push(self.hit(candidate, *similar, &marked)?);
+            results.hits.push(self.hit(candidate, *similar, &marked)?);
         }
         Ok(())
     }

@@ -9,7 +9,9 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use teia_engine::{Directory, Layout, Reading, Removals};
-use teia_search::{Hidden, Hit, Results, SearchConfig, SearchRequest, Searcher, Snippet, Sort, Weights};
+use teia_search::{
+    Hidden, Hit, Results, SearchConfig, SearchRequest, Searcher, Snippet, Sort, Weights,
+};
 
 use super::place::{Place, USUAL_COLLECTION};
 use crate::show::{Width, counted, cut, outln};

@@ -109,7 +109,11 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         bare_href: bare.href("q", &asked.q),
         expand_href: asked.href("expand", expand),
         suggestion,
-        repairs: results.repairs.iter().map(|repair| said(w, repair)).collect(),
+        repairs: results
+            .repairs
+            .iter()
+            .map(|repair| said(w, repair))
+            .collect(),
         pages: (from..=to)
             .map(|number| (number, asked.href("page", &number.to_string())))
             .collect(),

@@ -167,9 +167,17 @@ fn what_was_repaired_is_said_in_the_language_of_the_reader() {
         "/search?q=%22zebra+acts&lang=",
         &[("Accept-Language", "pt-PT")],
     );
-    assert!(page.text().contains("Faltava fechar umas aspas"), "{}", page.text());
+    assert!(
+        page.text().contains("Faltava fechar umas aspas"),
+        "{}",
+        page.text()
+    );
     let page = served.get("/search?q=%22zebra+acts");
-    assert!(page.text().contains("A quotation mark was not closed"), "{}", page.text());
+    assert!(
+        page.text().contains("A quotation mark was not closed"),
+        "{}",
+        page.text()
+    );
 }
 
 #[test]
