@@ -79,9 +79,9 @@ impl Opened {
         }
         // Up to here sorting is cheaper than a place for every document.
         if self.entries * 16 < u64::from(self.documents) {
-            return Ok(Box::new(Gathered::new(self)?));
+            return Ok(Box::new(Gathered::new(&self)?));
         }
-        Ok(Box::new(Spread::new(self)?))
+        Ok(Box::new(Spread::new(&self)?))
     }
 
     /// Calls `each` with every entry: document, and what it adds to the word's frequency there.
@@ -118,7 +118,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn new(word: Opened) -> Result<Self, SearchError> {
+    fn new(word: &Opened) -> Result<Self, SearchError> {
         let mut found = Vec::with_capacity(usize::try_from(word.entries).unwrap_or(0) + 1);
         word.read(|doc, frequency| found.push((doc, frequency)))?;
         // Stable: what is added up for a document is added in the order of the terms.
@@ -174,7 +174,7 @@ struct Spread {
 }
 
 impl Spread {
-    fn new(word: Opened) -> Result<Self, SearchError> {
+    fn new(word: &Opened) -> Result<Self, SearchError> {
         let documents = word.documents as usize;
         let mut bits = vec![0_u64; documents.div_ceil(64)];
         let mut frequencies = vec![0.0_f32; documents];

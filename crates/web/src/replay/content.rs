@@ -36,7 +36,10 @@ impl Content {
             Ok(file)
         };
         match aside() {
-            Ok(file) => Self::File(Arc::new(file), vec![0..bytes.len() as u64]),
+            Ok(file) => {
+                let whole = 0..bytes.len() as u64;
+                Self::File(Arc::new(file), Vec::from([whole]))
+            }
             Err(error) => {
                 tracing::warn!(%error, "a large copy stays in memory while it is sent");
                 Self::Memory(bytes)
