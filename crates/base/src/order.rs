@@ -40,6 +40,12 @@ pub trait Order: Send + Sync + fmt::Debug + 'static {
     /// The place of a URL among those of its host.
     fn url_key(&self, url: &UrlFacts) -> u64;
 
+    /// Another number whenever keys may have changed by themselves: then every waiting URL is put in its
+    /// new place. An order that goes by the facts alone never changes.
+    fn edition(&self) -> u64 {
+        0
+    }
+
     /// The place of a host among those that may be asked now. Fair turns unless overridden.
     fn host_key(&self, host: &HostFacts) -> u64 {
         host.last_turn

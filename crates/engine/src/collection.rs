@@ -79,7 +79,8 @@ pub struct RunConfig {
     /// Hosts asked at once; without it, as many as cores, memory and descriptors allow, at most 256.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts_at_once: Option<usize>,
-    /// Which URL goes first: `breadth`, `depth`, `random`, `longest-wait`.
+    /// Which URL goes first: `breadth`, `depth`, `random`, `longest-wait`; `backlinks` and `pagerank` go by the
+    /// ranks of what was collected so far, and keep links.
     pub order: OrderName,
     /// Tries after the first, for errors that may pass.
     pub retries: u8,

@@ -31,7 +31,7 @@ use crate::control::Control;
 use crate::digests::Digests;
 use crate::directory::Layout;
 use crate::feedback::{Event, Feedback, Level, Silence};
-use crate::followers::Crew;
+use crate::followers::{Crew, OrderByRank};
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
 use crate::past::Past;
@@ -219,9 +219,10 @@ impl Crawl {
         config.fetch.body_wire_bytes = config.fetch.body_wire_bytes.max(config.filter.max_size);
         config.fetch.max_idle_connections = idle_connections(config.fetch.max_idle_connections);
         let clock = Arc::clone(&parts.clock);
-        let order = config.run.order.policy();
+        let (order, order_ranks) = OrderByRank::policy(config.run.order, key);
         let digests = Arc::new(Digests::new(config.run.digests_remembered));
-        let mut past = Past::open(&files, &root, key, &layout, &config, &*clock, &digests)?;
+        let place = (&layout, key);
+        let mut past = Past::open(&files, &root, place, &config, &order, &*clock, &digests)?;
         for error in &past.lost {
             parts.feedback.hear(&Event::Notice {
                 level: Level::Warning,
@@ -289,8 +290,14 @@ impl Crawl {
             .collect();
         let robot_token = robot_token(&config.fetch.user_agent);
         let last_entry = past.journal.next_sequence() - 1;
-        let (crew, feeds) =
-            Crew::start(&files, (&layout, key), &config, last_entry, &parts.feedback);
+        let (crew, feeds) = Crew::start(
+            &files,
+            (&layout, key),
+            &config,
+            last_entry,
+            order_ranks,
+            &parts.feedback,
+        );
         let workshop = Arc::new(Workshop {
             answers: Answers::new(&config),
             normal_form: config.normal_form.clone(),

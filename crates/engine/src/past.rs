@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use teia_base::journal::Record;
-use teia_base::{Clock, Files, FoundUrl};
+use teia_base::{Clock, Files, FoundUrl, Order};
 use teia_repository::blocks::{Store, StoreError};
 use teia_repository::{Backing, Repository, RepositoryConfig};
 
@@ -37,9 +37,9 @@ impl Past {
     pub(crate) fn open(
         files: &Arc<dyn Files>,
         root: &Path,
-        key: u64,
-        layout: &Layout,
+        (layout, key): (&Layout, u64),
         config: &CollectionConfig,
+        order: &Arc<dyn Order>,
         clock: &dyn Clock,
         digests: &Digests,
     ) -> Result<Self, EngineError> {
@@ -47,7 +47,7 @@ impl Past {
             Repository::open(
                 RepositoryConfig {
                     key,
-                    order: config.run.order.policy(),
+                    order: Arc::clone(order),
                     keep_links: config.filter.max_depth.is_some(),
                 },
                 Backing {

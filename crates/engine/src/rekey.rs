@@ -24,6 +24,7 @@ use crate::EngineError;
 use crate::collection::CollectionConfig;
 use crate::digests::Digests;
 use crate::directory::{Directory, DirectoryLock, Layout};
+use crate::followers::OrderByRank;
 use crate::past::Past;
 
 /// What a move came to.
@@ -60,11 +61,13 @@ pub fn rekey(
     }
     remove(&new_place)?;
     let digests = Digests::new(0);
-    let old = Past::open(files, root, key, layout, config, clock, &digests)?;
+    let (order, _) = OrderByRank::policy(config.run.order, key);
+    let open = |layout| Past::open(files, root, (layout, key), config, &order, clock, &digests);
+    let old = open(layout)?;
     let (before, last) = (old.repository.len(), old.ledger.head.position);
     // It must not look after the old blocks while they are read.
     drop(old);
-    let new = Past::open(files, root, key, &aside, config, clock, &digests)?;
+    let new = open(&aside)?;
     let mut move_to = Move {
         form: &config.normal_form,
         past: new,

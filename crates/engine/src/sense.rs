@@ -72,6 +72,7 @@ const RANGES: &[(&str, &str, Range)] = &[
     ("run", "alias-pages", Count(0, 1_000_000)),
     ("run", "repository-memory", Size("4KiB", "1TB")),
     ("index", "commit-every", Time("100ms", "1h")),
+    ("index", "max-lag", Time("0s", "365d")),
     ("index", "queue-bytes", Size("64KiB", "1TB")),
     ("index", "memory-bytes", Size("15MiB", "64GiB")),
     ("index", "threads", Count(1, 64)),
@@ -175,7 +176,17 @@ impl CollectionConfig {
         self.check_filter()?;
         self.check_fetch()?;
         self.check_catalog()?;
+        self.check_order()?;
         self.check_archive()
+    }
+
+    /// Ranks come from links.
+    fn check_order(&self) -> Result<(), Senseless> {
+        if self.run.order.needs_ranks() && !self.links.enabled {
+            let message = "goes by ranks, which come from links: write `enabled = true` in [links], or another order";
+            return Err(senseless("run", "order", message));
+        }
+        Ok(())
     }
 
     /// A file is no place for a password.

@@ -13,6 +13,7 @@ use crate::EngineError;
 use crate::collection::CollectionConfig;
 use crate::digests::Digests;
 use crate::directory::{DirectoryLock, Layout};
+use crate::followers::OrderByRank;
 use crate::past::Past;
 
 /// The URLs of a collection. Nobody else may write the data directory meanwhile.
@@ -63,7 +64,9 @@ impl UrlList {
         lock: DirectoryLock,
     ) -> Result<Self, EngineError> {
         let digests = Digests::new(0);
-        let past = Past::open(files, root, key, layout, config, &*clock, &digests)?;
+        let (order, _) = OrderByRank::policy(config.run.order, key);
+        let place = (layout, key);
+        let past = Past::open(files, root, place, config, &order, &*clock, &digests)?;
         Ok(Self {
             past,
             root: root.to_owned(),

@@ -16,6 +16,7 @@ mod load;
 mod orders;
 mod polite;
 mod politeness;
+mod ranked;
 mod unhurried;
 
 use std::any::Any;
@@ -29,6 +30,7 @@ pub use load::HostLimit;
 pub use orders::{Breadth, Depth, LongestWait, OrderName, Random};
 pub use polite::PoliteFrontier;
 pub use politeness::{Politeness, PolitenessKey, gap, retry_wait};
+pub use ranked::Ranked;
 pub use unhurried::Unhurried;
 
 /// Hands out hosts, politely. Called by the ring's one loop; never from two threads.

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use teia_base::{Order, UrlFacts};
 
+use crate::Ranked;
+
 /// Pages near the seeds first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Breadth;
@@ -47,6 +49,8 @@ impl Order for LongestWait {
     }
 }
 
+const KNOWN: &str = "breadth, depth, random, longest-wait, backlinks or pagerank";
+
 /// The orders by name, as on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -60,16 +64,26 @@ pub enum OrderName {
     Random,
     /// [`LongestWait`].
     LongestWait,
+    /// [`Ranked`] by the number of pages that link to a URL.
+    Backlinks,
+    /// [`Ranked`] by PageRank.
+    PageRank,
 }
 
 impl OrderName {
-    /// The policy of this name.
+    /// Whether ranks decide it; they are computed from the links that are kept.
+    pub fn needs_ranks(self) -> bool {
+        matches!(self, Self::Backlinks | Self::PageRank)
+    }
+
+    /// The policy of this name. One that needs ranks does not know them yet.
     pub fn policy(self) -> Arc<dyn Order> {
         match self {
             Self::Breadth => Arc::new(Breadth),
             Self::Depth => Arc::new(Depth),
             Self::Random => Arc::new(Random),
             Self::LongestWait => Arc::new(LongestWait),
+            Self::Backlinks | Self::PageRank => Arc::new(Ranked::default()),
         }
     }
 }
@@ -81,6 +95,8 @@ impl fmt::Display for OrderName {
             Self::Depth => "depth",
             Self::Random => "random",
             Self::LongestWait => "longest-wait",
+            Self::Backlinks => "backlinks",
+            Self::PageRank => "pagerank",
         })
     }
 }
@@ -94,14 +110,12 @@ impl FromStr for OrderName {
             "depth" => Ok(Self::Depth),
             "random" => Ok(Self::Random),
             "longest-wait" => Ok(Self::LongestWait),
-            "backlinks" | "pagerank" | "opic" | "large-hosts" | "fast-hosts" | "focused" => {
-                Err(format!(
-                    "the order `{text}` is not built yet; use breadth, depth, random or longest-wait"
-                ))
+            "backlinks" => Ok(Self::Backlinks),
+            "pagerank" => Ok(Self::PageRank),
+            "opic" | "large-hosts" | "fast-hosts" | "focused" => {
+                Err(format!("the order `{text}` is not built yet; use {KNOWN}"))
             }
-            _ => Err(format!(
-                "there is no order `{text}`; use breadth, depth, random or longest-wait"
-            )),
+            _ => Err(format!("there is no order `{text}`; use {KNOWN}")),
         }
     }
 }

@@ -4,8 +4,8 @@
 
 use std::cmp::Ordering;
 
-use teia_base::{Timestamp, UrlFacts};
-use teia_frontier::OrderName;
+use teia_base::{Order, Timestamp, UrlFacts};
+use teia_frontier::{OrderName, Ranked};
 
 fn facts(depth: u16, sequence: u64, hash: u64) -> UrlFacts {
     UrlFacts {
@@ -65,13 +65,33 @@ fn longest_wait_is_first_in_first_out() {
 
 #[test]
 fn a_name_is_read_as_it_is_written_and_others_are_explained() {
-    for name in ["breadth", "depth", "random", "longest-wait"] {
+    for name in [
+        "breadth",
+        "depth",
+        "random",
+        "longest-wait",
+        "backlinks",
+        "pagerank",
+    ] {
         assert_eq!(name.parse::<OrderName>().unwrap().to_string(), name);
     }
-    for name in ["pagerank", "opic", "focused"] {
+    for name in ["opic", "focused"] {
         let error = name.parse::<OrderName>().unwrap_err();
         assert!(error.contains("not built yet"), "{error}");
     }
     let error = "sideways".parse::<OrderName>().unwrap_err();
     assert!(error.contains("breadth, depth"), "{error}");
+}
+
+#[test]
+fn ranks_go_first_and_the_unknown_go_by_depth() {
+    let order = Ranked::default();
+    let (near, far) = (facts(1, 9, 7), facts(5, 2, 8));
+    assert!(order.url_key(&near) < order.url_key(&far), "none is known");
+    let edition = order.edition();
+    order.publish([(8, 3)].into());
+    assert!(order.url_key(&far) < order.url_key(&near));
+    assert_ne!(order.edition(), edition);
+    order.publish([(8, 3), (7, 4)].into());
+    assert!(order.url_key(&near) < order.url_key(&far));
 }

@@ -122,6 +122,8 @@ pub struct Repository {
     /// The entry that is being replayed tells nothing new of hosts.
     hosts_known: bool,
     changed_hosts: Vec<u32>,
+    /// The edition of the order by which the queues are kept.
+    edition: u64,
 }
 
 impl fmt::Debug for Repository {
@@ -154,6 +156,7 @@ impl Repository {
             hosts_position: 0,
             hosts_known: false,
             changed_hosts: Vec::new(),
+            edition: 0,
         }
     }
 

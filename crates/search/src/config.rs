@@ -30,6 +30,21 @@ impl Default for IndexConfig {
     }
 }
 
+impl IndexConfig {
+    /// For an index that is made at once, by so many threads: fewer and larger pieces, hardly any to merge.
+    pub fn for_rebuild(threads: usize) -> Self {
+        let threads = threads.max(1);
+        Self {
+            memory_bytes: threads * REBUILD_BYTES,
+            threads,
+            ..Self::default()
+        }
+    }
+}
+
+/// Memory for each thread of a rebuild.
+const REBUILD_BYTES: usize = 96 << 20;
+
 /// What one query may cost.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

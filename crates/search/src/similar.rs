@@ -21,33 +21,74 @@ pub(crate) struct Signature {
 /// Reads the text once for both.
 pub(crate) fn signature(text: &str) -> Signature {
     let mut digest = Xxh3::new();
-    let mut bits = [0_i32; 64];
+    let mut votes = Votes::default();
     let mut last = [0_u64; 3];
     let mut count = 0;
-    let mut folded = String::new();
+    let mut folded = String::with_capacity(2 * GATHERED);
     for word in words(text) {
-        folded.clear();
+        let from = folded.len();
         fold_into(&text[word.start..word.end], &mut folded);
-        digest.update(folded.as_bytes());
-        digest.update(b" ");
-        last = [last[1], last[2], xxh3_64(folded.as_bytes())];
+        last = [last[1], last[2], xxh3_64(&folded.as_bytes()[from..])];
+        folded.push(' ');
+        // A digest takes a long piece far faster than its words.
+        if folded.len() >= GATHERED {
+            digest.update(folded.as_bytes());
+            folded.clear();
+        }
         count += 1;
         if count >= 3 {
-            let shingle = xxh3_64(&last.map(u64::to_le_bytes).concat());
-            for (bit, sum) in bits.iter_mut().enumerate() {
-                *sum += if shingle >> bit & 1 == 1 { 1 } else { -1 };
+            let mut run = [0_u8; 24];
+            for (place, hash) in run.chunks_exact_mut(8).zip(last) {
+                place.copy_from_slice(&hash.to_le_bytes());
             }
+            votes.add(xxh3_64(&run));
         }
     }
-    let mut simhash = 0;
-    if count >= MIN_WORDS {
-        for (bit, &sum) in bits.iter().enumerate() {
-            simhash |= u64::from(sum > 0) << bit;
-        }
-    }
+    digest.update(folded.as_bytes());
     Signature {
         digest: if count == 0 { 0 } else { digest.digest128() },
-        simhash,
+        simhash: if count >= MIN_WORDS {
+            votes.majority()
+        } else {
+            0
+        },
+    }
+}
+
+/// Bytes of words that are digested at once.
+const GATHERED: usize = 4 << 10;
+
+/// How many hashes have each bit: 64 counters side by side, one bit of each in one number. Adding
+/// touches two of the numbers on average, not 64.
+#[derive(Default)]
+struct Votes {
+    planes: [u64; 32],
+    count: u64,
+}
+
+impl Votes {
+    fn add(&mut self, hash: u64) {
+        let mut carry = hash;
+        for plane in &mut self.planes {
+            let both = *plane & carry;
+            *plane ^= carry;
+            carry = both;
+            if carry == 0 {
+                break;
+            }
+        }
+        self.count += 1;
+    }
+
+    /// The bits that more than half of the hashes have.
+    fn majority(&self) -> u64 {
+        let mut bits = 0;
+        for bit in 0..64 {
+            let planes = self.planes.iter().enumerate();
+            let ones: u64 = planes.map(|(at, plane)| (plane >> bit & 1) << at).sum();
+            bits |= u64::from(2 * ones > self.count) << bit;
+        }
+        bits
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use shared::{Place, document, prose};
 use teia_base::{MediaType, Timestamp};
-use teia_search::{Extras, Repair, SearchConfig, SearchRequest, Searcher, Sort, Weights};
+use teia_search::{Extras, Hidden, Repair, SearchConfig, SearchRequest, Searcher, Sort, Weights};
 
 fn animals() -> Place {
     Place::with(&[
@@ -384,4 +384,117 @@ fn a_rare_phrase_of_common_words_is_not_slow() {
         "{:?}",
         began.elapsed()
     );
+}
+
+#[test]
+fn what_is_hidden_is_in_no_result_no_count_and_no_facet() {
+    let pages: Vec<(String, String)> = (0..30)
+        .map(|n| {
+            let host = if n % 3 == 0 { "x.example" } else { "y.example" };
+            (
+                format!("http://{host}/{n}"),
+                format!("melro {}", prose(n, 80)),
+            )
+        })
+        .collect();
+    let mut place = Place::new();
+    for (address, text) in &pages {
+        place
+            .writer
+            .add(&document(address, "Ave", text), &Extras::default())
+            .unwrap();
+    }
+    // The same text at a host that stays, and below a host of a similar name.
+    for address in ["http://z.example/again", "http://www.x.example/other"] {
+        let text = if address.contains("again") {
+            pages[0].1.clone()
+        } else {
+            format!("melro {}", prose(99, 80))
+        };
+        place
+            .writer
+            .add(&document(address, "Ave", &text), &Extras::default())
+            .unwrap();
+    }
+    place.writer.commit(1).unwrap();
+    let searcher = place.searcher();
+    let ask = |hidden: Hidden, offset: usize| {
+        let mut request = SearchRequest::new("melro");
+        request.facets = true;
+        request.offset = offset;
+        request.hidden = hidden.into();
+        searcher.search(&request).unwrap()
+    };
+    assert_eq!(ask(Hidden::default(), 0).total, 31);
+    let some = || Hidden::new(["http://y.example/1".to_owned()], ["x.example".to_owned()]);
+    let results = ask(some(), 0);
+    // Ten on x.example and one URL are gone; one of the ten has its text elsewhere.
+    assert_eq!((results.total, results.hits.len()), (21, 10));
+    let mut seen = Vec::new();
+    for offset in [0, 10, 20] {
+        seen.extend(ask(some(), offset).hits.into_iter().map(|hit| hit.url));
+    }
+    assert_eq!(seen.len(), 21, "pages are full, and the last one ends");
+    assert!(seen.contains(&"http://z.example/again".to_owned()));
+    assert!(seen.contains(&"http://www.x.example/other".to_owned()));
+    assert!(!seen.iter().any(|url| url.starts_with("http://x.example/")));
+    assert!(!seen.contains(&"http://y.example/1".to_owned()));
+    let hosts = results.facets.iter().find(|facet| facet.name == "host");
+    let of_y = hosts
+        .unwrap()
+        .counts
+        .iter()
+        .find(|(host, _)| host == "y.example");
+    assert_eq!(of_y.unwrap().1, 19);
+    // Another list is another answer, and without a list everything is back.
+    assert_eq!(
+        ask(Hidden::new(["http://y.example/1".to_owned()], []), 0).total,
+        30
+    );
+    assert_eq!(ask(Hidden::default(), 0).total, 31);
+}
+
+#[test]
+fn a_word_counts_the_same_however_it_is_walked_over() {
+    // Rare, common and very common words, so that each way is taken for some of them.
+    let mut place = Place::new();
+    for number in 0..400_usize {
+        let mut text = prose(number, 60);
+        text.push_str(" comum ");
+        if number % 2 == 0 {
+            text.push_str("metade metades ");
+        }
+        if number % 97 == 0 {
+            text.push_str("raro ");
+        }
+        let address = format!("http://a.pt/{number}");
+        place
+            .writer
+            .add(
+                &document(&address, "Um título comum", &text),
+                &Extras::default(),
+            )
+            .unwrap();
+    }
+    place.writer.commit(1).unwrap();
+    let searcher = place.searcher();
+    let scores = |query: &str| {
+        let mut request = SearchRequest::new(query);
+        request.limit = 400;
+        request.group_similar = false;
+        let hits = searcher.search(&request).unwrap().hits;
+        let scores = hits.into_iter().map(|hit| (hit.url, hit.score.to_bits()));
+        scores.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    // With a rare word that must be there the others are looked up; without, they are gathered.
+    for others in ["comum", "metade", "comum metade"] {
+        let (needed, free) = (
+            scores(&format!("+raro {others}")),
+            scores(&format!("raro {others}")),
+        );
+        assert_eq!(needed.len(), 5, "{others}");
+        for (url, score) in needed {
+            assert_eq!(free[&url], score, "{others}: {url}");
+        }
+    }
 }

@@ -18,7 +18,7 @@ use teia_base::CanonicalUrl;
 use teia_engine::{CollectionConfig, Directory, Layout, Reading, Removals};
 use teia_fetch::DecodeLimits;
 use teia_graph::{GraphConfig, RankFile, Snapshot};
-use teia_search::{SearchConfig, Searcher, Weights};
+use teia_search::{Hidden, SearchConfig, Searcher, Weights};
 
 use crate::WebError;
 
@@ -32,6 +32,7 @@ pub struct Library {
     shelves: RwLock<Vec<Arc<Shelf>>>,
     searcher: RwLock<Arc<Searcher>>,
     looked: Mutex<Option<Instant>>,
+    hidden: Mutex<(Vec<Arc<Removals>>, Arc<Hidden>)>,
 }
 
 /// One collection.
@@ -63,6 +64,7 @@ impl Library {
             shelves: RwLock::default(),
             searcher: RwLock::new(Arc::new(new_searcher())),
             looked: Mutex::default(),
+            hidden: Mutex::default(),
         };
         library.look()?;
         Ok(library)
@@ -134,6 +136,26 @@ impl Library {
                 .iter()
                 .any(|shelf| shelf.removals().hides(&url))
         })
+    }
+
+    /// What no search may show: all that some collection hides, as it is this moment.
+    pub(crate) fn hidden(&self) -> Arc<Hidden> {
+        let shelves = self.shelves();
+        let lists: Vec<_> = shelves.iter().map(|shelf| shelf.removals()).collect();
+        let mut held = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = held.0.len() == lists.len()
+            && held.0.iter().zip(&lists).all(|(a, b)| Arc::ptr_eq(a, b));
+        if !is_known {
+            let of = |wanted: &'static str| {
+                let lines = lists.iter().flat_map(|list| list.lines());
+                lines
+                    .filter(move |(kind, _)| *kind == wanted)
+                    .map(|(_, text)| text.to_owned())
+            };
+            let hidden = Hidden::new(of("url"), of("host"));
+            *held = (lists, Arc::new(hidden));
+        }
+        Arc::clone(&held.1)
     }
 
     /// Finds new collections and new indexes.

@@ -252,6 +252,43 @@ mod tests {
     }
 
     #[test]
+    fn every_repair_has_a_sentence_in_both_languages() {
+        use teia_search::Repair;
+        let some = || "x".to_owned();
+        let repairs = [
+            Repair::TooLong,
+            Repair::TooManyClauses,
+            Repair::TooDeep,
+            Repair::UnclosedQuote,
+            Repair::UnmatchedParenthesis,
+            Repair::DanglingOperator(some()),
+            Repair::BadDate(some()),
+            Repair::EmptyField(some()),
+            Repair::UnknownField(some()),
+            Repair::BroadPrefix(some()),
+            Repair::Empty,
+            Repair::TimeOver,
+            Repair::TooFar { most: 1_000 },
+        ];
+        let all = ENGLISH
+            .texts
+            .keys()
+            .filter(|key| key.starts_with("repair."));
+        assert_eq!(all.count(), repairs.len());
+        for repair in repairs {
+            let (name, about) = repair.name();
+            let said = ENGLISH.f(&format!("repair.{name}"), &about);
+            // The terminal says the same, as part of a line.
+            let in_terminal = repair.to_string();
+            assert_eq!(
+                said.trim_end_matches('.').to_lowercase(),
+                in_terminal.to_lowercase()
+            );
+            assert_ne!(PORTUGUESE.f(&format!("repair.{name}"), &about), said);
+        }
+    }
+
+    #[test]
     fn a_browser_gets_the_language_it_likes_best() {
         assert_eq!(
             Tongue::of_header("pt-BR,pt;q=0.9,en;q=0.5"),

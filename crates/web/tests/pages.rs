@@ -214,6 +214,45 @@ fn a_page_is_explained() {
 }
 
 #[test]
+fn many_links_come_page_by_page() {
+    let web = LittleWeb::start();
+    let mut body = "<title>Many</title>".to_owned();
+    for number in 0..120 {
+        body.push_str(&format!("<a href=/to/{number:03}>number {number}</a> "));
+        web.html(
+            &format!("/to/{number:03}"),
+            &format!("<title>{number}</title><a href=/>back</a>"),
+        );
+    }
+    web.html("/", &body);
+    let served = Served::of(&web);
+    let url = web.url("/");
+    for (tab, name) in [("out", "/to/"), ("in", "/to/")] {
+        let mut seen = std::collections::BTreeSet::new();
+        for (page, range) in [
+            (1, "1 to 50 of 120"),
+            (2, "51 to 100 of 120"),
+            (3, "101 to 120 of 120"),
+        ] {
+            let text = served
+                .get(&format!("/page?url={url}&tab={tab}&page={page}"))
+                .text();
+            assert!(text.contains(range), "{tab} {page}: {text}");
+            assert_eq!(
+                text.contains(&format!("tab={tab}&#38;page={}", page + 1))
+                    || text.contains(&format!("tab={tab}&amp;page={}", page + 1)),
+                page < 3,
+                "{tab} {page}: {text}"
+            );
+            for (at, _) in text.match_indices(name) {
+                seen.insert(text[at..at + 7].to_owned());
+            }
+        }
+        assert_eq!(seen.len(), 120, "{tab}");
+    }
+}
+
+#[test]
 fn two_versions_are_compared() {
     let (web, served) = &*GARDEN;
     let url = web.url("/");

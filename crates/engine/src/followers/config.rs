@@ -18,6 +18,10 @@ pub struct IndexSection {
     /// How often what was collected becomes searchable.
     #[serde(with = "measure::duration")]
     pub commit_every: Duration,
+    /// Longer than this nothing that was collected waits for the index: fetching goes slower instead. With
+    /// `0s` it never does, and the index may fall behind.
+    #[serde(with = "measure::duration")]
+    pub max_lag: Duration,
     /// Documents that wait for the index in memory; what is more is read again from the archive.
     #[serde(with = "measure::size")]
     pub queue_bytes: u64,
@@ -38,6 +42,7 @@ impl Default for IndexSection {
         Self {
             enabled: true,
             commit_every: Duration::from_secs(3),
+            max_lag: Duration::from_secs(45),
             queue_bytes: 16 << 20,
             memory_bytes: 32 << 20,
             threads: 1,

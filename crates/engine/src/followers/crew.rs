@@ -10,9 +10,11 @@ use teia_base::Files;
 use teia_graph::GraphError;
 
 use super::catalog::Cataloguer;
+use super::config::LinksSection;
 use super::follow::{Follow, Follower};
 use super::index::{Index, State};
 use super::links::Links;
+use super::order::OrderByRank;
 use super::queue::{Full, Handed, Queue};
 use super::ranks::{Ranked, rank_collection};
 use crate::collection::CollectionConfig;
@@ -23,6 +25,8 @@ use crate::report::EndReason;
 
 /// A wait that is longer is told of.
 const LONG: Duration = Duration::from_secs(2);
+/// How often ranks are computed, at least, where they decide which URL goes next.
+const FOR_ORDER: Duration = Duration::from_secs(60);
 /// How often a wait looks around.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -83,6 +87,7 @@ impl Crew {
         (layout, key): (&Layout, u64),
         config: &CollectionConfig,
         committed: u64,
+        order: Option<OrderByRank>,
         feedback: &Arc<dyn Feedback>,
     ) -> (Self, Feeds) {
         let config = Arc::new(config.clone());
@@ -103,7 +108,7 @@ impl Crew {
             let (bytes, every) = (config.links.queue_bytes, config.links.commit_every);
             let queue = Queue::new(bytes, Full::Drops, committed);
             crew.links = crew.hire("teia-links", links, queue, every);
-            crew.ranker = crew.start_ranker(Arc::clone(&rankings));
+            crew.ranker = crew.start_ranker(Arc::clone(&rankings), order);
         }
         // The index has its own way to the disk: without a real one there is none.
         if config.index.enabled
@@ -123,7 +128,8 @@ impl Crew {
             } else {
                 Full::Waits
             };
-            let queue = Queue::new(config.index.queue_bytes, full, committed);
+            let queue = Queue::new(config.index.queue_bytes, full, committed)
+                .with_most_lag(config.index.max_lag);
             crew.index = crew.hire("teia-index", index, queue, config.index.commit_every);
         }
         if let Some(store) = config.catalog.store(&**files) {
@@ -173,10 +179,26 @@ impl Crew {
     }
 
     /// Ranks at intervals while the run lasts.
-    fn start_ranker(&self, rankings: Arc<AtomicU64>) -> Option<JoinHandle<()>> {
+    fn start_ranker(
+        &self,
+        rankings: Arc<AtomicU64>,
+        order: Option<OrderByRank>,
+    ) -> Option<JoinHandle<()>> {
         let (files, layout) = (Arc::clone(&self.files), self.layout.clone());
         let (config, is_over) = (Arc::clone(&self.config), Arc::clone(&self.is_over));
-        let every = config.links.rank_every;
+        let mut every = config.links.rank_every;
+        if order.is_some() {
+            every = every.min(FOR_ORDER);
+        }
+        let renew_order = move |files: &dyn Files, layout: &Layout, links: &LinksSection| {
+            if let Some(order) = &order
+                && let Err(error) = order.renew(files, layout, links)
+            {
+                tracing::warn!(%error, "the order of visits goes on with older ranks");
+            }
+        };
+        // Those of an earlier run, before the first URL goes out.
+        renew_order(&*files, &layout, &config.links);
         let ranks = move || {
             loop {
                 let until = Instant::now() + every;
@@ -193,6 +215,7 @@ impl Crew {
                 match rank_collection(&*files, &layout, &config.links, |_| going(&is_over)) {
                     Ok(Ranked::Anew(_)) => {
                         rankings.fetch_add(1, Ordering::Release);
+                        renew_order(&*files, &layout, &config.links);
                     }
                     Ok(_) | Err(GraphError::Stopped) => {}
                     Err(error) => {

@@ -190,6 +190,7 @@ impl<F: Follower> Follow<F> {
         if anew {
             position = 0;
         }
+        self.queue.note_begin(position);
         let mut place = Place {
             applied: position,
             committed: position,
@@ -252,6 +253,7 @@ impl<F: Follower> Follow<F> {
         if place.applied > place.committed || has_more {
             self.follower.commit(place.applied)?;
             place.committed = place.applied;
+            self.queue.note_visible(place.committed);
         }
         place.at = Instant::now();
         Ok(())

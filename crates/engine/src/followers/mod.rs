@@ -8,9 +8,9 @@
 //!             └─> Queue ─> Follow<Cataloguer> ──transaction──> teia.db, or PostgreSQL
 //! ```
 //!
-//! A follower is never ahead of the journal: it is handed an entry after its sync. It never holds
-//! up a commit: a queue that is full drops, and what was dropped is read again from the disk (only
-//! where nothing is archived does the queue make the committer wait). Its position lies inside its
+//! A follower is never ahead of the journal: it is handed an entry after its sync. A queue that is
+//! full drops, and what was dropped is read again from the disk. Commits wait for the index only where
+//! nothing is archived, or where something has waited for it longer than `index.max-lag`. Its position lies inside its
 //! own commit, so after a kill it goes on where it stood.
 
 mod catalog;
@@ -19,7 +19,9 @@ mod crew;
 mod fate;
 mod follow;
 mod index;
+mod lag;
 mod links;
+mod order;
 mod queue;
 mod ranks;
 mod rebuild;
@@ -31,4 +33,5 @@ pub use rebuild::{Rebuilt, rebuild_catalog, rebuild_index, rebuild_links, renew_
 
 pub(crate) use crew::{Crew, Feeds};
 pub(crate) use index::has_text;
+pub(crate) use order::OrderByRank;
 pub(crate) use queue::{Handed, text_bytes};

@@ -7,6 +7,11 @@ use std::time::{Duration, Instant};
 use teia_base::Document;
 use teia_base::journal::{Attempt, Entry, Record};
 
+use super::lag::Lag;
+
+/// How long one commit is held up for a follower that is too late.
+const MOST_HELD: Duration = Duration::from_secs(5);
+
 /// A committed entry and its documents, shared by all who follow.
 #[derive(Clone, Debug)]
 pub(crate) struct Handed {
@@ -44,6 +49,7 @@ struct Inner {
     is_stopped: bool,
     /// The follower reads what it missed; a queue that is full then may stay so for long.
     is_catching_up: bool,
+    lag: Lag,
 }
 
 /// What a follower is to do next.
@@ -69,6 +75,7 @@ impl Queue {
                 is_closed: false,
                 is_stopped: false,
                 is_catching_up: false,
+                lag: Lag::new(Duration::ZERO, committed),
             }),
             changed: Condvar::new(),
             most_bytes,
@@ -76,11 +83,28 @@ impl Queue {
         }
     }
 
-    /// Takes in what is on disk now.
+    /// The same, where nothing is to wait longer than so for being visible.
+    pub(super) fn with_most_lag(self, most: Duration) -> Self {
+        let committed = self.committed();
+        self.lock().lag = Lag::new(most, committed);
+        self
+    }
+
+    /// Takes in what is on disk now. Waits while the follower is too late.
     pub(super) fn push(&self, handed: Handed) {
         let bytes = weight(&handed);
         let mut inner = self.lock();
         inner.committed = handed.entry.sequence;
+        inner.lag.committed(handed.entry.sequence, Instant::now());
+        // A commit is held up for a while only: who ends a run does not wait for an index.
+        let until = Instant::now() + MOST_HELD;
+        while inner.lag.is_too_long(Instant::now()) && !inner.is_stopped {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            inner = self.wait(inner, left);
+        }
         while inner.bytes > 0 && inner.bytes + bytes > self.most_bytes {
             if self.full == Full::Drops || inner.is_stopped || inner.is_catching_up {
                 return;
@@ -133,6 +157,21 @@ impl Queue {
             }
             inner = self.wait(inner, left);
         }
+    }
+
+    /// The follower begins, or begins anew, at this entry: until it has what is committed now, nobody waits.
+    pub(super) fn note_begin(&self, position: u64) {
+        let mut inner = self.lock();
+        let committed = inner.committed;
+        inner.lag.begin(position, committed);
+        drop(inner);
+        self.changed.notify_all();
+    }
+
+    /// The follower has made everything up to this entry visible.
+    pub(super) fn note_visible(&self, position: u64) {
+        self.lock().lag.visible(position);
+        self.changed.notify_all();
     }
 
     /// The last entry that is on disk.
@@ -248,6 +287,25 @@ mod tests {
         assert!(matches!(queue.next(9, Duration::ZERO), Task::Nothing));
         queue.close();
         assert!(matches!(queue.next(9, Duration::from_secs(9)), Task::End));
+    }
+
+    #[test]
+    fn a_follower_that_is_too_late_makes_the_committer_wait() {
+        let queue =
+            Arc::new(Queue::new(1 << 20, Full::Drops, 0).with_most_lag(Duration::from_millis(1)));
+        queue.note_begin(0);
+        queue.push(handed(1));
+        std::thread::sleep(Duration::from_millis(2));
+        let pushing = Arc::clone(&queue);
+        let committer = std::thread::spawn(move || pushing.push(handed(2)));
+        // The second entry is on disk, and not handed over: the committer is held there.
+        while queue.committed() < 2 {
+            std::thread::yield_now();
+        }
+        assert!(matches!(queue.next(0, Duration::ZERO), Task::Apply(_)));
+        assert!(!committer.is_finished());
+        queue.note_visible(2);
+        committer.join().unwrap();
     }
 
     #[test]

@@ -15,7 +15,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use teia_base::Files;
 use teia_base::journal::{Attempt, EntryStream, Record, segments, walk_segment};
 use teia_catalog::Store;
-use teia_search::{Added, Writer};
+use teia_search::{Added, IndexConfig, Writer};
 
 use super::catalog::Cataloguer;
 use super::fate::Fate;
@@ -58,8 +58,10 @@ pub fn rebuild_index(
     recover(&path).map_err(EngineError::disk("prepare", &path))?;
     let (aside, until) = (aside(&path, "new"), last_entry(&**files, layout)?);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let at_once = IndexConfig::for_rebuild(cores.min(8));
     let mut writer_config = config.index.writer();
-    writer_config.threads = writer_config.threads.max(cores.min(8));
+    writer_config.threads = writer_config.threads.max(at_once.threads);
+    writer_config.memory_bytes = writer_config.memory_bytes.max(at_once.memory_bytes);
     let max_anchors = writer_config.max_anchors;
     let mut writer = Writer::open(&aside, writer_config)?;
     let ranks = Ranks::open(&**files, layout, &config.links, max_anchors)?;

@@ -11,6 +11,7 @@ use crate::row::{State, UrlRef, UrlState};
 impl Repository {
     /// Takes up to `n` URLs of a host that are due, in the chosen order, and leases them.
     pub fn window(&mut self, host: HostId, n: usize, now: Timestamp) -> Vec<UrlState> {
+        self.reorder();
         self.bring_due(host, now);
         let mut window = Vec::new();
         while window.len() < n {
@@ -44,6 +45,23 @@ impl Repository {
         let row = self.table.row(url.at);
         let due = row.rare.as_ref().and_then(|rare| rare.due);
         row.state == State::Waiting && !row.leased && due.is_none_or(|due| due <= now)
+    }
+
+    /// Puts every waiting URL that is in memory in its new place, when what the order knows has changed.
+    pub(super) fn reorder(&mut self) {
+        let edition = self.config.order.edition();
+        if std::mem::replace(&mut self.edition, edition) == edition {
+            return;
+        }
+        for host in 0..self.hosts.len() {
+            let queue = std::mem::take(&mut self.hosts[host].queue);
+            let placed = queue.into_iter().filter_map(|Reverse((_, url))| {
+                let is_there = self.table.holds(url);
+                is_there.then(|| Reverse((self.place(url.at), url)))
+            });
+            let placed = placed.collect();
+            self.hosts[host].queue = placed;
+        }
     }
 
     /// Gives a lease back without an attempt: the URL waits again in its old place.

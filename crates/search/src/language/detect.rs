@@ -21,7 +21,7 @@ pub struct Detected {
 }
 
 /// Bytes of a text that are looked at: the beginning says enough.
-const MAX_BYTES: usize = 8 << 10;
+const MAX_BYTES: usize = 4 << 10;
 /// What the general detector's word counts for, and what it gains with each word of the text.
 const PRIOR: f32 = 1.4;
 const PRIOR_PER_WORD: f32 = 0.10;

@@ -1,24 +1,65 @@
 //! Letters and endings that tell the Romance languages of Iberia apart.
 
+use std::sync::LazyLock;
+
 /// How much a word (in lower case, accents kept) speaks for Portuguese, Spanish, Galician, Catalan.
 ///
 /// The numbers are rough log-odds: 1 for what one meets often in one and seldom in the others.
 pub(super) fn evidence(word: &str) -> [f32; 4] {
-    let mut sum = [0.0; 4];
-    for &(part, place, weights) in &CLUES {
-        let found = match place {
-            Place::End => word.len() > part.len() && word.ends_with(part),
-            Place::Inside => word.contains(part),
-            Place::Start => word.starts_with(part),
-        };
-        if found {
-            for (total, weight) in sum.iter_mut().zip(weights) {
-                *total += weight;
+    // Each clue counts once. They are looked for by their first or last byte: most bytes begin none.
+    let mut found = 0_u64;
+    let bytes = word.as_bytes();
+    for (at, &byte) in bytes.iter().enumerate() {
+        for &number in &INDEX.inside[usize::from(byte)] {
+            if bytes[at..].starts_with(CLUES[number].0.as_bytes()) {
+                found |= 1 << number;
             }
         }
     }
+    if let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) {
+        for &number in &INDEX.start[usize::from(first)] {
+            found |= u64::from(word.starts_with(CLUES[number].0)) << number;
+        }
+        for &number in &INDEX.end[usize::from(last)] {
+            let part = CLUES[number].0;
+            found |= u64::from(word.len() > part.len() && word.ends_with(part)) << number;
+        }
+    }
+    let mut sum = [0.0; 4];
+    while found != 0 {
+        let (_, _, weights) = CLUES[found.trailing_zeros() as usize];
+        for (total, weight) in sum.iter_mut().zip(weights) {
+            *total += weight;
+        }
+        found &= found - 1;
+    }
     sum
 }
+
+/// The numbers of clues by the byte that they begin or end with.
+struct Index {
+    inside: [Vec<usize>; 256],
+    start: [Vec<usize>; 256],
+    end: [Vec<usize>; 256],
+}
+
+static INDEX: LazyLock<Index> = LazyLock::new(|| {
+    let with = |wanted: fn(Place) -> bool, byte_of: fn(&[u8]) -> u8| {
+        std::array::from_fn(|byte| {
+            let numbers = CLUES.iter().enumerate();
+            let numbers = numbers.filter(|(_, (part, place, _))| {
+                wanted(*place) && usize::from(byte_of(part.as_bytes())) == byte
+            });
+            numbers.map(|(number, _)| number).collect()
+        })
+    };
+    let first = |part: &[u8]| part[0];
+    Index {
+        inside: with(|place| matches!(place, Inside), first),
+        start: with(|place| matches!(place, Start), first),
+        end: with(|place| matches!(place, End), |part| part[part.len() - 1]),
+    }
+});
 
 #[derive(Clone, Copy)]
 enum Place {

@@ -36,6 +36,11 @@ impl Stemmer {
         }
     }
 
+    /// Its language, or [`Self::NONE`].
+    pub(crate) fn language(self) -> &'static str {
+        self.language
+    }
+
     /// The term of a word as it stands in a text; none for a stop word of the language.
     pub(crate) fn term(self, word: &str) -> Option<String> {
         let folded = fold(word);

@@ -56,7 +56,7 @@ pub(crate) enum Occur {
 }
 
 /// Where words are looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     Anywhere,
     Title,

@@ -37,6 +37,28 @@ pub enum Repair {
     },
 }
 
+impl Repair {
+    /// Its name, for those who say it in another language, and what their sentence is filled with.
+    pub fn name(&self) -> (&'static str, String) {
+        let plain = |name| (name, String::new());
+        match self {
+            Self::TooLong => plain("long"),
+            Self::TooManyClauses => plain("clauses"),
+            Self::TooDeep => plain("deep"),
+            Self::UnclosedQuote => plain("quote"),
+            Self::UnmatchedParenthesis => plain("parenthesis"),
+            Self::DanglingOperator(sign) => ("operator", sign.clone()),
+            Self::BadDate(text) => ("date", text.clone()),
+            Self::EmptyField(name) => ("empty-field", name.clone()),
+            Self::UnknownField(name) => ("unknown-field", name.clone()),
+            Self::BroadPrefix(prefix) => ("prefix", prefix.clone()),
+            Self::Empty => plain("empty"),
+            Self::TimeOver => plain("time"),
+            Self::TooFar { most } => ("far", most.to_string()),
+        }
+    }
+}
+
 impl fmt::Display for Repair {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

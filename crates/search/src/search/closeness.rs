@@ -3,9 +3,9 @@
 //! After Büttcher, Clarke and Lushman (2006): each pair of neighbouring occurrences of different
 //! words gives each of them the other's idf, divided by the square of their distance.
 
+use tantivy::DocSet;
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, Term};
 
 use super::collect::Candidate;
 use super::plan::WordPlan;
@@ -70,11 +70,11 @@ impl Lists {
         let index = segment.inverted_index(shard.fields.texts[field])?;
         let mut lists = Vec::new();
         for (number, word) in sought.iter().enumerate() {
-            for (_, term, _) in word.terms.iter().filter(|term| term.0 == field) {
-                let term = Term::from_field_text(shard.fields.texts[field], term);
-                let postings =
-                    index.read_postings(&term, IndexRecordOption::WithFreqsAndPositions)?;
-                lists.extend(postings.map(|postings| (postings, number)));
+            for term in word.terms.iter().filter(|term| term.field == field) {
+                if let Some(info) = &term.places[shard.number_of(ordinal)] {
+                    let option = IndexRecordOption::WithFreqsAndPositions;
+                    lists.push((index.read_postings_from_terminfo(info, option)?, number));
+                }
             }
         }
         Ok(Self {

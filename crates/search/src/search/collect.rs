@@ -8,6 +8,8 @@ use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocAddress, SegmentReader, TERMINATED};
 use teia_base::Timestamp;
 
+use super::columns::Columns;
+use super::hidden::PassedOver;
 use super::matching::Match;
 use super::results::Facet;
 use super::searcher::Sort;
@@ -100,10 +102,10 @@ impl Collector {
         &mut self,
         place: (usize, u32),
         segment: &SegmentReader,
+        (columns, passed_over): (&Columns, &PassedOver),
         matches: &mut dyn Match,
         ordering: &Priors<'_>,
     ) -> Result<(), SearchError> {
-        let columns = Columns::open(segment)?;
         let mut facets = match self.counts {
             Some(_) => Some(SegmentFacets::open(segment)?),
             None => None,
@@ -116,24 +118,24 @@ impl Collector {
                 self.is_partial = true;
                 break;
             }
-            if !segment.is_deleted(doc) {
+            if !segment.is_deleted(doc) && !passed_over.has(doc) {
                 self.total += 1;
                 let prior = columns.prior(doc, ordering);
                 let (score, has_all) = match ordering.sort {
                     Sort::Relevance => (matches.score() * prior, matches.has_all()),
                     Sort::Date => (columns.seconds(doc), true),
                 };
-                let (shard, ordinal) = place;
-                let at = DocAddress::new(ordinal, doc);
-                let tie = columns.ties.first(doc).unwrap_or(0);
-                self.offer(Candidate {
-                    shard,
-                    at,
-                    has_all,
-                    score,
-                    prior,
-                    tie,
-                });
+                if self.may_be_kept(has_all, score) {
+                    let (shard, ordinal) = place;
+                    self.offer(Candidate {
+                        shard,
+                        at: DocAddress::new(ordinal, doc),
+                        has_all,
+                        score,
+                        prior,
+                        tie: columns.ties.first(doc).unwrap_or(0),
+                    });
+                }
                 if let Some(facets) = &mut facets {
                     facets.count(doc);
                 }
@@ -144,6 +146,16 @@ impl Collector {
             facets.add_to(counts)?;
         }
         Ok(())
+    }
+
+    /// Whether it is not plainly worse than all that are kept.
+    fn may_be_kept(&self, has_all: bool, score: f32) -> bool {
+        if self.best.len() < self.most {
+            return true;
+        }
+        self.best.peek().is_some_and(|Worst(worst)| {
+            (has_all, ordered(score)) >= (worst.has_all, ordered(worst.score))
+        })
     }
 
     fn offer(&mut self, candidate: Candidate) {
@@ -180,22 +192,7 @@ impl Collector {
     }
 }
 
-struct Columns {
-    ranks: Column<f64>,
-    ties: Column<u64>,
-    visits: Column<i64>,
-}
-
 impl Columns {
-    fn open(segment: &SegmentReader) -> Result<Self, SearchError> {
-        let fast = segment.fast_fields();
-        Ok(Self {
-            ranks: fast.f64("rank")?,
-            ties: fast.u64("tie")?,
-            visits: fast.i64("fetched")?,
-        })
-    }
-
     fn prior(&self, doc: u32, ordering: &Priors<'_>) -> f32 {
         let rank = narrow(self.ranks.first(doc).unwrap_or(0.0));
         let mut prior = 1.0 + ordering.weights.rank * rank;

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::plan::{GroupPlan, Plan, Planned, WordPlan};
+use super::plan::{GroupPlan, Plan, Planned, TermPlan, WordPlan};
 use super::searcher::Shard;
-use super::statistics::{Statistics, frequency};
+use super::statistics::{Statistics, locate};
 use crate::error::SearchError;
 use crate::language::Stemmer;
 use crate::page::{Page, cut};
@@ -39,14 +39,14 @@ pub(super) fn expand(
         learn(page, score / scores.max(f32::MIN_POSITIVE), &mut seen);
     }
     for word in &planned.sought {
-        for (_, term, _) in &word.plan.terms {
-            seen.remove(term);
+        for term in &word.plan.terms {
+            seen.remove(&term.text);
         }
     }
     let least = if pages.len() > 2 { 2 } else { 1 };
     let mut best = Vec::new();
     for (term, seen) in seen.into_iter().filter(|(_, seen)| seen.pages >= least) {
-        let documents = frequency(shards, BODY, &term)?;
+        let (documents, _) = locate(shards, BODY, &term)?;
         let idf = statistics.idf(documents);
         best.push((seen.share * idf, idf, term, seen.written));
     }
@@ -61,7 +61,17 @@ pub(super) fn expand(
     let mut written = Vec::new();
     let mut wishes = Vec::new();
     for (value, idf, term, form) in best {
-        let terms = [TITLE, BODY].map(|field| (field, term.clone(), 1.0)).into();
+        let mut terms = Vec::new();
+        for field in [TITLE, BODY] {
+            let (_, places) = locate(shards, field, &term)?;
+            let text = term.clone();
+            terms.push(TermPlan {
+                field,
+                text,
+                share: 1.0,
+                places,
+            });
+        }
         wishes.push(Plan::Word(WordPlan {
             terms,
             idf,

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use tantivy::columnar::Column;
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::{Postings, SegmentPostings};
+use tantivy::postings::SegmentPostings;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, Term};
 
+use super::columns::Columns;
 use super::phrase::PhraseMatch;
-use super::plan::{GroupPlan, Plan, WordPlan};
+use super::plan::{GroupPlan, Plan};
 use super::statistics::Statistics;
+use super::word::Opened;
 use crate::error::SearchError;
 use crate::schema::{Fields, TEXT_FIELDS};
 use crate::weights::Weights;
@@ -32,7 +34,10 @@ pub(super) trait Match: Send {
 /// What scoring in one segment needs.
 pub(super) struct Scoring<'a> {
     pub(super) segment: &'a SegmentReader,
+    /// The number of the segment among those of all indexes.
+    pub(super) number: usize,
     pub(super) fields: &'a Fields,
+    pub(super) columns: &'a Columns,
     pub(super) norms: &'a Norms,
 }
 
@@ -73,14 +78,11 @@ impl FieldNorm {
 }
 
 impl Scoring<'_> {
-    pub(super) fn norm(&self, field: usize) -> Result<FieldNorm, SearchError> {
-        let lengths = self
-            .segment
-            .get_fieldnorms_reader(self.fields.texts[field])?;
-        Ok(FieldNorm {
-            lengths,
+    pub(super) fn norm(&self, field: usize) -> FieldNorm {
+        FieldNorm {
+            lengths: self.columns.lengths[field].clone(),
             table: Arc::clone(&self.norms.tables[field]),
-        })
+        }
     }
 
     /// Saturated: more of the same helps less and less.
@@ -92,22 +94,37 @@ impl Scoring<'_> {
         let all = |plans: &[Plan]| {
             plans
                 .iter()
-                .map(|plan| self.plan(plan))
+                .map(|plan| self.open(plan))
                 .collect::<Result<Vec<_>, _>>()
         };
-        let (must, should, wishes) = (all(&plan.must)?, all(&plan.should)?, all(&plan.wishes)?);
-        let mut filters = all(&plan.filters)?;
+        let (must, should) = (all(&plan.must)?, all(&plan.should)?);
+        let (wishes, not) = (all(&plan.wishes)?, all(&plan.not)?);
+        let filters = all(&plan.filters)?;
+        let looks = if must.is_empty() && filters.is_empty() {
+            should.iter().chain(&wishes).map(Part::entries).sum()
+        } else {
+            let all_needed = must.iter().chain(&filters);
+            all_needed.map(Part::entries).min().unwrap_or(0)
+        };
+        let walk = |parts: Vec<Part>| {
+            parts
+                .into_iter()
+                .map(|part| part.walk(looks))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let (must, should, wishes) = (walk(must)?, walk(should)?, walk(wishes)?);
+        let mut filters = walk(filters)?;
         let mut needs_any = must.is_empty() && !(should.is_empty() && wishes.is_empty());
         if must.is_empty() && !needs_any && filters.is_empty() {
             // Only what must not be there: everything else. Nothing at all: nothing.
             needs_any = plan.not.is_empty();
-            filters.push(self.visited(i64::MIN, i64::MAX)?);
+            filters.push(self.visited(i64::MIN, i64::MAX));
         }
         let mut group = GroupMatch {
             filters,
             must,
             should,
-            not: all(&plan.not)?,
+            not: walk(not)?,
             wishes,
             needs_any,
             doc: 0,
@@ -116,123 +133,75 @@ impl Scoring<'_> {
         Ok(Box::new(group))
     }
 
-    fn plan(&self, plan: &Plan) -> Result<Box<dyn Match>, SearchError> {
+    /// A part of a group. How a word is walked over is chosen when the other parts are known.
+    fn open(&self, plan: &Plan) -> Result<Part, SearchError> {
+        let everything = u64::from(self.segment.max_doc());
         Ok(match plan {
-            Plan::Word(word) => Box::new(self.word(word)?),
-            Plan::Phrase(phrase) => Box::new(PhraseMatch::new(self, phrase)?),
+            Plan::Word(word) => Part::Word(Opened::new(self, word)?),
+            Plan::Phrase(phrase) => {
+                let phrase = PhraseMatch::new(self, phrase)?;
+                Part::Other(phrase.entries(), Box::new(phrase))
+            }
             Plan::Site(site) => self.term(&Term::from_field_text(self.fields.within, site))?,
             Plan::Type(kind) => self.term(&Term::from_field_text(self.fields.kinds, kind))?,
             Plan::Language(code) => {
                 self.term(&Term::from_field_text(self.fields.language, code))?
             }
-            &Plan::Visited(from, to) => self.visited(from, to)?,
+            &Plan::Visited(from, to) => Part::Other(everything, self.visited(from, to)),
             Plan::Either(plans) => {
-                let parts = plans
-                    .iter()
-                    .map(|plan| self.plan(plan))
-                    .collect::<Result<Vec<_>, _>>()?;
-                Box::new(EitherMatch { parts })
+                let mut parts = Vec::with_capacity(plans.len());
+                let mut entries = 0;
+                for plan in plans {
+                    let part = self.open(plan)?;
+                    entries += part.entries();
+                    parts.push(part.walk(u64::MAX)?);
+                }
+                Part::Other(entries, Box::new(EitherMatch { parts }))
             }
-            Plan::Group(group) => self.group(group)?,
+            Plan::Group(group) => Part::Other(everything, self.group(group)?),
         })
     }
 
-    fn word(&self, plan: &WordPlan) -> Result<WordMatch, SearchError> {
-        let mut lists = Vec::new();
-        let mut norms = Vec::new();
-        let mut last = None;
-        for (field, term, share) in &plan.terms {
-            let term = Term::from_field_text(self.fields.texts[*field], term);
-            let index = self.segment.inverted_index(term.field())?;
-            if let Some(postings) = index.read_postings(&term, IndexRecordOption::WithFreqs)? {
-                if last != Some(*field) {
-                    norms.push(self.norm(*field)?);
-                    last = Some(*field);
-                }
-                lists.push((postings, norms.len() - 1, *share));
-            }
-        }
-        let mut word = WordMatch {
-            lists,
-            norms,
-            k1: self.k1(),
-            idf: plan.idf * plan.weight,
-            doc: 0,
-        };
-        word.settle();
-        Ok(word)
-    }
-
-    fn term(&self, term: &Term) -> Result<Box<dyn Match>, SearchError> {
+    fn term(&self, term: &Term) -> Result<Part, SearchError> {
         let index = self.segment.inverted_index(term.field())?;
         let postings = index.read_postings(term, IndexRecordOption::Basic)?;
-        Ok(Box::new(TermMatch(
-            postings.unwrap_or_else(SegmentPostings::empty),
-        )))
+        let postings = postings.unwrap_or_else(SegmentPostings::empty);
+        let entries = u64::from(postings.doc_freq());
+        Ok(Part::Other(entries, Box::new(TermMatch(postings))))
     }
 
-    fn visited(&self, from: i64, to: i64) -> Result<Box<dyn Match>, SearchError> {
-        let column = self.segment.fast_fields().i64("fetched")?;
+    fn visited(&self, from: i64, to: i64) -> Box<dyn Match> {
         let mut visited = VisitedMatch {
-            column,
+            column: self.columns.visits.clone(),
             from,
             to,
             end: self.segment.max_doc(),
             doc: 0,
         };
         visited.settle(0);
-        Ok(Box::new(visited))
+        Box::new(visited)
     }
 }
 
-/// One word over all its terms: BM25F.
-struct WordMatch {
-    lists: Vec<(SegmentPostings, usize, f32)>,
-    norms: Vec<FieldNorm>,
-    k1: f32,
-    idf: f32,
-    doc: DocId,
+/// A part of a group that is found in the segment, with at least as many entries as it has documents.
+enum Part {
+    Word(Opened),
+    Other(u64, Box<dyn Match>),
 }
 
-impl WordMatch {
-    fn settle(&mut self) {
-        self.doc = self
-            .lists
-            .iter()
-            .map(|(list, ..)| list.doc())
-            .min()
-            .unwrap_or(TERMINATED);
-    }
-}
-
-impl Match for WordMatch {
-    fn doc(&self) -> DocId {
-        self.doc
-    }
-
-    fn seek(&mut self, target: DocId) -> DocId {
-        if self.doc < target {
-            for (list, ..) in &mut self.lists {
-                let at = list.doc();
-                if at + 1 == target {
-                    list.advance();
-                } else if at < target {
-                    list.seek(target);
-                }
-            }
-            self.settle();
+impl Part {
+    fn entries(&self) -> u64 {
+        match self {
+            Self::Word(word) => word.entries,
+            Self::Other(entries, _) => *entries,
         }
-        self.doc
     }
 
-    fn score(&mut self) -> f32 {
-        let mut frequency = 0.0;
-        for (list, field, share) in &self.lists {
-            if list.doc() == self.doc {
-                frequency += share * list.term_freq() as f32 * self.norms[*field].of(self.doc);
-            }
+    fn walk(self, looks: u64) -> Result<Box<dyn Match>, SearchError> {
+        match self {
+            Self::Word(word) => word.walk(looks),
+            Self::Other(_, matches) => Ok(matches),
         }
-        self.idf * frequency * (self.k1 + 1.0) / (frequency + self.k1)
     }
 }
 

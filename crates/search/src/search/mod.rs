@@ -11,7 +11,10 @@
 
 mod closeness;
 mod collect;
+mod columns;
 mod expansion;
+mod hidden;
+mod known_words;
 mod matching;
 mod phrase;
 mod plan;
@@ -20,6 +23,8 @@ mod searcher;
 mod snippet;
 mod spelling;
 mod statistics;
+mod word;
 
+pub use hidden::Hidden;
 pub use results::{Facet, Hit, Results, Snippet};
 pub use searcher::{SearchRequest, Searcher, Sort};

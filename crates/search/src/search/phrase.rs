@@ -2,10 +2,11 @@
 
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocId, DocSet, TERMINATED, Term};
+use tantivy::{DocId, DocSet, TERMINATED};
 
 use super::matching::{FieldNorm, Match, Scoring};
 use super::plan::PhrasePlan;
+use super::statistics::Places;
 use crate::error::SearchError;
 
 /// A phrase in any of its fields.
@@ -18,8 +19,8 @@ pub(super) struct PhraseMatch {
 impl PhraseMatch {
     pub(super) fn new(scoring: &Scoring<'_>, plan: &PhrasePlan) -> Result<Self, SearchError> {
         let mut fields = Vec::new();
-        for &field in &plan.fields {
-            if let Some(phrase) = FieldPhrase::new(scoring, field, &plan.words)? {
+        for (field, words) in &plan.fields {
+            if let Some(phrase) = FieldPhrase::new(scoring, *field, words)? {
                 fields.push(phrase);
             }
         }
@@ -28,6 +29,14 @@ impl PhraseMatch {
             idf: plan.idf,
             k1: scoring.k1(),
         })
+    }
+}
+
+impl PhraseMatch {
+    /// At least as many as the documents that have it: those of its rarest word in each field.
+    pub(super) fn entries(&self) -> u64 {
+        let rarest = self.fields.iter().filter_map(|field| field.lists.first());
+        rarest.map(|(list, _)| u64::from(list.doc_freq())).sum()
     }
 }
 
@@ -73,21 +82,22 @@ impl FieldPhrase {
     fn new(
         scoring: &Scoring<'_>,
         field: usize,
-        words: &[String],
+        words: &[Places],
     ) -> Result<Option<Self>, SearchError> {
+        let infos = words.iter().map(|places| places[scoring.number].as_ref());
+        let Some(infos) = infos.collect::<Option<Vec<_>>>() else {
+            return Ok(None);
+        };
         let index = scoring
             .segment
             .inverted_index(scoring.fields.texts[field])?;
         let mut lists = Vec::new();
-        for (place, word) in (0..).zip(words) {
-            let term = Term::from_field_text(scoring.fields.texts[field], word);
-            match index.read_postings(&term, IndexRecordOption::WithFreqsAndPositions)? {
-                Some(postings) => lists.push((postings, place)),
-                None => return Ok(None),
-            }
+        for (place, info) in (0..).zip(infos) {
+            let option = IndexRecordOption::WithFreqsAndPositions;
+            lists.push((index.read_postings_from_terminfo(info, option)?, place));
         }
         lists.sort_by_key(|(postings, _)| postings.doc_freq());
-        let norm = scoring.norm(field)?;
+        let norm = scoring.norm(field);
         let mut phrase = Self {
             lists,
             norm,

@@ -1,9 +1,11 @@
 //! A query as terms with weights, the same for every segment of every index.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use super::known_words::{KnownWords, state_of};
 use super::searcher::Shard;
-use super::statistics::{Statistics, frequency};
+use super::statistics::{Places, Statistics, locate};
 use crate::config::SearchConfig;
 use crate::error::SearchError;
 use crate::language::{STEMMED, Stemmer, is_query_stop_word};
@@ -15,16 +17,24 @@ use crate::weights::Weights;
 /// One word: the terms that stand for it, each with its field and its share.
 #[derive(Clone, Debug)]
 pub(super) struct WordPlan {
-    pub(super) terms: Vec<(usize, String, f32)>,
+    pub(super) terms: Vec<TermPlan>,
     pub(super) idf: f32,
     pub(super) weight: f32,
 }
 
-/// Words in order, in any of these fields.
+/// A term in a field: what it counts, and where it lies in each segment.
+#[derive(Clone, Debug)]
+pub(super) struct TermPlan {
+    pub(super) field: usize,
+    pub(super) text: String,
+    pub(super) share: f32,
+    pub(super) places: Places,
+}
+
+/// Words in order, in any of these fields; for each field, where the words lie.
 #[derive(Clone, Debug)]
 pub(super) struct PhrasePlan {
-    pub(super) fields: Vec<usize>,
-    pub(super) words: Vec<String>,
+    pub(super) fields: Vec<(usize, Vec<Places>)>,
     pub(super) idf: f32,
 }
 
@@ -40,6 +50,17 @@ pub(super) enum Plan {
     Visited(i64, i64),
     Either(Vec<Self>),
     Group(GroupPlan),
+}
+
+impl Plan {
+    /// How rare it is; 0 where that is not known.
+    fn idf(&self) -> f32 {
+        match self {
+            Self::Word(word) => word.idf,
+            Self::Phrase(phrase) => phrase.idf,
+            _ => 0.0,
+        }
+    }
 }
 
 /// Clauses side by side.
@@ -90,6 +111,9 @@ pub(super) struct Planner<'a> {
     close: Vec<WordPlan>,
     /// The language whose stop words are left out.
     language: Option<&'static str>,
+    known: &'a KnownWords,
+    /// See [`state_of`].
+    state: u64,
 }
 
 impl<'a> Planner<'a> {
@@ -98,8 +122,11 @@ impl<'a> Planner<'a> {
         statistics: &'a Statistics,
         weights: &'a Weights,
         config: &'a SearchConfig,
+        known: &'a KnownWords,
     ) -> Self {
         Self {
+            known,
+            state: state_of(shards),
             shards,
             statistics,
             weights,
@@ -154,6 +181,9 @@ impl<'a> Planner<'a> {
                 (Occur::Not, node) => planned.not.extend(self.node(node, true)?),
             }
         }
+        // The rarest leads: the others are only looked at where it is. (Chosen here and not in each
+        // segment, so that scores are added up in the same order everywhere.)
+        planned.must.sort_by(|a, b| b.idf().total_cmp(&a.idf()));
         Ok(planned)
     }
 
@@ -190,6 +220,20 @@ impl<'a> Planner<'a> {
 
     /// A word by its own form and by its stem in every language; as typed for its accents.
     fn word(&mut self, word: &str, place: Place, negated: bool) -> Result<WordPlan, SearchError> {
+        let (plan, documents) = match self.known.get(self.state, word, place) {
+            Some(known) => known,
+            None => {
+                let (plan, documents) = self.look_up(word, place)?;
+                self.known.put(self.state, word, place, &plan, documents);
+                (plan, documents)
+            }
+        };
+        self.seek(word, &plan, documents, negated, false);
+        Ok(plan)
+    }
+
+    /// Which terms there are for a word, and how many documents have one of them.
+    fn look_up(&self, word: &str, place: Place) -> Result<(WordPlan, u64), SearchError> {
         let folded = fold(word);
         let mut stems: Vec<String> = Vec::new();
         for language in STEMMED.iter().chain([&Stemmer::NONE]) {
@@ -204,23 +248,28 @@ impl<'a> Planner<'a> {
         };
         let mut documents = 0;
         for field in fields_of(place) {
-            let exact = frequency(self.shards, field, &folded)?;
-            if exact > 0 {
-                plan.terms.push((field, folded.clone(), self.weights.exact));
-            }
+            let mut find = |text: &str, share: f32| -> Result<u64, SearchError> {
+                let (documents, places) = locate(self.shards, field, text)?;
+                if documents > 0 {
+                    let text = text.to_owned();
+                    plan.terms.push(TermPlan {
+                        field,
+                        text,
+                        share,
+                        places,
+                    });
+                }
+                Ok(documents)
+            };
+            let exact = find(&folded, self.weights.exact)?;
             let mut stemmed = 0;
             for stem in &stems {
-                let some = frequency(self.shards, field, stem)?;
-                if some > 0 {
-                    plan.terms.push((field, stem.clone(), 1.0));
-                    stemmed += some;
-                }
+                stemmed += find(stem, 1.0)?;
             }
             documents = documents.max(exact).max(stemmed);
         }
         plan.idf = self.statistics.idf(documents);
-        self.seek(word, &plan, documents, negated, false);
-        Ok(plan)
+        Ok((plan, documents))
     }
 
     /// The most frequent words that begin so.
@@ -250,8 +299,15 @@ impl<'a> Planner<'a> {
                 }
             }
             documents = documents.max(found.iter().map(|(_, count)| count).sum());
-            plan.terms
-                .extend(found.into_iter().map(|(term, _)| (field, term, 1.0)));
+            for (text, _) in found {
+                let (_, places) = locate(self.shards, field, &text)?;
+                plan.terms.push(TermPlan {
+                    field,
+                    text,
+                    share: 1.0,
+                    places,
+                });
+            }
         }
         plan.idf = self
             .statistics
@@ -274,20 +330,27 @@ impl<'a> Planner<'a> {
             };
             let mut plan = self.word(word, place, negated)?;
             let folded = fold(word);
-            plan.terms.retain(|(_, term, _)| *term == folded);
-            plan.terms.iter_mut().for_each(|term| term.2 = 1.0);
+            plan.terms.retain(|term| term.text == folded);
+            plan.terms.iter_mut().for_each(|term| term.share = 1.0);
             return Ok(Some(Plan::Word(plan)));
         }
         let mut idf = 0.0;
-        for part in &parts {
-            idf += self.word(part, place, negated)?.idf;
+        // A field that lacks one of the words has no such phrase.
+        let mut fields: Vec<(usize, Vec<Places>)> =
+            fields_of(place).map(|field| (field, Vec::new())).collect();
+        for (number, part) in parts.iter().enumerate() {
+            let plan = self.word(part, place, negated)?;
+            idf += plan.idf;
+            let folded = fold(part);
+            for term in plan.terms.iter().filter(|term| term.text == folded) {
+                let of_field = fields.iter_mut().find(|(field, _)| *field == term.field);
+                if let Some((_, words)) = of_field {
+                    words.push(Arc::clone(&term.places));
+                }
+            }
+            fields.retain(|(_, words)| words.len() == number + 1);
         }
-        let words = parts.iter().map(|part| fold(part)).collect();
-        Ok(Some(Plan::Phrase(PhrasePlan {
-            fields: fields_of(place).collect(),
-            words,
-            idf,
-        })))
+        Ok(Some(Plan::Phrase(PhrasePlan { fields, idf })))
     }
 
     fn seek(

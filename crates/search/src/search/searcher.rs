@@ -2,15 +2,20 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tantivy::{IndexReader, ReloadPolicy, Term};
 use teia_base::Timestamp;
 
 use super::collect::{Candidate, Collector, Priors};
+use super::columns::{self, Columns};
+use super::hidden::{self, Hidden, PassedOver};
+use super::known_words::KnownWords;
 use super::matching::{Norms, Scoring};
 use super::plan::{GroupPlan, Planned, Planner};
 use super::results::{Hit, Results};
+use super::snippet::Marked;
 use super::statistics::{Counted, Statistics};
 use super::{closeness, expansion, snippet, spelling};
 use crate::config::SearchConfig;
@@ -44,6 +49,8 @@ pub struct SearchRequest {
     pub group_similar: bool,
     /// Count sites, hosts, languages, types and years.
     pub facets: bool,
+    /// As if this were not there.
+    pub hidden: Arc<Hidden>,
 }
 
 impl SearchRequest {
@@ -59,6 +66,7 @@ impl SearchRequest {
             expand: false,
             group_similar: true,
             facets: false,
+            hidden: Arc::default(),
         }
     }
 }
@@ -76,15 +84,17 @@ pub enum Sort {
 /// Indexes to search, one for each collection. Commits are seen within a second, also those of
 /// another process.
 pub struct Searcher {
-    indexes: Vec<(String, IndexReader, Fields)>,
+    indexes: Vec<Open>,
     counted: Counted,
+    columns: columns::Opened,
+    known_words: KnownWords,
     config: SearchConfig,
     weights: Weights,
 }
 
 impl std::fmt::Debug for Searcher {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<_> = self.indexes.iter().map(|(name, ..)| name).collect();
+        let names: Vec<_> = self.indexes.iter().map(|open| &open.name).collect();
         formatter
             .debug_struct("Searcher")
             .field("collections", &names)
@@ -92,11 +102,32 @@ impl std::fmt::Debug for Searcher {
     }
 }
 
+/// An index that is searched.
+struct Open {
+    name: String,
+    reader: IndexReader,
+    fields: Fields,
+    hidden: hidden::Memory,
+}
+
 /// One index as it stood when a query began.
 pub(super) struct Shard {
     pub(super) name: String,
     pub(super) searcher: tantivy::Searcher,
     pub(super) fields: Fields,
+    /// The number of its first segment among those of all indexes.
+    first: usize,
+    /// For each segment.
+    columns: Vec<Arc<Columns>>,
+    /// The same; empty where nothing is hidden.
+    passed_over: Arc<Vec<PassedOver>>,
+}
+
+impl Shard {
+    /// The number of a segment among those of all indexes.
+    pub(super) fn number_of(&self, ordinal: u32) -> usize {
+        self.first + ordinal as usize
+    }
 }
 
 impl Searcher {
@@ -105,6 +136,8 @@ impl Searcher {
         Self {
             indexes: Vec::new(),
             counted: Counted::default(),
+            columns: columns::Opened::default(),
+            known_words: KnownWords::default(),
             config,
             weights,
         }
@@ -121,37 +154,44 @@ impl Searcher {
                 path: path.to_owned(),
                 source,
             })?;
-        self.indexes.retain(|(name, ..)| name != collection);
-        self.indexes.push((collection.to_owned(), reader, fields));
+        // What was known is of another index, which may have come as far.
+        self.known_words = KnownWords::default();
+        self.indexes.retain(|open| open.name != collection);
+        self.indexes.push(Open {
+            name: collection.to_owned(),
+            reader,
+            fields,
+            hidden: hidden::Memory::default(),
+        });
         Ok(())
     }
 
     /// Sees every commit so far, at once.
     pub fn refresh(&self) -> Result<(), SearchError> {
-        for (_, reader, _) in &self.indexes {
-            reader.reload()?;
+        for open in &self.indexes {
+            open.reader.reload()?;
         }
         Ok(())
     }
 
     /// Documents in all indexes.
     pub fn documents(&self) -> Result<u64, SearchError> {
-        Ok(self.counted.of(&self.shards(&[]))?.documents)
+        let shards = self.shards(&[], &Hidden::default())?;
+        Ok(self.counted.of(&shards)?.documents)
     }
 
     /// The collections that are open, each with the entries of its index: documents and other addresses.
     pub fn collections(&self) -> Vec<(String, u64)> {
-        let entries = |reader: &IndexReader| reader.searcher().num_docs();
         let named = self.indexes.iter();
         named
-            .map(|(name, reader, _)| (name.clone(), entries(reader)))
+            .map(|open| (open.name.clone(), open.reader.searcher().num_docs()))
             .collect()
     }
 
     /// Answers a query. Never fails for what the query says.
     pub fn search(&self, request: &SearchRequest) -> Result<Results, SearchError> {
         let began = Instant::now();
-        let shards = self.shards(&request.collections);
+        let shards = self.shards(&request.collections, &request.hidden)?;
         let statistics = self.counted.of(&shards)?;
         let parsed = parse(&request.query);
         let mut results = Results {
@@ -168,8 +208,14 @@ impl Searcher {
             request,
             deadline: began + Duration::from_millis(self.config.max_milliseconds),
         };
-        let planned =
-            Planner::new(&shards, &statistics, &self.weights, &self.config).plan(&parsed.group)?;
+        let planner = Planner::new(
+            &shards,
+            &statistics,
+            &self.weights,
+            &self.config,
+            &self.known_words,
+        );
+        let planned = planner.plan(&parsed.group)?;
         results.repairs.extend(planned.repairs.iter().cloned());
         query.fill(&planned, &mut results)?;
         if results.is_partial {
@@ -180,16 +226,27 @@ impl Searcher {
         Ok(results)
     }
 
-    fn shards(&self, collections: &[String]) -> Vec<Shard> {
+    fn shards(&self, collections: &[String], hidden: &Hidden) -> Result<Vec<Shard>, SearchError> {
         let wanted = |name: &String| collections.is_empty() || collections.contains(name);
-        let wanted = self.indexes.iter().filter(|(name, ..)| wanted(name));
-        wanted
-            .map(|(name, reader, fields)| Shard {
-                name: name.clone(),
-                searcher: reader.searcher(),
-                fields: *fields,
-            })
-            .collect()
+        let (mut shards, mut first) = (Vec::new(), 0);
+        for open in self.indexes.iter().filter(|open| wanted(&open.name)) {
+            let searcher = open.reader.searcher();
+            let columns = self.columns.of(searcher.segment_readers(), &open.fields)?;
+            let mut shard = Shard {
+                name: open.name.clone(),
+                searcher,
+                fields: open.fields,
+                first,
+                columns,
+                passed_over: Arc::default(),
+            };
+            first += shard.searcher.segment_readers().len();
+            if !hidden.is_empty() {
+                shard.passed_over = open.hidden.of(&shard, hidden)?;
+            }
+            shards.push(shard);
+        }
+        Ok(shards)
     }
 }
 
@@ -241,19 +298,18 @@ impl Query<'_> {
         results.total = collector.total;
         results.is_partial = collector.is_partial;
         results.facets = collector.facets;
-        let groups = self.grouped(&candidates)?;
+        let groups = self.grouped(&candidates);
         let terms: HashSet<String> = planned
             .sought
             .iter()
-            .flat_map(|word| word.plan.terms.iter().map(|(_, term, _)| term.clone()))
+            .flat_map(|word| word.plan.terms.iter().map(|term| term.text.clone()))
             .collect();
         let prefixes = planned.sought.iter().filter(|word| word.is_prefix);
         let prefixes: Vec<String> = prefixes.map(|word| fold(&word.typed)).collect();
+        let marked = Marked::new(terms, prefixes, planned.sought.len());
         let wanted = groups.iter().take(end).skip(self.request.offset);
         for (candidate, similar) in wanted {
-            results
-                .hits
-                .push(self.hit(candidate, *similar, &terms, &prefixes)?);
+            results.hits.push(self.hit(candidate, *similar, &marked)?);
         }
         Ok(())
     }
@@ -276,13 +332,20 @@ impl Query<'_> {
         let mut collector = Collector::new(most, self.deadline, facets);
         for (number, shard) in self.shards.iter().enumerate() {
             for (ordinal, segment) in (0..).zip(shard.searcher.segment_readers()) {
+                let columns = &shard.columns[ordinal as usize];
                 let scoring = Scoring {
                     segment,
+                    number: shard.number_of(ordinal),
                     fields: &shard.fields,
+                    columns,
                     norms: &norms,
                 };
                 let mut matches = scoring.group(group)?;
-                collector.segment((number, ordinal), segment, matches.as_mut(), &priors)?;
+                let passed_over = shard.passed_over.get(ordinal as usize);
+                let passed_over = passed_over.unwrap_or(&NOTHING);
+                let place = (number, ordinal);
+                let beside = (&**columns, passed_over);
+                collector.segment(place, segment, beside, matches.as_mut(), &priors)?;
             }
         }
         let counts = (collector.total, collector.is_partial);
@@ -308,17 +371,11 @@ impl Query<'_> {
     }
 
     /// Near-duplicates behind their best one, with their number.
-    fn grouped(&self, candidates: &[Candidate]) -> Result<Vec<(Candidate, usize)>, SearchError> {
+    fn grouped(&self, candidates: &[Candidate]) -> Vec<(Candidate, usize)> {
         let mut groups: Vec<(Candidate, usize, u64)> = Vec::new();
         for candidate in candidates {
-            let segment = self.shards[candidate.shard]
-                .searcher
-                .segment_reader(candidate.at.segment_ord);
-            let simhash = segment
-                .fast_fields()
-                .u64("simhash")?
-                .first(candidate.at.doc_id)
-                .unwrap_or(0);
+            let columns = &self.shards[candidate.shard].columns;
+            let simhash = columns[candidate.at.segment_ord as usize].simhash(candidate.at.doc_id);
             match groups
                 .iter_mut()
                 .find(|(_, _, known)| self.request.group_similar && is_near(*known, simhash))
@@ -327,28 +384,37 @@ impl Query<'_> {
                 None => groups.push((*candidate, 0, simhash)),
             }
         }
-        Ok(groups
+        groups
             .into_iter()
             .map(|(candidate, similar, _)| (candidate, similar))
-            .collect())
+            .collect()
     }
 
     fn hit(
         &self,
         candidate: &Candidate,
         similar: usize,
-        terms: &HashSet<String>,
-        prefixes: &[String],
+        marked: &Marked,
     ) -> Result<Hit, SearchError> {
         let shard = &self.shards[candidate.shard];
-        let page = self.page(candidate)?;
+        let hidden = &self.request.hidden;
+        let mut page = self.page(candidate)?;
+        // Only its text is to be found, at another address: see `hidden`.
+        if hidden.hides(&page.url)
+            && let Some(other) = hidden::other_address(shard, page.short_digest(), hidden)?
+        {
+            page = other;
+        }
         let mut others = Vec::new();
         let term = Term::from_field_u64(shard.fields.alias_of, page.short_digest());
         for at in store::holding(&shard.searcher, &term)?
             .into_iter()
             .take(MAX_ADDRESSES)
         {
-            others.push(store::page(&shard.searcher, &shard.fields, at)?.url);
+            let other = store::page(&shard.searcher, &shard.fields, at)?.url;
+            if other != page.url && !hidden.hides(&other) {
+                others.push(other);
+            }
         }
         others.sort();
         let title = snippet::line(if page.title.trim().is_empty() {
@@ -359,7 +425,7 @@ impl Query<'_> {
         Ok(Hit {
             collection: shard.name.clone(),
             title,
-            snippet: snippet::snippet(&page, terms, prefixes),
+            snippet: snippet::snippet(&page, marked),
             score: candidate.score,
             fetched_at: page.fetched(),
             capture: page.capture,
@@ -378,6 +444,9 @@ impl Query<'_> {
         store::page(&shard.searcher, &shard.fields, candidate.at)
     }
 }
+
+/// Where nothing is hidden.
+static NOTHING: PassedOver = PassedOver::NONE;
 
 /// Other addresses listed with a hit.
 const MAX_ADDRESSES: usize = 20;

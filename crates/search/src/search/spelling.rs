@@ -1,13 +1,16 @@
 //! Another spelling for a word that hardly occurs.
 
+use tantivy::Term;
+use tantivy::query::FuzzyTermQuery;
+
 use super::plan::Sought;
 use super::searcher::Shard;
 use crate::error::SearchError;
 use crate::schema::BODY;
 use crate::text::fold;
 
-/// Terms looked at for one word.
-const MAX_SCANNED: usize = 60_000;
+/// Similar terms looked at for one word.
+const MAX_SEEN: usize = 10_000;
 /// A similar word must be so many times as frequent.
 const TIMES: u64 = 50;
 
@@ -40,26 +43,31 @@ fn similar(shards: &[Shard], word: &str, documents: u64) -> Result<Option<String
     };
     let first = first.to_string();
     let letters: Vec<char> = word.chars().collect();
-    let most = if letters.len() > 6 { 2 } else { 1 };
+    let most = if letters.len() > 6 { 2_u8 } else { 1 };
     let mut best: Option<(usize, u64, String)> = None;
-    let mut scanned = 0;
+    let mut seen = 0;
     for shard in shards {
+        let field = shard.fields.texts[BODY];
+        // An automaton walks over the few terms that are near; a dictionary has millions.
+        let near = FuzzyTermQuery::new(Term::from_field_text(field, word), most, true);
+        let near = near.automaton()?;
         for segment in shard.searcher.segment_readers() {
-            let index = segment.inverted_index(shard.fields.texts[BODY])?;
-            let mut stream = index.terms().range().ge(&first).into_stream()?;
+            let terms = segment.inverted_index(field)?;
+            let terms = terms.terms();
+            let mut stream = terms.search(&near).ge(&first).into_stream()?;
             while let Some((term, info)) = stream.next() {
-                if !term.starts_with(first.as_bytes()) || scanned > MAX_SCANNED {
+                if !term.starts_with(first.as_bytes()) || seen > MAX_SEEN {
                     break;
                 }
-                scanned += 1;
+                seen += 1;
                 let count = u64::from(info.doc_freq);
-                if term.len().abs_diff(word.len()) > most * 2 || count <= documents * TIMES {
+                if count <= documents * TIMES {
                     continue;
                 }
                 let Ok(term) = std::str::from_utf8(term) else {
                     continue;
                 };
-                let Some(distance) = distance(&letters, term, most) else {
+                let Some(distance) = distance(&letters, term, most.into()) else {
                     continue;
                 };
                 let is_better = best.as_ref().is_none_or(|known| {

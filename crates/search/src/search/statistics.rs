@@ -1,9 +1,10 @@
 //! What is known of all indexes together.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use tantivy::index::SegmentId;
+use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{SegmentReader, Term};
 
@@ -110,21 +111,34 @@ fn count(segment: &SegmentReader, fields: &Fields) -> Result<Statistics, SearchE
     Ok(statistics)
 }
 
-/// Living documents that have a term.
-pub(super) fn frequency(shards: &[Shard], field: usize, term: &str) -> Result<u64, SearchError> {
+/// Where a term lies in each segment of all indexes, by the segment's number.
+pub(super) type Places = Arc<[Option<TermInfo>]>;
+
+/// Living documents that have a term, and where it lies.
+pub(super) fn locate(
+    shards: &[Shard],
+    field: usize,
+    term: &str,
+) -> Result<(u64, Places), SearchError> {
     let mut sum = 0;
+    let mut places = Vec::new();
     for shard in shards {
         let term = Term::from_field_text(shard.fields.texts[field], term);
         for segment in shard.searcher.segment_readers() {
             let index = segment.inverted_index(term.field())?;
-            sum += match segment.alive_bitset() {
-                None => u64::from(index.doc_freq(&term)?),
-                Some(alive) => match index.read_postings(&term, IndexRecordOption::Basic)? {
-                    Some(postings) => u64::from(postings.doc_freq_given_deletes(alive)),
-                    None => 0,
-                },
-            };
+            let info = index.get_term_info(&term)?;
+            if let Some(info) = &info {
+                sum += match segment.alive_bitset() {
+                    None => u64::from(info.doc_freq),
+                    Some(alive) => {
+                        let postings =
+                            index.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+                        u64::from(postings.doc_freq_given_deletes(alive))
+                    }
+                };
+            }
+            places.push(info);
         }
     }
-    Ok(sum)
+    Ok((sum, places.into()))
 }

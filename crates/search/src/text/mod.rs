@@ -16,5 +16,5 @@ mod words;
 
 pub use fold::fold;
 pub(crate) use fold::fold_into;
-pub(crate) use tokenizer::{TOKENIZER, Words as WordTokenizer, marked, stem_term};
+pub(crate) use tokenizer::{TOKENIZER, Words as WordTokenizer, marked, stem_term, without_mark};
 pub(crate) use words::{Word, words};

@@ -1,7 +1,6 @@
 //! The tokenizer of every text field: each word folded, and its stem beside it.
 
-use std::collections::HashMap;
-
+use hashbrown::HashMap;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
 use super::words::Words as WordIterator;
@@ -14,7 +13,7 @@ pub(crate) const TOKENIZER: &str = "teia-words";
 /// Opens a stem in the dictionary of terms, and the language mark of a text. No word holds it.
 pub(crate) const STEM_MARK: char = '\u{1}';
 
-/// Words remembered by each tokenizer before it begins anew.
+/// Words of a language that each tokenizer remembers before it begins anew.
 const MAX_REMEMBERED: usize = 40_000;
 
 /// A text as the tokenizer takes it: the language in front, two letters.
@@ -32,12 +31,47 @@ pub(crate) fn stem_term(language: &str, stem: &str) -> String {
     format!("{STEM_MARK}{language}{stem}")
 }
 
+/// A term of the index as a word: without the mark and the language of a stem.
+pub(crate) fn without_mark(term: &str) -> &str {
+    match term.strip_prefix(STEM_MARK) {
+        Some(rest) => rest.get(2..).unwrap_or(rest),
+        None => term,
+    }
+}
+
 /// Splits marked text. Stop words of the language have no stem: they serve phrases only.
 #[derive(Clone, Default)]
 pub(crate) struct Words {
-    remembered: HashMap<String, (String, Option<String>)>,
-    language: String,
+    /// By language. Pages of several alternate, and none is to forget the words of another.
+    remembered: HashMap<String, Remembered>,
     token: Token,
+}
+
+/// The forms of words that were seen before: folding and stemming again would take most of the time.
+#[derive(Clone, Default)]
+struct Remembered {
+    numbers: HashMap<Box<str>, usize>,
+    /// Folded, and the stem; empty for a stop word.
+    forms: Vec<(Box<str>, Box<str>)>,
+}
+
+impl Remembered {
+    /// The number of a word's forms.
+    fn number(&mut self, word: &str, stemmer: Stemmer) -> usize {
+        if let Some(&number) = self.numbers.get(word) {
+            return number;
+        }
+        if self.forms.len() >= MAX_REMEMBERED {
+            self.numbers.clear();
+            self.forms.clear();
+        }
+        let mut folded = String::new();
+        fold_into(word, &mut folded);
+        let stem = stemmer.term(word).unwrap_or_default();
+        self.forms.push((folded.into(), stem.into()));
+        self.numbers.insert(word.into(), self.forms.len() - 1);
+        self.forms.len() - 1
+    }
 }
 
 impl Tokenizer for Words {
@@ -48,17 +82,23 @@ impl Tokenizer for Words {
             Some(rest) if rest.is_char_boundary(2) => rest.split_at(2),
             _ => (Stemmer::NONE, text),
         };
-        if self.language != language || self.remembered.len() > MAX_REMEMBERED {
-            self.remembered.clear();
-            language.clone_into(&mut self.language);
+        let stemmer = Stemmer::of(language);
+        // Languages without a stemmer share one memory, so there are only a few.
+        let language = stemmer.language();
+        if !self.remembered.contains_key(language) {
+            let begun = Remembered::default();
+            self.remembered.insert(language.to_owned(), begun);
         }
         self.token.reset();
         Stream {
             text,
             words: words(text),
-            stemmer: Stemmer::of(language),
+            stemmer,
             waiting: None,
-            remembered: &mut self.remembered,
+            remembered: self
+                .remembered
+                .get_mut(language)
+                .expect("it was put there just now"),
             token: &mut self.token,
         }
     }
@@ -69,16 +109,17 @@ pub(crate) struct Stream<'a> {
     text: &'a str,
     words: WordIterator<'a>,
     stemmer: Stemmer,
-    /// The stem that follows the folded form just given.
-    waiting: Option<String>,
-    remembered: &'a mut HashMap<String, (String, Option<String>)>,
+    /// The forms whose folded one was just given: the stem follows.
+    waiting: Option<usize>,
+    remembered: &'a mut Remembered,
     token: &'a mut Token,
 }
 
 impl TokenStream for Stream<'_> {
     fn advance(&mut self) -> bool {
-        if let Some(stem) = self.waiting.take() {
-            self.token.text = stem;
+        if let Some(number) = self.waiting.take() {
+            self.token.text.clear();
+            self.token.text.push_str(&self.remembered.forms[number].1);
             return true;
         }
         let Some(word) = self.words.next() else {
@@ -87,19 +128,12 @@ impl TokenStream for Stream<'_> {
         self.token.position = self.token.position.wrapping_add(1);
         self.token.offset_from = word.start;
         self.token.offset_to = word.end;
-        self.token.text.clear();
         let text = &self.text[word.start..word.end];
-        if let Some((folded, stem)) = self.remembered.get(text) {
-            self.token.text.push_str(folded);
-            self.waiting.clone_from(stem);
-            return true;
-        }
-        fold_into(text, &mut self.token.text);
-        self.waiting = self.stemmer.term(text);
-        self.remembered.insert(
-            text.to_owned(),
-            (self.token.text.clone(), self.waiting.clone()),
-        );
+        let number = self.remembered.number(text, self.stemmer);
+        let (folded, stem) = &self.remembered.forms[number];
+        self.token.text.clear();
+        self.token.text.push_str(folded);
+        self.waiting = (!stem.is_empty()).then_some(number);
         true
     }
 

@@ -29,14 +29,24 @@ impl Iterator for Words<'_> {
 
     fn next(&mut self) -> Option<Word> {
         loop {
+            // Most of what lies between words, and most beginnings of words, is plain ASCII.
+            let bytes = self.text.as_bytes();
             let start = self.at;
-            let first = self.text.get(start..)?.chars().next()?;
-            self.at += first.len_utf8();
-            if is_pairwise(first) {
-                return Some(self.pair(start));
-            }
-            if !is_letter(first) {
-                continue;
+            let first = *bytes.get(start)?;
+            if first < 0x80 {
+                self.at += 1;
+                if !first.is_ascii_alphanumeric() {
+                    continue;
+                }
+            } else {
+                let first = self.text[start..].chars().next()?;
+                self.at += first.len_utf8();
+                if is_pairwise(first) {
+                    return Some(self.pair(start));
+                }
+                if !is_letter(first) {
+                    continue;
+                }
             }
             self.run();
             let end = self

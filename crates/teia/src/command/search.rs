@@ -1,16 +1,17 @@
 //! `teia search`: what was collected, found.
 
-use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use teia_base::CanonicalUrl;
 use teia_engine::{Directory, Layout, Reading, Removals};
-use teia_search::{Hit, Results, SearchConfig, SearchRequest, Searcher, Snippet, Sort, Weights};
+use teia_search::{
+    Hidden, Hit, Results, SearchConfig, SearchRequest, Searcher, Snippet, Sort, Weights,
+};
 
 use super::place::{Place, USUAL_COLLECTION};
 use crate::show::{Width, counted, cut, outln};
@@ -69,6 +70,8 @@ enum Order {
 pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
     let directory = Directory::open(&options.data)?;
     let searcher = open(&directory, &options.collection)?;
+    let searched = searcher.collections();
+    let searched: Vec<String> = searched.into_iter().map(|(name, _)| name).collect();
     let request = SearchRequest {
         limit: options.limit.into(),
         offset: options.offset,
@@ -77,10 +80,10 @@ pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
             Order::Date => Sort::Date,
         },
         expand: options.expand,
+        hidden: Arc::new(removed(&directory, &searched)?),
         ..SearchRequest::new(as_query(&options.query))
     };
-    let mut results = searcher.search(&request)?;
-    hide_removed(&directory, &mut results)?;
+    let results = searcher.search(&request)?;
     if options.json {
         outln!("{}", to_json(&results))?;
     } else {
@@ -89,24 +92,19 @@ pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Leaves out what people asked to have removed from view.
-fn hide_removed(directory: &Directory, results: &mut Results) -> Result<()> {
-    let mut removals: HashMap<String, Removals> = HashMap::new();
-    for hit in &results.hits {
-        if !removals.contains_key(&hit.collection) {
-            let layout = Layout::new(&hit.collection)?;
-            let read = Removals::read(&*directory.files(), &layout);
-            let read = read.context("cannot read the list of removals")?;
-            removals.insert(hit.collection.clone(), read);
-        }
+/// What people asked to have removed from view, in any of these collections.
+fn removed(directory: &Directory, collections: &[String]) -> Result<Hidden> {
+    let mut lines: Vec<(&'static str, String)> = Vec::new();
+    for name in collections {
+        let read = Removals::read(&*directory.files(), &Layout::new(name)?);
+        let read = read.context("cannot read the list of removals")?;
+        lines.extend(read.lines().map(|(kind, text)| (kind, text.to_owned())));
     }
-    results.hits.retain(|hit| {
-        let url = CanonicalUrl::from_stored(&hit.url);
-        !removals
-            .get(&hit.collection)
-            .is_some_and(|removals| removals.hides(&url))
-    });
-    Ok(())
+    let of = |wanted: &'static str| {
+        let lines = lines.iter().filter(move |(kind, _)| *kind == wanted);
+        lines.map(|(_, text)| text.clone())
+    };
+    Ok(Hidden::new(of("url"), of("host")))
 }
 
 /// The indexes of these collections, or of all.

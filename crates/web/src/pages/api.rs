@@ -71,9 +71,8 @@ fn results(app: &App, asked: &Asked) -> Result<Results, Failure> {
     if asked.is_empty() {
         return Ok(Results::default());
     }
-    let mut results = app.library.searcher().search(&asked.request()?)?;
-    results.hits.retain(|hit| !app.library.hides(&hit.url));
-    Ok(results)
+    let request = asked.request(&app.library)?;
+    Ok(app.library.searcher().search(&request)?)
 }
 
 fn to_json(app: &App, asked: &Asked, results: &Results) -> Value {
@@ -94,7 +93,7 @@ fn to_json(app: &App, asked: &Asked, results: &Results) -> Value {
                 "rank": hit.rank,
                 "size": hit.size,
                 "similar": hit.similar,
-                "other_addresses": hit.other_addresses.iter().filter(|url| !app.library.hides(url)).collect::<Vec<_>>(),
+                "other_addresses": hit.other_addresses,
                 "copy": copy_of(app, hit),
                 "page": crate::address::page(&hit.url),
             })

@@ -323,8 +323,10 @@ fn sent(host: &str, url: &str, stored: &StoredCapture, rendered: Rendered, role:
         _ => 200,
     };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
-    let mut response = (status, rendered.body).into_response();
+    let length = rendered.body.len();
+    let mut response = (status, rendered.body.into_body()).into_response();
     let headers = response.headers_mut();
+    headers.insert(header::CONTENT_LENGTH, length.into());
     let mut put = |name: &'static str, text: &str| {
         if let Ok(value) = HeaderValue::from_str(text) {
             headers.insert(name, value);

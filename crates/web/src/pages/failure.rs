@@ -14,6 +14,8 @@ pub(crate) enum Failure {
     Busy,
     /// The request asks for what is not given: a key of the words, and the bound.
     Refused(&'static str, usize),
+    /// A parameter that is to be a number is none.
+    NoNumber(&'static str),
     /// Nothing is there: keys of heading and sentence.
     Missing(&'static str, &'static str),
     /// What was asked for is there, and may not be shown.
@@ -45,7 +47,7 @@ impl Failure {
     fn status(&self) -> StatusCode {
         match self {
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Refused(..) => StatusCode::BAD_REQUEST,
+            Self::Refused(..) | Self::NoNumber(_) => StatusCode::BAD_REQUEST,
             Self::Missing(..) => StatusCode::NOT_FOUND,
             Self::Private => StatusCode::FORBIDDEN,
             Self::Damaged => StatusCode::BAD_GATEWAY,
@@ -59,6 +61,7 @@ impl Failure {
         match self {
             Self::Busy => (usual, w.t("error.busy").to_owned()),
             Self::Refused(key, bound) => (usual, w.f(key, w.number(*bound))),
+            Self::NoNumber(name) => (usual, w.f("error.number", name)),
             Self::Missing(heading, sentence) => (w.t(heading), w.t(sentence).to_owned()),
             Self::Private => (w.t("archive.none"), w.t("archive.private").to_owned()),
             Self::Damaged => (w.t("archive.damaged"), w.t("archive.damaged.do").to_owned()),

@@ -54,10 +54,7 @@ impl ShownHit {
             copy,
             similar: hit.similar,
             collection: hit.collection.clone(),
-            others: others
-                .filter(|other| !app.library.hides(other))
-                .map(|other| Address::new(other))
-                .collect(),
+            others: others.map(|other| Address::new(other)).collect(),
             address,
         }
     }

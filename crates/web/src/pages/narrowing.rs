@@ -5,8 +5,8 @@ use teia_base::{Clock, SystemClock, Timestamp};
 use teia_search::{SearchRequest, Sort};
 
 use super::Failure;
-use crate::WebConfig;
 use crate::address::escape;
+use crate::{Library, WebConfig};
 
 /// Everything of a kind: what a search without words goes through.
 const EVERYTHING: &str =
@@ -87,18 +87,21 @@ impl Asked {
 
     /// First result and number of results.
     pub(crate) fn window(&self) -> Result<(usize, usize), Failure> {
-        let number = |text: &str, usual: usize| match text {
+        // A number that does not fit is too large; anything else is no number.
+        let number = |name: &'static str, text: &str, usual: usize| match text {
             "" => Ok(usual),
-            text => text
-                .parse::<usize>()
-                .map_err(|_| Failure::Refused("error.far", 1_000)),
+            text if text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Ok(text.parse::<usize>().unwrap_or(usize::MAX))
+            }
+            _ => Err(Failure::NoNumber(name)),
         };
-        let limit = number(&self.limit, PER_PAGE)?;
-        if limit > MAX_PER_PAGE {
-            return Err(Failure::Refused("error.far", MAX_PER_PAGE));
+        let limit = number("limit", &self.limit, PER_PAGE)?;
+        if limit == 0 || limit > MAX_PER_PAGE {
+            return Err(Failure::Refused("error.limit", MAX_PER_PAGE));
         }
-        let page = number(&self.page, 1)?.max(1);
-        let offset = number(&self.offset, (page - 1).saturating_mul(limit))?;
+        let page = number("page", &self.page, 1)?.max(1);
+        let usual = (page - 1).saturating_mul(limit);
+        let offset = number("offset", &self.offset, usual)?;
         Ok((offset, limit))
     }
 
@@ -139,8 +142,8 @@ impl Asked {
         text
     }
 
-    /// The request to the index.
-    pub(crate) fn request(&self) -> Result<SearchRequest, Failure> {
+    /// The request to the index. What was removed from view is passed over at once.
+    pub(crate) fn request(&self, library: &Library) -> Result<SearchRequest, Failure> {
         let words = match self.q.trim() {
             "" => EVERYTHING,
             words => words,
@@ -155,6 +158,7 @@ impl Asked {
         }
         request.expand = self.expand == "1";
         request.facets = true;
+        request.hidden = library.hidden();
         Ok(request)
     }
 

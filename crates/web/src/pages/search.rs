@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use teia_search::{Facet, Results};
+use teia_search::{Facet, Repair, Results};
 
 use super::hits::ShownHit;
 use super::narrowing::Asked;
@@ -74,11 +74,9 @@ pub(crate) async fn search(
 
 fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     let w = frame.w;
-    let request = asked.request()?;
+    let request = asked.request(&app.library)?;
     let (offset, limit) = (request.offset, request.limit);
-    let mut results = app.library.searcher().search(&request)?;
-    // What was removed from view is passed over at once, whatever the index still has.
-    results.hits.retain(|hit| !app.library.hides(&hit.url));
+    let results = app.library.searcher().search(&request)?;
     let page = offset / limit.max(1) + 1;
     let reachable = usize::try_from(results.total)
         .unwrap_or(usize::MAX)
@@ -111,7 +109,11 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         bare_href: bare.href("q", &asked.q),
         expand_href: asked.href("expand", expand),
         suggestion,
-        repairs: results.repairs.iter().map(ToString::to_string).collect(),
+        repairs: results
+            .repairs
+            .iter()
+            .map(|repair| said(w, repair))
+            .collect(),
         pages: (from..=to)
             .map(|number| (number, asked.href("page", &number.to_string())))
             .collect(),
@@ -121,6 +123,12 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         results,
         frame,
     })
+}
+
+/// What was changed in a query, in the reader's language.
+fn said(w: &Words, repair: &Repair) -> String {
+    let (name, about) = repair.name();
+    w.f(&format!("repair.{name}"), about)
 }
 
 fn milliseconds(w: &Words, seconds: f64) -> String {

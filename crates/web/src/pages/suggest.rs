@@ -65,9 +65,9 @@ fn suggestions(app: &App, typed: &str) -> Result<Vec<String>, Failure> {
     query.push_str(&format!("title:{last}*"));
     let mut request = SearchRequest::new(query);
     request.limit = READ;
+    request.hidden = app.library.hidden();
     let hits = app.library.searcher().search(&request)?.hits;
-    let shown = hits.iter().filter(|hit| !app.library.hides(&hit.url));
-    let titles: Vec<String> = shown.map(|hit| clean(&hit.title)).collect();
+    let titles: Vec<String> = hits.iter().map(|hit| clean(&hit.title)).collect();
     Ok(gather(before, last, &titles))
 }
 

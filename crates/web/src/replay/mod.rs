@@ -9,13 +9,20 @@
 //! The sandbox of the browser is what protects; rewriting only makes the page look right. What a
 //! rewriter misses is blocked by the policy that goes with every copy.
 
+mod content;
 mod kind;
 mod markup;
 mod style;
 
+pub(crate) use content::Content;
 pub(crate) use kind::Kind;
 
+use std::io::Read;
+use std::ops::Range;
+use std::sync::Arc;
+
 use teia_archive::StoredCapture;
+use teia_base::Body;
 use teia_fetch::{DecodeLimits, Decoded};
 use url::Url;
 
@@ -70,7 +77,7 @@ impl Role {
 pub(crate) struct Rendered {
     pub(crate) kind: Kind,
     pub(crate) media_type: String,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Content,
     /// It was longer than may be unpacked.
     pub(crate) is_cut: bool,
 }
@@ -82,6 +89,9 @@ pub(crate) fn render(
     (role, key): (Role, &str),
     banner: Option<&str>,
 ) -> Rendered {
+    if let Some(rendered) = as_it_lies(capture, limits, role) {
+        return rendered;
+    }
     let Decoded {
         bytes, truncated, ..
     } = teia_fetch::decode(&capture.response, limits);
@@ -102,27 +112,85 @@ pub(crate) fn render(
         Kind::Html => {
             let text = markup::decoded(&bytes, charset);
             let page = markup::rewrite(&text, rewriter, banner);
-            ("text/html; charset=utf-8".to_owned(), page)
+            ("text/html; charset=utf-8".to_owned(), page.into())
         }
         Kind::Css => {
             let text = markup::decoded(&bytes, charset);
             let text = style::rewrite(&text, &rewriter);
-            ("text/css; charset=utf-8".to_owned(), text.into_bytes())
+            ("text/css; charset=utf-8".to_owned(), text.into())
         }
         Kind::Text => {
-            let text = markup::decoded(&bytes, charset).into_bytes();
-            ("text/plain; charset=utf-8".to_owned(), text)
+            let text = markup::decoded(&bytes, charset);
+            ("text/plain; charset=utf-8".to_owned(), text.into())
         }
-        Kind::Media(media_type) => (media_type.to_owned(), bytes.to_vec()),
-        Kind::Svg => ("image/svg+xml".to_owned(), bytes.to_vec()),
-        Kind::Attachment => ("application/octet-stream".to_owned(), bytes.to_vec()),
+        Kind::Media(media_type) => (media_type.to_owned(), bytes),
+        Kind::Svg => ("image/svg+xml".to_owned(), bytes),
+        Kind::Attachment => ("application/octet-stream".to_owned(), bytes),
     };
     Rendered {
         kind,
         media_type,
-        body,
+        body: Content::new(body),
         is_cut: truncated,
     }
+}
+
+/// A large copy that is sent as it was received, straight from its file.
+fn as_it_lies(capture: &StoredCapture, limits: &DecodeLimits, role: Role) -> Option<Rendered> {
+    let response = &capture.response;
+    let Body::File { file, .. } = &response.body else {
+        return None;
+    };
+    let is_plain = response
+        .head
+        .text("content-encoding")
+        .is_none_or(|coding| coding.trim().is_empty() || coding.eq_ignore_ascii_case("identity"));
+    let ranges = response.payload();
+    let first = ranges.first()?;
+    let mut start = Vec::new();
+    let reader = response.body.reader(first.start, first.end);
+    reader.take(SEEN_BYTES).read_to_end(&mut start).ok()?;
+    // Compressed without saying so: unpacked, as the crawl did.
+    if !is_plain || start.starts_with(&[0x1f, 0x8b]) {
+        return None;
+    }
+    let declared = response.media_type();
+    let essence = declared.as_ref().map_or("", |known| known.essence());
+    let kind = match role {
+        Role::Raw => Kind::Attachment,
+        _ => Kind::of(essence, &start, role),
+    };
+    let media_type = match kind {
+        Kind::Html | Kind::Css | Kind::Text => return None,
+        Kind::Media(media_type) => media_type,
+        Kind::Svg => "image/svg+xml",
+        Kind::Attachment => "application/octet-stream",
+    };
+    let whole: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+    let body = Content::File(Arc::clone(file), first_bytes(ranges, limits.document_bytes));
+    Some(Rendered {
+        kind,
+        media_type: media_type.to_owned(),
+        is_cut: body.len() < whole,
+        body,
+    })
+}
+
+/// Bytes by which a kind is known.
+const SEEN_BYTES: u64 = 512;
+
+/// The ranges up to so many bytes.
+fn first_bytes(ranges: Vec<Range<u64>>, most: u64) -> Vec<Range<u64>> {
+    let mut left = most;
+    let mut taken = Vec::new();
+    for range in ranges {
+        let end = range.end.min(range.start.saturating_add(left));
+        left -= end - range.start;
+        if end > range.start {
+            taken.push(range.start..end);
+        }
+    }
+    taken
 }
 
 /// Turns the addresses on a page into addresses of copies from the same time.

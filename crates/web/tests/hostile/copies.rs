@@ -1,5 +1,7 @@
 //! Copies of hostile pages: shown in a sandbox, or saved and not shown.
 
+use teia_web::WebConfig;
+
 use crate::HOSTILE;
 use crate::support::{LittleWeb, Served};
 
@@ -205,14 +207,44 @@ fn ui_08_a_large_a_bursting_and_a_damaged_copy_are_told_apart() {
     web.html("/large", &large);
     web.html(
         "/",
-        "<title>Start</title><a href=/large>l</a><a href=/hurt>h</a><p>zebra</p>",
+        "<title>Start</title><a href=/large>l</a><a href=/hurt>h</a>\
+         <a href=/burst>b</a><img src=/picture><p>zebra</p>",
     );
     web.html("/hurt", "<title>Hurt</title><p>zebra hurt</p>");
-    let served = Served::of(&web);
+    // A page that was taken in when more was allowed, and a picture that is sent as it lies.
+    let packed = "Content-Type: text/html\r\nContent-Encoding: gzip";
+    web.put("/burst", packed, burst());
+    let mut picture = b"\x89PNG\r\n\x1a\n".to_vec();
+    picture.extend((0..5_u32 << 20).map(|n| (n % 253) as u8));
+    web.put("/picture", "Content-Type: image/png", &picture);
+    let mut served = Served::of(&web);
     let url = web.url("/large");
     let copy = served.get(&format!("/archive/{}mp_/{url}", served.newest(&url)));
     assert_eq!(copy.status, 200);
-    assert!(copy.body.len() <= 34 << 20, "{}", copy.body.len());
+    assert!(
+        copy.body.len() >= 12 << 20,
+        "it is all there: {}",
+        copy.body.len()
+    );
+    let folder = std::mem::replace(&mut served.folder, tempfile::tempdir().unwrap());
+    allow_ratio(folder.path(), 2);
+    let served = Served::new(folder, WebConfig::default());
+    let url = web.url("/burst");
+    for mark in ["mp_", "id_"] {
+        let copy = served.get(&format!("/archive/{}{mark}/{url}", served.newest(&url)));
+        assert_eq!(copy.status, 200, "{mark}");
+        assert_eq!(
+            copy.header("x-teia-truncated").as_deref(),
+            Some("length"),
+            "{mark}: {}",
+            copy.head
+        );
+        assert!(copy.body.len() <= 5 << 20, "{mark}: {}", copy.body.len());
+    }
+    let url = web.url("/picture");
+    let copy = served.get(&format!("/archive/{}im_/{url}", served.newest(&url)));
+    assert_eq!(copy.header("content-type").as_deref(), Some("image/png"));
+    assert!(copy.body == picture, "byte by byte as it was");
     // One byte of each record is changed.
     let url = web.url("/hurt");
     let time = served.newest(&url);
@@ -231,6 +263,32 @@ fn ui_08_a_large_a_bursting_and_a_damaged_copy_are_told_apart() {
     let answer = served.get(&format!("/archive/{time}mp_/{url}"));
     assert_eq!(answer.status, 502, "{}", answer.text());
     assert!(answer.text().contains("damaged"), "{}", answer.text());
+}
+
+/// A page of 8 MB in a tenth of that: as much as a crawl takes.
+fn burst() -> Vec<u8> {
+    use std::io::Write;
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(b"<title>Burst</title><p>zebra ").unwrap();
+    for number in 0..800_000_u64 {
+        let word = number.wrapping_mul(0x9E37_79B9) >> 7 & 0xF_FFFF;
+        write!(packed, "striped{} ", word % 97).unwrap();
+    }
+    packed.finish().unwrap()
+}
+
+/// Writes a smaller bound into the collection's file: bytes that may come out of one.
+fn allow_ratio(root: &std::path::Path, most: u32) {
+    let path = root.join("collections/default.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with("ratio-max"));
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    let bound = format!("[fetch]\nratio-max = {most}\n");
+    let text = match text.contains("[fetch]\n") {
+        true => text.replacen("[fetch]\n", &bound, 1),
+        false => text + &bound,
+    };
+    std::fs::write(&path, text).unwrap();
 }
 
 #[test]

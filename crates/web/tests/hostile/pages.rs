@@ -141,6 +141,46 @@ fn ui_17_pages_beyond_the_window_are_refused() {
 }
 
 #[test]
+fn a_parameter_that_is_no_number_is_named() {
+    let (_, served) = &*HOSTILE;
+    for (wrong, said) in [
+        ("limit=abc", "limit= must be a whole number"),
+        ("limit=1e9", "limit= must be a whole number"),
+        ("offset=-1", "offset= must be a whole number"),
+        ("page=two", "page= must be a whole number"),
+        ("limit=0", "limit= may be from 1 to 100"),
+        ("limit=5000", "limit= may be from 1 to 100"),
+        ("offset=5000", "Only the first 1\u{202f}000 results"),
+    ] {
+        let answer = served.get(&format!("/api/search?q=zebra&{wrong}"));
+        assert_eq!(answer.status, 400, "{wrong}");
+        let error = answer.json()["error"].as_str().unwrap().to_owned();
+        assert!(error.starts_with(said), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn what_was_repaired_is_said_in_the_language_of_the_reader() {
+    let (_, served) = &*HOSTILE;
+    let page = served.ask(
+        "GET",
+        "/search?q=%22zebra+acts&lang=",
+        &[("Accept-Language", "pt-PT")],
+    );
+    assert!(
+        page.text().contains("Faltava fechar umas aspas"),
+        "{}",
+        page.text()
+    );
+    let page = served.get("/search?q=%22zebra+acts");
+    assert!(
+        page.text().contains("A quotation mark was not closed"),
+        "{}",
+        page.text()
+    );
+}
+
+#[test]
 fn ui_18_too_many_searches_are_asked_to_come_back() {
     let web = hostile_web();
     let folder = tempfile::tempdir().unwrap();

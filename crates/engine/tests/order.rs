@@ -1,0 +1,97 @@
+//! Orders by rank: what the links of one run say decides what the next one fetches first.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod support;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use support::{attempts, crawl_with};
+use teia_base::{DiskFiles, SystemClock};
+use teia_engine::{CollectionConfig, Control, Parts};
+use teia_fetch::ScriptedFetcher;
+use teia_frontier::OrderName;
+
+const SEED: &str = "http://a.test/";
+
+/// The seed links to three hubs and then to plain pages; each hub links to one page that nobody else knows.
+fn web() -> ScriptedFetcher {
+    let mut seed = String::new();
+    for hub in 1..=3 {
+        seed.push_str(&format!("<a href=/hub{hub}>hub</a>"));
+    }
+    for page in 1..=9 {
+        seed.push_str(&format!("<a href=/plain{page}>plain</a>"));
+    }
+    let mut fetcher = ScriptedFetcher::new(Arc::new(SystemClock)).page(SEED, "text/html", &seed);
+    for hub in 1..=3 {
+        fetcher = fetcher.page(
+            &format!("http://a.test/hub{hub}"),
+            "text/html",
+            &format!("<title>hub {hub}</title><a href=/wanted>wanted</a><p>{hub}"),
+        );
+    }
+    for page in 1..=9 {
+        let body = format!("<title>plain {page}</title><p>{page}");
+        fetcher = fetcher.page(&format!("http://a.test/plain{page}"), "text/html", &body);
+    }
+    fetcher.page("http://a.test/wanted", "text/html", "<title>wanted</title>")
+}
+
+/// The first page that a second run fetches.
+fn first_of_second_run(order: OrderName) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = CollectionConfig::default();
+    config.politeness.delay = Duration::ZERO;
+    config.run.alias_pages = 0;
+    config.run.order = order;
+    config.filter.max_pages = Some(4);
+    let fetcher = web();
+    let run = |config: &CollectionConfig| {
+        let parts = Parts {
+            fetcher: Some(Arc::new(fetcher.clone())),
+            ..Parts::default()
+        };
+        let seeds = [SEED.to_owned()];
+        crawl_with(directory.path(), config, &seeds, parts, &Control::default()).unwrap();
+        let files = DiskFiles::existing(directory.path());
+        let pages = attempts(&files).into_iter().filter(|it| !it.is_robots());
+        pages
+            .map(|attempt| attempt.url.request().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let first = run(&config);
+    assert_eq!(first.len(), 4, "the seed and its hubs: {first:?}");
+    config.filter.max_pages = None;
+    let all = run(&config);
+    assert_eq!(all.len(), 14, "{all:?}");
+    all[4].clone()
+}
+
+#[test]
+fn what_most_pages_link_to_goes_first() {
+    for order in [OrderName::Backlinks, OrderName::PageRank] {
+        assert_eq!(
+            first_of_second_run(order),
+            "http://a.test/wanted",
+            "{order}"
+        );
+    }
+    assert_eq!(
+        first_of_second_run(OrderName::Breadth),
+        "http://a.test/plain1"
+    );
+}
+
+#[test]
+fn an_order_by_rank_without_links_is_refused() {
+    let mut config = CollectionConfig::default();
+    config.run.order = OrderName::PageRank;
+    config.links.enabled = false;
+    let refused = config.check().unwrap_err();
+    assert!(
+        refused.to_string().contains("`order` in [run]"),
+        "{refused}"
+    );
+}

@@ -1,0 +1,304 @@
+//! One word in one segment, over all its terms: BM25F.
+//!
+//! ```text
+//! terms (fields × form and stems) ──> Opened ──┬──> Gathered  rare: sorted documents
+//!                                              ├──> Spread    common: a place for each document
+//!                                              └──> Sought    far more common than what leads: looked up
+//! ```
+//!
+//! A word has a dozen lists. Walking over them side by side costs a look at each for every document, so
+//! they are read one after the other, a block at a time, and added up; unless only few documents will be
+//! looked at. All three give the same numbers, to the bit.
+
+use std::sync::Arc;
+
+use tantivy::index::InvertedIndexReader;
+use tantivy::postings::{Postings, SegmentPostings, TermInfo};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet, TERMINATED};
+
+use super::matching::{FieldNorm, Match, Scoring};
+use super::plan::WordPlan;
+use crate::error::SearchError;
+
+/// A word whose lists are found and not yet read.
+pub(super) struct Opened {
+    lists: Vec<List>,
+    norms: Vec<FieldNorm>,
+    k1: f32,
+    idf: f32,
+    /// Entries of all lists: at least the documents that have the word.
+    pub(super) entries: u64,
+    documents: DocId,
+}
+
+struct List {
+    index: Arc<InvertedIndexReader>,
+    info: TermInfo,
+    norm: usize,
+    share: f32,
+}
+
+impl Opened {
+    pub(super) fn new(scoring: &Scoring<'_>, plan: &WordPlan) -> Result<Self, SearchError> {
+        let (mut lists, mut norms, mut entries) = (Vec::new(), Vec::new(), 0);
+        let mut last = None;
+        for term in &plan.terms {
+            let Some(info) = term.places[scoring.number].clone() else {
+                continue;
+            };
+            let field = scoring.fields.texts[term.field];
+            if last != Some(term.field) {
+                norms.push(scoring.norm(term.field));
+                last = Some(term.field);
+            }
+            entries += u64::from(info.doc_freq);
+            lists.push(List {
+                index: scoring.segment.inverted_index(field)?,
+                info,
+                norm: norms.len() - 1,
+                share: term.share,
+            });
+        }
+        Ok(Self {
+            lists,
+            norms,
+            k1: scoring.k1(),
+            idf: plan.idf * plan.weight,
+            entries,
+            documents: scoring.segment.max_doc(),
+        })
+    }
+
+    /// The way to walk over it that costs least, where about so many documents will be looked at.
+    pub(super) fn walk(self, looks: u64) -> Result<Box<dyn Match>, SearchError> {
+        // A look costs a few entries for each list.
+        let looked_up = looks.saturating_mul(4 * self.lists.len() as u64);
+        if self.entries > looked_up {
+            return Ok(Box::new(Sought::new(self)?));
+        }
+        // Up to here sorting is cheaper than a place for every document.
+        if self.entries * 16 < u64::from(self.documents) {
+            return Ok(Box::new(Gathered::new(&self)?));
+        }
+        Ok(Box::new(Spread::new(&self)?))
+    }
+
+    /// Calls `each` with every entry: document, and what it adds to the word's frequency there.
+    fn read(&self, mut each: impl FnMut(DocId, f32)) -> Result<(), SearchError> {
+        for list in &self.lists {
+            let norm = &self.norms[list.norm];
+            let option = IndexRecordOption::WithFreqs;
+            let blocks = list
+                .index
+                .read_block_postings_from_terminfo(&list.info, option);
+            let mut blocks = blocks.map_err(tantivy::TantivyError::from)?;
+            while !blocks.docs().is_empty() {
+                for (&doc, &count) in blocks.docs().iter().zip(blocks.freqs()) {
+                    each(doc, list.share * count as f32 * norm.of(doc));
+                }
+                blocks.advance();
+            }
+        }
+        Ok(())
+    }
+}
+
+fn saturated(idf: f32, k1: f32, frequency: f32) -> f32 {
+    idf * frequency * (k1 + 1.0) / (frequency + k1)
+}
+
+/// A rare word: its documents in order.
+struct Gathered {
+    /// Document and frequency; ends with `TERMINATED`.
+    found: Vec<(DocId, f32)>,
+    at: usize,
+    idf: f32,
+    k1: f32,
+}
+
+impl Gathered {
+    fn new(word: &Opened) -> Result<Self, SearchError> {
+        let mut found = Vec::with_capacity(usize::try_from(word.entries).unwrap_or(0) + 1);
+        word.read(|doc, frequency| found.push((doc, frequency)))?;
+        // Stable: what is added up for a document is added in the order of the terms.
+        found.sort_by_key(|(doc, _)| *doc);
+        found.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            if is_same {
+                kept.1 += next.1;
+            }
+            is_same
+        });
+        found.push((TERMINATED, 0.0));
+        Ok(Self {
+            found,
+            at: 0,
+            idf: word.idf,
+            k1: word.k1,
+        })
+    }
+}
+
+impl Match for Gathered {
+    fn doc(&self) -> DocId {
+        self.found[self.at].0
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        if self.doc() < target {
+            // Doubling steps, then halves: near targets are near.
+            let mut step = 1;
+            let last = self.found.len() - 1;
+            while self.at + step < last && self.found[self.at + step].0 < target {
+                step *= 2;
+            }
+            let end = (self.at + step).min(last) + 1;
+            self.at += self.found[self.at..end].partition_point(|(doc, _)| *doc < target);
+        }
+        self.doc()
+    }
+
+    fn score(&mut self) -> f32 {
+        saturated(self.idf, self.k1, self.found[self.at].1)
+    }
+}
+
+/// A common word: a bit and a number for every document of the segment.
+struct Spread {
+    bits: Vec<u64>,
+    frequencies: Vec<f32>,
+    doc: DocId,
+    idf: f32,
+    k1: f32,
+}
+
+impl Spread {
+    fn new(word: &Opened) -> Result<Self, SearchError> {
+        let documents = word.documents as usize;
+        let mut bits = vec![0_u64; documents.div_ceil(64)];
+        let mut frequencies = vec![0.0_f32; documents];
+        word.read(|doc, frequency| {
+            bits[doc as usize / 64] |= 1 << (doc % 64);
+            frequencies[doc as usize] += frequency;
+        })?;
+        let mut spread = Self {
+            bits,
+            frequencies,
+            doc: 0,
+            idf: word.idf,
+            k1: word.k1,
+        };
+        spread.settle(0);
+        Ok(spread)
+    }
+
+    fn settle(&mut self, from: DocId) {
+        let mut place = from as usize / 64;
+        let mut left = match self.bits.get(place) {
+            Some(bits) => bits & (u64::MAX << (from % 64)),
+            None => {
+                self.doc = TERMINATED;
+                return;
+            }
+        };
+        while left == 0 {
+            place += 1;
+            match self.bits.get(place) {
+                Some(&bits) => left = bits,
+                None => {
+                    self.doc = TERMINATED;
+                    return;
+                }
+            }
+        }
+        self.doc = DocId::try_from(place * 64).unwrap_or(TERMINATED) + left.trailing_zeros();
+    }
+}
+
+impl Match for Spread {
+    fn doc(&self) -> DocId {
+        self.doc
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        if self.doc < target {
+            self.settle(target);
+        }
+        self.doc
+    }
+
+    fn score(&mut self) -> f32 {
+        saturated(self.idf, self.k1, self.frequencies[self.doc as usize])
+    }
+}
+
+/// A word that is looked up where something rarer leads.
+struct Sought {
+    lists: Vec<(SegmentPostings, usize, f32)>,
+    norms: Vec<FieldNorm>,
+    k1: f32,
+    idf: f32,
+    doc: DocId,
+}
+
+impl Sought {
+    fn new(word: Opened) -> Result<Self, SearchError> {
+        let mut lists = Vec::with_capacity(word.lists.len());
+        for list in &word.lists {
+            let option = IndexRecordOption::WithFreqs;
+            let postings = list.index.read_postings_from_terminfo(&list.info, option);
+            let postings = postings.map_err(tantivy::TantivyError::from)?;
+            lists.push((postings, list.norm, list.share));
+        }
+        let mut sought = Self {
+            lists,
+            norms: word.norms,
+            k1: word.k1,
+            idf: word.idf,
+            doc: 0,
+        };
+        sought.settle();
+        Ok(sought)
+    }
+
+    fn settle(&mut self) {
+        self.doc = self
+            .lists
+            .iter()
+            .map(|(list, ..)| list.doc())
+            .min()
+            .unwrap_or(TERMINATED);
+    }
+}
+
+impl Match for Sought {
+    fn doc(&self) -> DocId {
+        self.doc
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        if self.doc < target {
+            for (list, ..) in &mut self.lists {
+                let at = list.doc();
+                if at + 1 == target {
+                    list.advance();
+                } else if at < target {
+                    list.seek(target);
+                }
+            }
+            self.settle();
+        }
+        self.doc
+    }
+
+    fn score(&mut self) -> f32 {
+        let mut frequency = 0.0;
+        for (list, field, share) in &self.lists {
+            if list.doc() == self.doc {
+                frequency += share * list.term_freq() as f32 * self.norms[*field].of(self.doc);
+            }
+        }
+        saturated(self.idf, self.k1, frequency)
+    }
+}
