@@ -37,6 +37,7 @@ mod report;
 mod reserve;
 mod ring;
 mod robots_book;
+mod schedule;
 mod sense;
 mod stage;
 mod stats;
@@ -61,6 +62,7 @@ pub use reading::{
 };
 pub use removals::Removals;
 pub use report::{EndReason, Report};
+pub use schedule::{Due, Missed, Schedule, ScheduleConfig};
 pub use sense::{Senseless, sensible};
 pub use stats::Stats;
 pub use url_list::{AddReport, UrlList};
