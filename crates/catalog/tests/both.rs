@@ -329,8 +329,8 @@ fn a_row_is_what_the_last_attempt_left_and_the_last_version_brought() {
 /// Every column of every view is in the manual, and every question in it has an answer.
 #[track_caller]
 fn assert_as_the_manual_says(store: &Store) {
-    let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/catalog.md");
-    let manual = std::fs::read_to_string(manual).unwrap();
+    let room = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manual = std::fs::read_to_string(room.join("../../docs/catalog.md")).unwrap();
     let mut reader = Reader::open(store).unwrap().unwrap();
     for view in [
         "documents",

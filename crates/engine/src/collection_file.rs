@@ -109,8 +109,13 @@ impl CollectionFile {
             put(document.as_table_mut(), &path, value);
             match self.with_text(document.to_string()) {
                 Ok(changed) => return Ok(changed),
-                // What a number says of the mistake is better than what a text in its place does.
-                Err(error) => wrong = wrong.or(Some(error)),
+                // What a number says of the mistake is better than what a text in its place does;
+                // but where a list is wanted, only the list knows what is wrong.
+                Err(error) => {
+                    let is_kind =
+                        |error: &EngineError| error.to_string().contains("expected a list");
+                    wrong = wrong.filter(|error| !is_kind(error)).or(Some(error));
+                }
             }
         }
         Err(wrong.unwrap_or(EngineError::NoSeeds))

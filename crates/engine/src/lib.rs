@@ -41,6 +41,7 @@ mod report;
 mod reserve;
 mod ring;
 mod robots_book;
+mod schedule;
 mod sense;
 mod stage;
 mod stats;
@@ -66,6 +67,7 @@ pub use reading::{
 pub use rekey::{Rekeyed, rekey};
 pub use removals::Removals;
 pub use report::{EndReason, Report};
+pub use schedule::{Due, Missed, Schedule, ScheduleConfig};
 pub use sense::{Senseless, sensible};
 pub use stats::Stats;
 pub use url_list::{AddReport, UrlList};
