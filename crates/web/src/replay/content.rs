@@ -96,7 +96,9 @@ mod tests {
     #[tokio::test]
     async fn what_is_put_aside_comes_out_as_it_was() {
         for length in [0, 5, IN_MEMORY, IN_MEMORY + 1, 3 * IN_MEMORY + 77] {
-            let bytes: Vec<u8> = (0..length).map(|n| (n % 251) as u8).collect();
+            let bytes: Vec<u8> = (0..length)
+                .map(|n| u8::try_from(n % 251).unwrap())
+                .collect();
             let content = Content::new(bytes.clone().into());
             assert_eq!(content.len(), length as u64);
             assert_eq!(
