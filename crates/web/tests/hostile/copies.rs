@@ -215,7 +215,7 @@ fn ui_08_a_large_a_bursting_and_a_damaged_copy_are_told_apart() {
     let packed = "Content-Type: text/html\r\nContent-Encoding: gzip";
     web.put("/burst", packed, burst());
     let mut picture = b"\x89PNG\r\n\x1a\n".to_vec();
-    picture.extend((0..5_u32 << 20).map(|n| (n % 253) as u8));
+    picture.extend((0..5_u32 << 20).map(|n| u8::try_from(n % 253).unwrap()));
     web.put("/picture", "Content-Type: image/png", &picture);
     let mut served = Served::of(&web);
     let url = web.url("/large");
