@@ -37,7 +37,7 @@ OUT = ROOT / "target/bench"
 PEERS = {
     "teia": (
         TEIA,
-        "crawl SEED --data DIR/data --delay 0s --scope any --allow-private --no-index --report json",
+        "crawl SEED --data DIR/data --delay 0s --scope any --allow-private --no-index --no-catalog --report json",
         "archive on, index off, one connection to a host",
     ),
     "wget-warc": (
@@ -166,7 +166,7 @@ def polite(options):
         seeds.write_text("".join(f"{seed}\n" for seed in web.seeds))
         command = [str(TEIA), "crawl", "--seeds", str(seeds), "--data", str(folder / "data")]
         command += ["--delay", f"{POLITE_GAP:g}s", "--hosts", str(POLITE_HOSTS), "--scope", "any", "--allow-private"]
-        command += ["--no-index", "--max-time", f"{seconds}s", "--report", "json", *options.teia_args.split()]
+        command += ["--no-index", "--no-catalog", "--max-time", f"{seconds}s", "--report", "json", *options.teia_args.split()]
         measured = measure(command, folder, seconds + 120)
         served = web.end()
     return summed("teia", POLITE_HOSTS, web.pages, measured, served)

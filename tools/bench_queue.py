@@ -159,7 +159,7 @@ class Server:
 
 def measured_crawl(options, data, server):
     command = [str(TEIA), "resume", "--data", str(data), "--resolve", f"*.test=127.0.0.1:{server.port}"]
-    command += ["--allow-private", "--scope", "any", "--hosts", "1000", "--no-index", "--delay", "1s"]
+    command += ["--allow-private", "--scope", "any", "--hosts", "1000", "--no-index", "--no-catalog", "--delay", "1s"]
     began = time.monotonic()
     log = tempfile.TemporaryFile()
     process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
