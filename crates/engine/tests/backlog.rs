@@ -116,6 +116,26 @@ fn what_wider_rules_let_in_is_committed_in_steps() {
     assert_eq!((admitted(&commits), kept_out(&commits)), (MANY, MANY));
 }
 
+#[test]
+fn what_wider_rules_let_in_on_disk_is_looked_for_in_rounds() {
+    let script = Script::default()
+        .text("http://a.test/robots.txt", "User-agent: *\nDisallow: /n/\n")
+        .html(SEED, &many_links());
+    let disk = SimulatedDisk::new();
+    let mut wide = config();
+    wide.run.repository_memory = 64 << 10;
+    let mut narrow = wide.clone();
+    narrow.filter.exclude = vec!["/n/".to_owned()];
+    run(&disk, &script, &narrow, &[SEED]);
+    let manifest = Layout::new("default").unwrap().urls().join("manifest");
+    assert!(disk.exists(&manifest), "the URLs must lie on disk");
+    assert_eq!(kept_out(&commits(&disk)), 0);
+    run(&disk, &script, &wide, &[SEED]);
+    let commits = commits(&disk);
+    check_steps(&commits);
+    assert_eq!((admitted(&commits), kept_out(&commits)), (MANY, MANY));
+}
+
 /// Ends the run as soon as the second seed has been answered.
 #[derive(Debug)]
 struct EndThere(Control);

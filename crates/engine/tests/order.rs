@@ -57,7 +57,11 @@ fn first_of_second_run(order: OrderName) -> String {
         crawl_with(directory.path(), config, &seeds, parts, &Control::default()).unwrap();
         let files = DiskFiles::existing(directory.path());
         let pages = attempts(&files).into_iter().filter(|it| !it.is_robots());
+        // They are committed as the workers finish, and asked for one after another.
+        let mut pages: Vec<_> = pages.collect();
+        pages.sort_by_key(|attempt| attempt.started);
         pages
+            .into_iter()
             .map(|attempt| attempt.url.request().to_owned())
             .collect::<Vec<_>>()
     };

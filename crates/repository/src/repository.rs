@@ -409,6 +409,11 @@ impl Repository {
         }
     }
 
+    /// Whether a row in memory has it.
+    pub fn is_in_memory(&self, url: &CanonicalUrl) -> bool {
+        self.table.find(url.as_str()).is_some()
+    }
+
     /// What is known of the URL in this place.
     pub fn view_of(&self, url: UrlRef) -> UrlState {
         self.view(

@@ -169,8 +169,9 @@ fn a_small_disk_has_a_reserve_without_being_asked_for() {
     };
     let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
     let home = Home::with_data(folder.path().join("data"));
-    // An index alone is larger than this disk.
-    let running = home.start(&crawl(&home, &server, "40ms", &["--no-index"]));
+    // An index or a catalog alone is larger than this disk.
+    let only = ["--no-index", "--no-catalog"];
+    let running = home.start(&crawl(&home, &server, "40ms", &only));
     until("the warning", || {
         running.said().contains("less than the reserve")
     });

@@ -11,11 +11,12 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use teia_base::LinkKind;
 use teia_base::filter::Candidate;
 use teia_base::journal::{LinkVerdict, UrlChange};
+use teia_base::{CanonicalUrl, LinkKind};
 use teia_repository::{Admission, Offer, UrlRef, UrlState};
 
+use crate::feedback::{Event, Level};
 use crate::ring::Ring;
 
 /// URLs that are looked at in one turn of the loop.
@@ -23,7 +24,7 @@ pub(crate) const STEP: usize = 1000;
 /// Changes that one commit holds.
 pub(crate) const MOST_CHANGES: usize = 5000;
 
-/// What is still to be looked at: a number for each URL, at most.
+/// What is still to be looked at.
 #[derive(Debug, Default)]
 pub(crate) struct Backlog {
     /// Pages to which a shorter way was found, and how many of their links have been looked at.
@@ -31,6 +32,8 @@ pub(crate) struct Backlog {
     queued: HashSet<UrlRef>,
     /// URLs that a rule of an earlier run left out, and that the rules of this one let in.
     let_in: VecDeque<UrlState>,
+    /// There are more of them; the first of those that were found last.
+    more: Option<CanonicalUrl>,
 }
 
 impl Backlog {
@@ -43,7 +46,7 @@ impl Backlog {
 
     /// Whether nothing is left to be looked at.
     pub(crate) fn is_empty(&self) -> bool {
-        self.nearer.is_empty() && self.let_in.is_empty()
+        self.nearer.is_empty() && self.let_in.is_empty() && self.more.is_none()
     }
 }
 
@@ -51,23 +54,45 @@ impl Ring {
     /// A run begins, perhaps with wider rules: what was left out is judged again. The last process may
     /// have ended before every link of a page was brought nearer.
     pub(crate) fn look_again(&mut self) {
-        let judge = self.workshop.judge();
-        let let_in = self.repository.excluded(|state| {
-            // Met only through links that are not to be followed, a URL has no depth: no way leads
-            // there.
-            let is_reached = state.depth != u16::MAX;
-            is_reached
-                && judge
-                    .before_or_refuse(&candidate(state, state.depth))
-                    .is_admitted()
-        });
-        self.backlog.let_in = let_in.into();
+        self.look_at_excluded();
         if self.config.filter.max_depth.is_some() {
             let fetched = self.repository.urls().filter(|url| url.fetched.is_some());
             let pages: Vec<UrlRef> = fetched.map(|url| url.reference).collect();
             for page in pages {
                 self.backlog.bring_nearer(page);
             }
+        }
+    }
+
+    fn look_at_excluded(&mut self) {
+        // So many are held at once; then the others are looked for.
+        let memory = self.config.run.repository_memory;
+        let most = usize::try_from(memory / 1024).map_or(100_000, |most| most.clamp(1000, 100_000));
+        let judge = self.workshop.judge();
+        let mut found = 0;
+        let let_in = self.repository.excluded(|state| {
+            // Met only through links that are not to be followed, a URL has no depth: no way leads
+            // there.
+            let is_reached = state.depth != u16::MAX;
+            let is_wanted = is_reached
+                && judge
+                    .before_or_refuse(&candidate(state, state.depth))
+                    .is_admitted();
+            found += usize::from(is_wanted);
+            is_wanted && found <= most
+        });
+        let first = let_in.first().map(|state| state.url.normal().clone());
+        // The same one again was let in and stays out: nobody is to try for ever.
+        let is_new = first != self.backlog.more;
+        self.backlog.more = first.filter(|_| is_new && found > most);
+        if is_new {
+            self.backlog.let_in = let_in.into();
+        }
+        if found > 0 && is_new {
+            self.feedback.hear(&Event::Notice {
+                level: Level::Info,
+                text: format!("the rules let {found} URLs in that were left out before"),
+            });
         }
     }
 
@@ -82,15 +107,26 @@ impl Ring {
             } else if let Some(state) = self.backlog.let_in.pop_front() {
                 self.let_in(state);
                 left -= 1;
+            } else if self.may_look_for_more() {
+                self.look_at_excluded();
+                return;
             } else {
                 return;
             }
         }
     }
 
+    /// Those that were let in must be so on disk before others are looked for.
+    fn may_look_for_more(&self) -> bool {
+        self.backlog.more.is_some() && self.committing == 0 && self.window.is_empty()
+    }
+
     /// Whether a step can be done now.
     pub(crate) fn has_step(&self) -> bool {
-        !self.backlog.is_empty() && !self.window_is_due()
+        let backlog = &self.backlog;
+        let is_ready =
+            !backlog.nearer.is_empty() || !backlog.let_in.is_empty() || self.may_look_for_more();
+        is_ready && !self.window_is_due()
     }
 
     /// Brings links of a page nearer, at most so many; returns how many were looked at.
@@ -147,6 +183,13 @@ impl Ring {
     }
 
     fn let_in(&mut self, state: UrlState) {
+        if self.repository.is_on_disk() && !self.repository.is_in_memory(state.url.normal()) {
+            // The store finds out with its commit whether it is still left out: no look at the disk
+            // for each of them.
+            let depth = state.depth;
+            self.change(state, depth, LinkVerdict::Readmitted);
+            return;
+        }
         // Another page may have let it in meanwhile.
         let now = self.repository.state(state.url.normal());
         if now.is_none_or(|now| now.exclusion.is_none()) {
