@@ -103,7 +103,10 @@ impl Ring {
             if let Some((page, done)) = self.backlog.nearer.pop_front() {
                 // From here on a still shorter way begins anew with its first link.
                 self.backlog.queued.remove(&page);
-                left = left.saturating_sub(self.spread_depth(page, done, left).max(1));
+                // One less for where the page may redirect to.
+                let room = (MOST_CHANGES - 1).saturating_sub(self.window.changes.len());
+                let most = left.min(room.max(1));
+                left = left.saturating_sub(self.spread_depth(page, done, most).max(1));
             } else if let Some(state) = self.backlog.let_in.pop_front() {
                 self.let_in(state);
                 left -= 1;
