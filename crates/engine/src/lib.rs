@@ -24,6 +24,7 @@ mod control;
 mod crawl;
 mod digests;
 mod directory;
+mod ending;
 mod error;
 mod feedback;
 mod followers;

@@ -16,7 +16,6 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use teia_base::filter::Spent;
 use teia_base::journal::{Attempt, Commit, Entry, Record, RunEnded, RunStarted};
 use teia_base::{CanonicalUrl, Clock, HostFacts, HostId};
 use teia_fetch::Fetcher;
@@ -28,7 +27,7 @@ use url::Url;
 
 use crate::EngineError;
 use crate::addresses::AddressBook;
-use crate::alias::{AliasWatch, Wait};
+use crate::alias::AliasWatch;
 use crate::analyzer::Insight;
 use crate::collection::CollectionConfig;
 use crate::control::Control;
@@ -46,7 +45,7 @@ use crate::stage::spread::{Backlog, MOST_CHANGES};
 use crate::stats::{Stats, is_answer};
 
 /// A run is over when nothing is due within this time.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How often load is looked at and progress is told.
 const TICK: Duration = Duration::from_millis(200);
 /// How long a stop waits for what is under way.
@@ -528,79 +527,6 @@ impl Ring {
             records,
             documents,
         });
-    }
-
-    fn end_reason(&self) -> Option<EndReason> {
-        if let Some(reason) = self.control.end() {
-            return Some(reason);
-        }
-        // A pause holds until it is lifted: no limit ends it, and its time does not count.
-        if self.control.is_paused() {
-            return None;
-        }
-        let worked = self.clock.now().saturating_duration_since(self.started) - self.rested;
-        if let Some(max_time) = self.config.run.max_time
-            && worked >= max_time
-        {
-            return Some(EndReason::MaxTime);
-        }
-        let filter = &self.config.filter;
-        if filter
-            .max_pages
-            .is_some_and(|most| self.stats.fetched >= most)
-        {
-            return Some(EndReason::MaxPages);
-        }
-        if filter
-            .max_bytes
-            .is_some_and(|most| self.stats.bytes >= most)
-        {
-            return Some(EndReason::MaxBytes);
-        }
-        None
-    }
-
-    /// Whether one more page may go out: exact, because what is under way is counted as fetched.
-    pub(crate) fn budget_left(&self) -> bool {
-        // What hosts are sending now is taken to be as long as what came before: a limit of bytes is
-        // passed by at most one document of each.
-        let usual_bytes = (self.stats.bytes / self.stats.fetched.max(1)).max(64 << 10);
-        let coming = self.frontier.leased() as u64 * usual_bytes;
-        let spent = Spent {
-            documents: self.stats.fetched + self.pages_in_flight,
-            host_documents: 0,
-            bytes: self.stats.bytes + self.bytes_arrived + coming,
-        };
-        self.workshop.judge().rules.spent(&spent).is_none()
-    }
-
-    pub(crate) fn host_budget_left(&self, host: HostId) -> bool {
-        let Some(most) = self.config.filter.max_pages_per_host else {
-            return true;
-        };
-        self.host_pages.get(&host).copied().unwrap_or(0) < most
-    }
-
-    fn nothing_is_due(&mut self) -> Result<bool, EngineError> {
-        let is_busy = !self.window.is_empty() || self.committing > 0 || !self.backlog.is_empty();
-        if self.control.is_paused() || is_busy {
-            return Ok(false);
-        }
-        Ok(self.is_idle() && !self.settle_samples(Wait::No) && !self.decide_rest()?)
-    }
-
-    fn is_idle(&mut self) -> bool {
-        let idle = self.errands.values().all(VecDeque::is_empty);
-        if idle && self.repository.count(State::Waiting) == 0 {
-            return true;
-        }
-        if self.paused || self.addresses.as_ref().is_some_and(AddressBook::is_asking) {
-            return false;
-        }
-        let horizon = self.clock.now() + PATIENCE;
-        self.frontier
-            .next_moment()
-            .is_none_or(|moment| moment > horizon)
     }
 
     fn next_wake(&mut self, tick: Instant, stop_by: Option<Instant>) -> Instant {

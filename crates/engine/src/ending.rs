@@ -1,0 +1,91 @@
+//! When a run ends: what it was told, its limits, and when nothing is left to do.
+
+use std::collections::VecDeque;
+
+use teia_base::HostId;
+use teia_base::filter::Spent;
+use teia_repository::State;
+
+use crate::EngineError;
+use crate::addresses::AddressBook;
+use crate::alias::Wait;
+use crate::report::EndReason;
+use crate::ring::{PATIENCE, Ring};
+
+impl Ring {
+    /// Why the run is to end now, if it is.
+    pub(crate) fn end_reason(&self) -> Option<EndReason> {
+        if let Some(reason) = self.control.end() {
+            return Some(reason);
+        }
+        // A pause holds until it is lifted: no limit ends it, and its time does not count.
+        if self.control.is_paused() {
+            return None;
+        }
+        let worked = self.clock.now().saturating_duration_since(self.started) - self.rested;
+        if let Some(max_time) = self.config.run.max_time
+            && worked >= max_time
+        {
+            return Some(EndReason::MaxTime);
+        }
+        let filter = &self.config.filter;
+        if filter
+            .max_pages
+            .is_some_and(|most| self.stats.fetched >= most)
+        {
+            return Some(EndReason::MaxPages);
+        }
+        if filter
+            .max_bytes
+            .is_some_and(|most| self.stats.bytes >= most)
+        {
+            return Some(EndReason::MaxBytes);
+        }
+        None
+    }
+
+    /// Whether one more page may go out: exact, because what is under way is counted as fetched.
+    pub(crate) fn budget_left(&self) -> bool {
+        // What hosts are sending now is taken to be as long as what came before: a limit of bytes is
+        // passed by at most one document of each.
+        let usual_bytes = (self.stats.bytes / self.stats.fetched.max(1)).max(64 << 10);
+        let coming = self.frontier.leased() as u64 * usual_bytes;
+        let spent = Spent {
+            documents: self.stats.fetched + self.pages_in_flight,
+            host_documents: 0,
+            bytes: self.stats.bytes + self.bytes_arrived + coming,
+        };
+        self.workshop.judge().rules.spent(&spent).is_none()
+    }
+
+    /// Whether one more page of this host may go out.
+    pub(crate) fn host_budget_left(&self, host: HostId) -> bool {
+        let Some(most) = self.config.filter.max_pages_per_host else {
+            return true;
+        };
+        self.host_pages.get(&host).copied().unwrap_or(0) < most
+    }
+
+    /// Whether nothing is left that could be done before long.
+    pub(crate) fn nothing_is_due(&mut self) -> Result<bool, EngineError> {
+        let is_busy = !self.window.is_empty() || self.committing > 0 || !self.backlog.is_empty();
+        if self.control.is_paused() || is_busy {
+            return Ok(false);
+        }
+        Ok(self.is_idle() && !self.settle_samples(Wait::No) && !self.decide_rest()?)
+    }
+
+    fn is_idle(&mut self) -> bool {
+        let idle = self.errands.values().all(VecDeque::is_empty);
+        if idle && self.repository.count(State::Waiting) == 0 {
+            return true;
+        }
+        if self.paused || self.addresses.as_ref().is_some_and(AddressBook::is_asking) {
+            return false;
+        }
+        let horizon = self.clock.now() + PATIENCE;
+        self.frontier
+            .next_moment()
+            .is_none_or(|moment| moment > horizon)
+    }
+}
