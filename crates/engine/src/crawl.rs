@@ -11,11 +11,10 @@ use std::time::Duration;
 
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
-use teia_base::journal::segments;
 use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SystemClock, measure};
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
-use teia_repository::blocks::{Store, StoreError};
+use teia_repository::blocks::StoreError;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -34,7 +33,7 @@ use crate::feedback::{Event, Feedback, Level, Silence};
 use crate::followers::{Crew, OrderByRank};
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
-use crate::past::Past;
+use crate::past::{Past, forget_blocks};
 use crate::rates::Rates;
 use crate::rekey::remove_aside;
 use crate::report::{EndReason, Report};
@@ -178,12 +177,12 @@ impl Crawl {
         let (files, layout) = (Arc::clone(&self.files), self.layout.clone());
         let (ring, inbox, crew) = self
             .start()
-            .inspect_err(|error| give_up_blocks(&*files, &layout, error))?;
+            .inspect_err(|error| give_up_blocks(&*files, &layout, Some(error)))?;
         let ended = ring.run(inbox).await;
         match &ended {
-            Ok(report) if report.blocks_damaged => forget_blocks(&*files, &layout),
+            Ok(report) if report.blocks_damaged => give_up_blocks(&*files, &layout, None),
             Ok(_) => {}
-            Err(error) => give_up_blocks(&*files, &layout, error),
+            Err(error) => give_up_blocks(&*files, &layout, Some(error)),
         }
         let reason = ended
             .as_ref()
@@ -432,17 +431,11 @@ impl Crawl {
 
 /// Blocks that cannot be read end this run, and no other: the journal has everything, and without
 /// them the next start reads it.
-fn give_up_blocks(files: &dyn Files, layout: &Layout, error: &EngineError) {
-    if matches!(error, EngineError::Urls(StoreError::Damaged { .. })) {
-        forget_blocks(files, layout);
-    }
-}
-
-fn forget_blocks(files: &dyn Files, layout: &Layout) {
-    let found = segments(files, &layout.journal());
-    // Only where the journal has everything.
-    if found.is_ok_and(|found| found.first() == Some(&1))
-        && let Err(error) = Store::forget(files, &layout.urls())
+fn give_up_blocks(files: &dyn Files, layout: &Layout, error: Option<&EngineError>) {
+    let is_damage =
+        |error: &EngineError| matches!(error, EngineError::Urls(StoreError::Damaged { .. }));
+    if error.is_none_or(is_damage)
+        && let Err(error) = forget_blocks(files, layout)
     {
         tracing::warn!(%error, "damaged blocks could not be removed");
     }

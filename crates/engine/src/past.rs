@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use teia_base::journal::Record;
+use teia_base::journal::{Entry, Record, segments};
 use teia_base::{Clock, Files, FoundUrl, Order};
 use teia_repository::blocks::{Store, StoreError};
 use teia_repository::{Backing, Repository, RepositoryConfig};
@@ -61,9 +61,11 @@ impl Past {
         let mut lost = Vec::new();
         let mut repository = match open() {
             Err(error @ StoreError::Damaged { .. }) => {
-                // Nothing can be read there. The journal has it all.
+                // Nothing can be read there.
                 lost.push(error.to_string());
-                Store::forget(&**files, &layout.urls())?;
+                if !forget_blocks(&**files, layout)? {
+                    return Err(error.into());
+                }
                 open()?
             }
             opened => opened?,
@@ -79,31 +81,19 @@ impl Past {
         let saved = ledger.head.position;
         repository.hosts_are_known_until(saved);
         let saver = Saver::new(checkpoints, config);
-        let wanted = repository.wanted_from();
-        let mut run = 0;
+        let mut replay = Replay::new(&repository);
         let journal = JournalWriter::open(
             Arc::clone(files),
             layout.journal(),
             config.run.journal_segment_bytes,
-            // The entry before says which run it was.
-            (wanted - 1).max(1),
+            replay.begin(),
             |entry| {
-                let is_other_run = std::mem::replace(&mut run, entry.run) != entry.run;
-                if entry.sequence < wanted {
-                    return;
-                }
-                let is_start = matches!(entry.record, Record::RunStarted(_));
-                // Blocks on disk that know of this entry have begun the run.
-                if is_start && is_other_run && entry.sequence > repository.position() {
-                    repository.begin_run(entry.wall, NEW_CHANCE);
-                }
-                repository.replay(&entry);
+                replay.take(&entry, &mut repository, &mut ledger);
                 if let (true, Record::Commit(commit)) = (entry.sequence > saved, &entry.record) {
                     for attempt in &commit.attempts {
                         crate::stage::extract::remember(digests, attempt);
                     }
                 }
-                ledger.apply(&entry, repository.len());
             },
         )?;
         repository.maintain(clock.wall(), true)?;
@@ -131,6 +121,54 @@ impl Past {
             lost,
         })
     }
+}
+
+/// Takes the entries of earlier processes in, one after another.
+pub(crate) struct Replay {
+    wanted: u64,
+    run: u32,
+}
+
+impl Replay {
+    /// Of what the Repository and what was restored beside it do not know.
+    pub(crate) fn new(repository: &Repository) -> Self {
+        Self {
+            wanted: repository.wanted_from(),
+            run: 0,
+        }
+    }
+
+    /// The first entry to be shown: the one before those that are wanted says which run it was.
+    pub(crate) fn begin(&self) -> u64 {
+        (self.wanted - 1).max(1)
+    }
+
+    /// Takes an entry in.
+    pub(crate) fn take(&mut self, entry: &Entry, repository: &mut Repository, ledger: &mut Ledger) {
+        let is_other_run = std::mem::replace(&mut self.run, entry.run) != entry.run;
+        if entry.sequence < self.wanted {
+            return;
+        }
+        let is_start = matches!(entry.record, Record::RunStarted(_));
+        // Blocks on disk that know of this entry have begun the run.
+        if is_start && is_other_run && entry.sequence > repository.position() {
+            repository.begin_run(entry.wall, NEW_CHANCE);
+        }
+        repository.replay(entry);
+        ledger.apply(entry, repository.len());
+    }
+}
+
+/// Removes blocks that cannot be read, where the journal has everything that was in them; says whether
+/// it has.
+pub(crate) fn forget_blocks(files: &dyn Files, layout: &Layout) -> Result<bool, EngineError> {
+    let found = segments(files, &layout.journal());
+    let found = found.map_err(EngineError::disk("list", layout.journal()))?;
+    if found.first() != Some(&1) {
+        return Ok(false);
+    }
+    Store::forget(files, &layout.urls())?;
+    Ok(true)
 }
 
 /// Saves checkpoints now and then, on a thread beside the commits.

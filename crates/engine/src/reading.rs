@@ -16,10 +16,11 @@ use teia_repository::{Backing, Repository, RepositoryConfig, State, UrlState};
 use crate::EngineError;
 use crate::checkpoint::Checkpoints;
 use crate::collection::RunConfig;
-use crate::crawl::{NEW_CHANCE, WINDOW};
+use crate::crawl::WINDOW;
 use crate::directory::{Directory, Layout};
 pub use crate::growth::Growth;
 use crate::ledger::Ledger;
+use crate::past::Replay;
 use crate::stats::Stats;
 
 /// A collection, to be read. Another process may be writing it meanwhile.
@@ -234,19 +235,9 @@ impl Reading {
         let loaded = checkpoints.load(|host| repository.restore_host(host));
         let (mut ledger, past) = loaded.map_err(EngineError::disk("read", self.layout.part()))?;
         repository.hosts_are_known_until(ledger.head.position);
-        let wanted = repository.wanted_from();
-        let mut run = 0;
-        self.entries_from((wanted - 1).max(1), |entry| {
-            let is_other_run = std::mem::replace(&mut run, entry.run) != entry.run;
-            if entry.sequence < wanted {
-                return;
-            }
-            let is_start = matches!(entry.record, Record::RunStarted(_));
-            if is_start && is_other_run && entry.sequence > repository.position() {
-                repository.begin_run(entry.wall, NEW_CHANCE);
-            }
-            repository.replay(&entry);
-            ledger.apply(&entry, repository.len());
+        let mut replay = Replay::new(&repository);
+        self.entries_from(replay.begin(), |entry| {
+            replay.take(&entry, &mut repository, &mut ledger);
         })?;
         repository.maintain(Timestamp::default(), true)?;
         Ok(Look {
