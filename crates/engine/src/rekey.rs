@@ -74,13 +74,15 @@ pub fn rekey(
         met: HashSet::new(),
     };
     let entries = EntryStream::open(Arc::clone(files), &layout.journal(), 1, last)?;
+    let mut wall = Timestamp::default();
     for entry in entries {
         let entry = entry?;
         watch(entry.sequence, last);
+        wall = entry.wall;
         move_to.entry(entry)?;
     }
     move_to.past.repository.decide_everything()?;
-    move_to.look_after(clock)?;
+    move_to.look_after(wall)?;
     let Past {
         repository,
         ledger,
@@ -239,9 +241,10 @@ impl Move<'_> {
         }
     }
 
-    fn look_after(&mut self, clock: &dyn Clock) -> Result<(), EngineError> {
-        self.past.repository.maintain(clock.wall(), true)?;
-        self.tell_news(clock.wall())
+    /// What is left to decide. It is told at the time of the last entry: a move is no part of a run.
+    fn look_after(&mut self, wall: Timestamp) -> Result<(), EngineError> {
+        self.past.repository.maintain(wall, true)?;
+        self.tell_news(wall)
     }
 
     fn write(&mut self, mut entry: Entry) -> Result<(), EngineError> {
