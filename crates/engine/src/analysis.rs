@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use teia_archive::{ArchiveError, Captures};
-use teia_base::journal::{Attempt, Commit, Record, read_segment, segments};
+use teia_base::journal::{Attempt, Commit, EntryStream, Record, all_segments};
 use teia_base::{Document, Files, Outcome};
 
 use crate::EngineError;
@@ -75,8 +75,8 @@ impl Analysis {
         }
     }
 
-    /// Hands over what was missed: segment by segment, so that however much it is, no more than one
-    /// lies in memory, and what was handed over is noted after each.
+    /// Hands over what was missed: entry by entry, so that however much it is, no more than one lies in
+    /// memory; what was handed over is noted after each segment.
     fn catch_up(&self) {
         self.analyzed.borrow_mut().owe_until(self.committed);
         if self.analyzed.borrow().is_settled() {
@@ -87,36 +87,22 @@ impl Analysis {
             Ok(captures) => captures,
             Err(error) => return self.put_off("the archive cannot be opened", &error),
         };
-        let found = match segments(&*self.files, &journal) {
+        let found = match all_segments(&*self.files, &journal) {
             Ok(found) => found,
             Err(error) => return self.put_off("the journal cannot be listed", &error),
         };
         for (at, &first) in found.iter().enumerate() {
             let next = found.get(at + 1).copied();
-            let last = next.map_or(u64::MAX, |next| next - 1);
+            // What the committer adds meanwhile comes another way, and is not owed.
+            let last = next.map_or(self.committed, |next| next - 1);
             if !self.analyzed.borrow().owes_between(first, last) {
                 continue;
             }
-            match read_segment(&*self.files, &journal, first, next.is_none()) {
-                Ok(segment) => {
-                    for entry in &segment.entries {
-                        // However much was missed, a run that is told to end ends: what is left is
-                        // still owed.
-                        if self.control.end().is_some() {
-                            return self.note();
-                        }
-                        // The committer may be adding to this segment meanwhile; that comes another
-                        // way, and is not owed.
-                        if self.analyzed.borrow().owes(entry.sequence)
-                            && self.hand_over_again(&entry.record, &mut captures)
-                        {
-                            self.analyzed.borrow_mut().settle(entry.sequence);
-                        }
-                    }
-                }
-                Err(error) => self.put_off("a segment of the journal cannot be read", &error),
-            }
+            let is_ended = self.catch_up_between(first, last, &mut captures);
             self.note();
+            if is_ended {
+                return;
+            }
         }
         let more = self.unread.get().saturating_sub(TOLD);
         if more > 0 {
@@ -124,6 +110,35 @@ impl Analysis {
                 "{more} more documents that Analyzers missed cannot be read; they are tried again at the next start"
             ));
         }
+    }
+
+    /// Hands over what is owed of these entries. However much was missed, a run that is told to end
+    /// ends, and then this says so: what is left is still owed.
+    fn catch_up_between(&self, first: u64, last: u64, captures: &mut Captures) -> bool {
+        let files = Arc::clone(&self.files);
+        let entries = match EntryStream::open(files, &self.layout.journal(), first, last) {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.put_off("a segment of the journal cannot be read", &error);
+                return false;
+            }
+        };
+        for entry in entries {
+            if self.control.end().is_some() {
+                return true;
+            }
+            match entry {
+                Ok(entry) => {
+                    if self.analyzed.borrow().owes(entry.sequence)
+                        && self.hand_over_again(&entry.record, captures)
+                    {
+                        self.analyzed.borrow_mut().settle(entry.sequence);
+                    }
+                }
+                Err(error) => self.put_off("a segment of the journal cannot be read", &error),
+            }
+        }
+        false
     }
 
     /// Hands over the documents of a committed entry; true if none is left.

@@ -106,6 +106,9 @@ pub struct RunConfig {
     /// A journal segment is closed at this size.
     #[serde(with = "measure::size")]
     pub journal_segment_bytes: u64,
+    /// Closed segments beyond so many bytes are packed into `history/`, which keeps every attempt.
+    #[serde(with = "measure::size")]
+    pub journal_bytes: u64,
     /// Payloads remembered, to store equal ones once.
     pub digests_remembered: usize,
     /// Redirects in a row that are followed.
@@ -132,6 +135,7 @@ impl Default for RunConfig {
             commit_every: Duration::from_millis(250),
             commit_bytes: 16 << 20,
             journal_segment_bytes: 64 << 20,
+            journal_bytes: 256 << 20,
             digests_remembered: 65_536,
             max_redirects: 10,
             sitemaps: true,

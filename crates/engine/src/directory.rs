@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, flock};
+use teia_base::journal::history_of;
 use teia_base::{DiskFiles, Files, NORMAL_FORM_VERSION};
 
 use crate::EngineError;
@@ -310,6 +311,11 @@ impl Layout {
     /// `NAME/part-0/journal`.
     pub fn journal(&self) -> PathBuf {
         self.part().join("journal")
+    }
+
+    /// `NAME/part-0/history`: packed segments of the journal.
+    pub fn history(&self) -> PathBuf {
+        history_of(&self.journal())
     }
 
     /// `NAME/spool`: large bodies on their way into the archive; emptied at each start.

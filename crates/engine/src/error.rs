@@ -171,7 +171,7 @@ pub enum EngineError {
     },
     /// A limit of depth for a collection whose URLs do not fit into memory.
     #[error(
-        "the URLs of this collection take more than {memory} of memory (run.repository-memory) and lie on disk, where no links are kept, and without them a limit of depth cannot be exact; take the limit back with --max-depth none, or collect anew with --collection NAME and more memory"
+        "the URLs of this collection lie on disk (they take more than {memory} of memory, run.repository-memory, or have a long past), where no links are kept, and without them a limit of depth cannot be exact; take the limit back with --max-depth none, or collect anew with --collection NAME and more memory"
     )]
     DepthOnDisk {
         /// What they may take.

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use teia_base::journal::{
-    Entry, JournalError, SEGMENT_HEADER, encode_frame, segment_name, segments, walk_segment,
-};
+use teia_base::journal::{Entry, SEGMENT_HEADER, encode_frame, segment_name, walk};
 use teia_base::{AppendFile, Files};
 
 use crate::EngineError;
+use crate::history::Packer;
 
 /// Appends entries to the newest segment and begins another when it has grown.
 #[derive(Debug)]
@@ -19,6 +18,16 @@ pub(crate) struct JournalWriter {
     next_sequence: u64,
     segment_bytes: u64,
     frame: Vec<u8>,
+    packer: Packer,
+}
+
+/// How large a journal grows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JournalSize {
+    /// A segment is closed at so many bytes.
+    pub(crate) segment: u64,
+    /// Closed segments beyond so many bytes are packed.
+    pub(crate) kept: u64,
 }
 
 impl JournalWriter {
@@ -27,66 +36,45 @@ impl JournalWriter {
     pub(crate) fn open(
         files: Arc<dyn Files>,
         directory: PathBuf,
-        segment_bytes: u64,
+        size: JournalSize,
         from: u64,
         mut replay: impl FnMut(Entry),
     ) -> Result<Self, EngineError> {
         files
             .create_dir(&directory)
             .map_err(EngineError::disk("create", &directory))?;
-        let found = segments(&*files, &directory).map_err(EngineError::disk("list", &directory))?;
-        // Segments of which nothing is wanted are not looked at.
-        let begin = found.partition_point(|first| *first <= from);
-        let found = &found[begin.saturating_sub(1)..];
-        let mut next_sequence = found.first().map_or(1, |first| (*first).min(from));
         let mut file = None;
-        for (at, &first) in found.iter().enumerate() {
-            let is_last = at + 1 == found.len();
-            let path = directory.join(segment_name(first));
-            if first != next_sequence {
-                return Err(JournalError::Gap {
-                    path,
-                    offset: 0,
-                    expected: next_sequence,
-                    found: first,
-                }
-                .into());
-            }
-            let segment = walk_segment(&*files, &directory, first, is_last, |entry| {
-                if entry.sequence >= from {
-                    replay(entry);
-                }
-            })?;
-            next_sequence += segment.entries;
-            if segment.whole_bytes == 0 {
+        let mut next_sequence = 1;
+        if let Some((last, end)) = walk(&files, &directory, from, &mut replay)? {
+            next_sequence = last + end.entries;
+            let path = directory.join(segment_name(last));
+            if end.whole_bytes == 0 {
                 files
                     .remove(&path)
                     .map_err(EngineError::disk("remove", &path))?;
                 files
                     .sync_dir(&directory)
                     .map_err(EngineError::disk("sync", &directory))?;
-                continue;
-            }
-            if segment.whole_bytes < segment.file_bytes {
+            } else if end.whole_bytes < end.file_bytes {
                 files
-                    .truncate(&path, segment.whole_bytes)
+                    .truncate(&path, end.whole_bytes)
                     .map_err(EngineError::disk("cut", &path))?;
             }
-            if is_last && segment.whole_bytes < segment_bytes {
-                file = Some(
-                    files
-                        .append(&path)
-                        .map_err(EngineError::disk("open", &path))?,
-                );
+            if (1..size.segment).contains(&end.whole_bytes) {
+                let opened = files.append(&path);
+                file = Some(opened.map_err(EngineError::disk("open", &path))?);
             }
         }
+        let mut packer = Packer::new(Arc::clone(&files), directory.clone(), size.kept);
+        packer.look();
         Ok(Self {
             files,
             directory,
             file,
             next_sequence,
-            segment_bytes,
+            segment_bytes: size.segment,
             frame: Vec::new(),
+            packer,
         })
     }
 
@@ -120,7 +108,9 @@ impl JournalWriter {
             full => {
                 self.file = full;
                 self.sync()?;
-                self.begin_segment()?
+                let file = self.begin_segment()?;
+                self.packer.look();
+                file
             }
         };
         self.frame.clear();

@@ -72,14 +72,13 @@ impl Ledger {
         }
         self.head.position = entry.sequence;
         self.head.paused = entry.record.is_paused_after(self.head.paused);
-        self.unsaved += 1;
+        self.unsaved += 1 + entry.record.told();
         match &entry.record {
             Record::RunStarted(run) => self.begin_run(entry, run),
             Record::Commit(commit) => {
                 for attempt in &commit.attempts {
                     self.add_attempt(attempt);
                 }
-                self.unsaved += commit.changes.len() as u64;
                 if let Some(position) = &commit.archive {
                     self.head.archive = Some(position.clone());
                 }
@@ -93,11 +92,7 @@ impl Ledger {
                 }
             }
             // What a person adds belongs to no run.
-            Record::Added(added) => {
-                self.unsaved += added.urls.len() as u64;
-                return;
-            }
-            Record::Folded(folded) => self.unsaved += folded.changes.len() as u64,
+            Record::Added(_) => return,
             Record::RunEnded(end) => {
                 if let Some(run) = &mut self.head.current {
                     run.ended = Some(end.reason.clone());
@@ -137,7 +132,6 @@ impl Ledger {
     }
 
     fn add_attempt(&mut self, attempt: &Attempt) {
-        self.unsaved += 1 + attempt.links.len() as u64;
         if let Some(capture) = attempt.capture {
             self.head.last_capture = self.head.last_capture.max(capture.0);
         }

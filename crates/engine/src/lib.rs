@@ -29,6 +29,7 @@ mod error;
 mod feedback;
 mod followers;
 mod growth;
+mod history;
 mod journal_writer;
 mod judge;
 mod ledger;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use teia_base::journal::{Entry, Record, segments};
+use teia_base::journal::{Entry, Record, all_segments};
 use teia_base::{Clock, Files, FoundUrl, Order};
 use teia_repository::blocks::{Store, StoreError};
 use teia_repository::{Backing, Repository, RepositoryConfig};
@@ -17,7 +17,7 @@ use crate::collection::CollectionConfig;
 use crate::crawl::{NEW_CHANCE, WINDOW};
 use crate::digests::Digests;
 use crate::directory::Layout;
-use crate::journal_writer::JournalWriter;
+use crate::journal_writer::{JournalSize, JournalWriter};
 use crate::ledger::Ledger;
 
 /// What the journal says, and where it goes on.
@@ -85,7 +85,10 @@ impl Past {
         let journal = JournalWriter::open(
             Arc::clone(files),
             layout.journal(),
-            config.run.journal_segment_bytes,
+            JournalSize {
+                segment: config.run.journal_segment_bytes,
+                kept: config.run.journal_bytes,
+            },
             replay.begin(),
             |entry| {
                 replay.take(&entry, &mut repository, &mut ledger);
@@ -162,7 +165,7 @@ impl Replay {
 /// Removes blocks that cannot be read, where the journal has everything that was in them; says whether
 /// it has.
 pub(crate) fn forget_blocks(files: &dyn Files, layout: &Layout) -> Result<bool, EngineError> {
-    let found = segments(files, &layout.journal());
+    let found = all_segments(files, &layout.journal());
     let found = found.map_err(EngineError::disk("list", layout.journal()))?;
     if found.first() != Some(&1) {
         return Ok(false);

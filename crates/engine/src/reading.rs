@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use teia_base::journal::{
-    Attempt, Entry, EntryStream, LinkRecord, LinkVerdict, Next, Record, segments, walk_segment,
+    Attempt, Entry, EntryStream, LinkRecord, LinkVerdict, Next, Record, walk,
 };
 use teia_base::{CanonicalUrl, Files, Outcome, Overlay, Timestamp};
 use teia_fetch::robots::{Access, Standing};
@@ -150,20 +150,8 @@ impl Reading {
         self.entries_from(1, each)
     }
 
-    fn entries_from(&self, from: u64, mut each: impl FnMut(Entry)) -> Result<(), EngineError> {
-        let directory = self.layout.journal();
-        let found =
-            segments(&*self.files, &directory).map_err(EngineError::disk("list", &directory))?;
-        let begin = found.partition_point(|first| *first <= from);
-        let found = &found[begin.saturating_sub(1)..];
-        for (at, first) in found.iter().enumerate() {
-            let is_last = at + 1 == found.len();
-            walk_segment(&*self.files, &directory, *first, is_last, |entry| {
-                if entry.sequence >= from {
-                    each(entry);
-                }
-            })?;
-        }
+    fn entries_from(&self, from: u64, each: impl FnMut(Entry)) -> Result<(), EngineError> {
+        walk(&self.files, &self.layout.journal(), from, each)?;
         Ok(())
     }
 
@@ -258,7 +246,7 @@ impl Reading {
         let state = repository.state(url);
         // What cannot be read is not unknown.
         repository.check()?;
-        let Some(state) = state else {
+        let Some(mut state) = state else {
             return Ok(None);
         };
         let mut life = Vec::new();
@@ -299,7 +287,13 @@ impl Reading {
                             attempts.push(attempt.clone());
                         }
                         for link in attempt.links.iter().filter(|link| link.url.normal() == url) {
-                            if link.verdict != LinkVerdict::Known {
+                            // Links that wait for a verdict are many, and one of them is the first.
+                            let is_news = match link.verdict {
+                                LinkVerdict::Known => false,
+                                LinkVerdict::Pending => linking.is_empty(),
+                                _ => true,
+                            };
+                            if is_news {
                                 life.push(Happening {
                                     at: answered,
                                     what: tell_link(link, attempt),
@@ -352,6 +346,10 @@ impl Reading {
                 }
                 _ => {}
             }
+        }
+        // On disk a page that links is but a number.
+        if state.referrer.is_none() && !state.seed {
+            state.referrer = in_links.first().map(|link| link.url.clone());
         }
         if let Some(due) = state.due.filter(|_| state.state == State::Waiting) {
             life.push(Happening {

@@ -67,6 +67,7 @@ const RANGES: &[(&str, &str, Range)] = &[
     ("run", "commit-every", Time("1ms", "10m")),
     ("run", "commit-bytes", Size("4KiB", "4GiB")),
     ("run", "journal-segment-bytes", Size("4KiB", "4GiB")),
+    ("run", "journal-bytes", Size("0", "1000TB")),
     ("run", "digests-remembered", Count(0, 100_000_000)),
     ("run", "max-redirects", Count(0, 100)),
     ("run", "alias-pages", Count(0, 1_000_000)),

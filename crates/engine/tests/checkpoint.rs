@@ -73,13 +73,21 @@ fn try_crawl(
     fetcher: &ScriptedFetcher,
     most_pages: Option<u64>,
 ) -> Result<Report, EngineError> {
+    crawl_as(root, fetcher, config(most_pages))
+}
+
+fn crawl_as(
+    root: &Path,
+    fetcher: &ScriptedFetcher,
+    config: CollectionConfig,
+) -> Result<Report, EngineError> {
     let directory = Directory::create(root).unwrap();
     let crawl = Crawl {
         files: directory.files(),
         root: root.to_owned(),
         key: directory.key(),
         layout: Layout::new("default").unwrap(),
-        config: config(most_pages),
+        config,
         save: true,
         seeds: vec![Seed::parse(&url(0, 0)).unwrap().unwrap()],
         parts: Parts {
@@ -128,7 +136,7 @@ fn blocks_position(root: &Path) -> u64 {
     store.unwrap().position()
 }
 
-fn answered(files: &dyn Files) -> Vec<String> {
+fn answered(files: &DiskFiles) -> Vec<String> {
     let attempts = support::attempts(files).into_iter();
     attempts
         .filter(|attempt| attempt.next == Next::Done && !attempt.is_robots())
@@ -272,6 +280,95 @@ fn damaged_blocks_are_told_of_and_made_again_from_the_journal() {
     let repository = reading(root).repository().unwrap();
     assert_eq!(repository.count(State::Fetched), HOSTS * PAGES);
     assert_eq!(repository.count(State::Waiting), 0);
+}
+
+/// As [`config`], with a journal of which only the last segments are not packed.
+fn packed(most_pages: Option<u64>) -> CollectionConfig {
+    let mut config = config(most_pages);
+    config.run.journal_bytes = 8 << 10;
+    config
+}
+
+#[test]
+fn packed_segments_say_all_that_a_collection_is_made_of() {
+    let (place, fetcher) = (tempfile::tempdir().unwrap(), web());
+    let root = place.path();
+    let layout = Layout::new("default").unwrap();
+    for most_pages in [Some(400), Some(300)] {
+        crawl_as(root, &fetcher, packed(most_pages)).unwrap();
+        // What was sealed last may still have been on its way at the end; the next start packs it.
+        crawl_as(root, &fetcher, packed(Some(1))).unwrap();
+    }
+    let files = DiskFiles::new(root).unwrap();
+    let size = |folder: &Path| -> u64 {
+        let names = files.list(folder).unwrap();
+        let open = |name: &String| files.open(&folder.join(name)).unwrap().len().unwrap();
+        names.iter().map(open).sum()
+    };
+    let (journal, history) = (size(&layout.journal()), size(&layout.history()));
+    let packs = files.list(&layout.history()).unwrap().len();
+    println!("journal {journal}, history {history} bytes in {packs} packs");
+    assert!(packs > 5, "{packs} packs");
+    // Nothing is missing, and nothing is there twice.
+    let entries = support::entries(Arc::new(files.clone()));
+    let numbers: Vec<u64> = entries.iter().map(|entry| entry.sequence).collect();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    // A page whose attempt is packed is explained by it.
+    let first = CanonicalUrl::parse(&url(0, 0)).unwrap();
+    let explained = reading(root).explain(&first).unwrap().unwrap();
+    assert_eq!(explained.attempts.len(), 1);
+    assert!(!explained.in_links.is_empty());
+    let second = CanonicalUrl::parse(&url(0, 1)).unwrap();
+    let found_on = reading(root)
+        .explain(&second)
+        .unwrap()
+        .unwrap()
+        .state
+        .referrer;
+    assert_eq!(found_on, Some(url(0, 0)));
+    let before = shown(root);
+    // Blocks and what was saved go; they are made again from what is packed.
+    for folder in ["urls", "state"] {
+        std::fs::remove_dir_all(root.join("default/part-0").join(folder)).unwrap();
+    }
+    std::fs::remove_file(root.join("default/part-0/manifest")).unwrap();
+    assert_eq!(shown(root), before);
+    crawl_as(root, &fetcher, packed(None)).unwrap();
+    let repository = reading(root).repository().unwrap();
+    assert_eq!(repository.count(State::Fetched), HOSTS * PAGES);
+    assert_eq!(repository.count(State::Waiting), 0);
+    let fetched = answered(&files);
+    let distinct: BTreeSet<&String> = fetched.iter().collect();
+    assert_eq!(distinct.len(), fetched.len(), "a page was fetched twice");
+}
+
+#[test]
+fn a_damaged_pack_is_named_and_stops_nobody_who_does_not_need_it() {
+    let (place, fetcher) = (tempfile::tempdir().unwrap(), web());
+    let root = place.path();
+    for most_pages in [Some(700), Some(1)] {
+        crawl_as(root, &fetcher, packed(most_pages)).unwrap();
+    }
+    let history = root.join("default/part-0/history");
+    let mut packs: Vec<_> = std::fs::read_dir(&history)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    packs.sort();
+    let mut bytes = std::fs::read(&packs[0]).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&packs[0], bytes).unwrap();
+    let first = CanonicalUrl::parse(&url(0, 0)).unwrap();
+    let error = reading(root).explain(&first).unwrap_err().to_string();
+    let name = packs[0].file_name().unwrap().to_string_lossy().into_owned();
+    assert!(
+        error.contains(&name) && error.contains("damaged"),
+        "{error}"
+    );
+    crawl_as(root, &fetcher, packed(None)).unwrap();
+    let repository = reading(root).repository().unwrap();
+    assert_eq!(repository.count(State::Fetched), HOSTS * PAGES);
 }
 
 #[test]

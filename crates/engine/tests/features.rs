@@ -252,7 +252,7 @@ fn a_copy_is_stored_as_a_revisit_that_names_its_original() {
         &Layout::new("default").unwrap().archive(),
     )
     .unwrap();
-    let attempts = attempts(&*files);
+    let attempts = attempts(&DiskFiles::existing(directory.path()));
     let mut repeats = 0;
     for host in 0..3 {
         for number in 0..5 {

@@ -73,6 +73,10 @@ fn config(seed: u64) -> CollectionConfig {
     if seed % 2 == 1 {
         config.run.repository_memory = 4 << 10;
     }
+    // And every other pair packs its journal as soon as it can.
+    if seed / 2 % 2 == 1 {
+        config.run.journal_bytes = 0;
+    }
     config
 }
 
@@ -99,11 +103,13 @@ fn nothing_committed_is_lost_and_nothing_is_there_twice() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(0);
     let (fetcher, all) = web();
-    let mut cuts = 0;
+    let (mut cuts, mut packs) = (0, 0);
     for seed in first..first + seeds {
-        cuts += check_seed(seed, &fetcher, &all);
+        let (more_cuts, more_packs) = check_seed(seed, &fetcher, &all);
+        (cuts, packs) = (cuts + more_cuts, packs + more_packs);
     }
-    println!("{seeds} seeds, {cuts} power cuts");
+    println!("{seeds} seeds, {cuts} power cuts, {packs} segments packed");
+    assert!(packs > 0 || seeds < 10, "nothing was packed");
     assert!(
         cuts > seeds,
         "the power must be cut more than once a seed, or this shows nothing"
@@ -111,7 +117,7 @@ fn nothing_committed_is_lost_and_nothing_is_there_twice() {
 }
 
 /// Crawls until done, with the power cut at seeded moments; returns how often it was.
-fn check_seed(seed: u64, fetcher: &ScriptedFetcher, all: &BTreeSet<String>) -> u64 {
+fn check_seed(seed: u64, fetcher: &ScriptedFetcher, all: &BTreeSet<String>) -> (u64, usize) {
     let disk = SimulatedDisk::new();
     let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut draw = |bound: u64| {
@@ -184,7 +190,13 @@ fn check_seed(seed: u64, fetcher: &ScriptedFetcher, all: &BTreeSet<String>) -> u
     );
     let on_disk = disk.exists(&Layout::new("default").unwrap().urls().join("manifest"));
     assert_eq!(on_disk, seed % 2 == 1, "seed {seed}: where the URLs are");
-    cuts
+    let history = Layout::new("default").unwrap().history();
+    let packs = disk.list(&history).unwrap().len();
+    assert!(
+        packs == 0 || seed / 2 % 2 == 1,
+        "seed {seed}: what is packed"
+    );
+    (cuts, packs)
 }
 
 fn fetched(disk: &SimulatedDisk) -> BTreeSet<String> {

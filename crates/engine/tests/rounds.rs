@@ -94,7 +94,7 @@ impl History {
 
     /// Writes entries as a segment of their own.
     fn append(&self, records: Vec<Record>) {
-        let first = last_entry(&*self.files) + 1;
+        let first = support::entries(Arc::clone(&self.files)).len() as u64 + 1;
         let mut bytes = SEGMENT_HEADER.to_vec();
         for (sequence, record) in (first..).zip(records) {
             let wall = Timestamp::from_micros(self.seconds * 1_000_000);

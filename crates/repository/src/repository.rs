@@ -117,6 +117,8 @@ pub struct Repository {
     disk: Option<Box<Disk>>,
     /// The journal is being replayed.
     replaying: bool,
+    /// Attempts, links and added URLs that were told by earlier processes.
+    replayed: u64,
     /// Up to this entry, what is told of hosts was restored.
     hosts_position: u64,
     /// The entry that is being replayed tells nothing new of hosts.
@@ -153,6 +155,7 @@ impl Repository {
             backing: None,
             disk: None,
             replaying: false,
+            replayed: 0,
             hosts_position: 0,
             hosts_known: false,
             changed_hosts: Vec::new(),

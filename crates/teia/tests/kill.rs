@@ -247,7 +247,10 @@ fn one_round(draw: &mut Draw, kills: u64, memory: &str) -> u64 {
     let began = Instant::now();
     let server = Server::start(web(draw.next()), Listen::Names { port: 0 }).unwrap();
     let home = Home::new();
-    let settings = format!("[run]\nrepository-memory = \"{memory}\"\n");
+    // Segments are packed all the time, so that kills fall there too.
+    let settings = format!(
+        "[run]\nrepository-memory = \"{memory}\"\njournal-segment-bytes = \"8KiB\"\njournal-bytes = \"16KiB\"\n"
+    );
     let first = crawl_with(&home, &server, "50ms", &settings, &["--report", "json"]);
     let moments = run_with_kills(&home, &first, kills, draw, (50, 1400));
     let killed: Vec<Duration> = moments
@@ -261,6 +264,8 @@ fn one_round(draw: &mut Draw, kills: u64, memory: &str) -> u64 {
     check_readable(&home, draw);
     let on_disk = home.data().join("default/part-0/urls/manifest").exists();
     assert_eq!(on_disk, memory == "8KiB", "where the URLs are");
+    let history = home.data().join("default/part-0/history");
+    assert!(history.exists(), "nothing was packed");
     moments.len() as u64
 }
 

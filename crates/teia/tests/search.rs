@@ -212,7 +212,7 @@ fn killed_and_resumed_index_and_graph_are_complete_and_equal_to_a_rebuild() {
     let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
     let home = Home::new();
     // Committed often, so that kills fall before, within and after commits of the followers.
-    let settings = "[run]\nalias-pages = 0\n[index]\ncommit-every = \"200ms\"\n[links]\ncommit-every = \"150ms\"\nrank-every = \"300ms\"\n";
+    let settings = "[run]\nalias-pages = 0\njournal-segment-bytes = \"8KiB\"\njournal-bytes = \"8KiB\"\n[index]\ncommit-every = \"200ms\"\n[links]\ncommit-every = \"150ms\"\nrank-every = \"300ms\"\n";
     // Sixty requests to a host, 70 ms apart, last longer than all that is waited for before the kills.
     let first = support::crawl_with(&home, &server, "70ms", settings, &[]);
     let mut running = home.start(&first);

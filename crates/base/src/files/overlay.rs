@@ -1,10 +1,13 @@
 //! A disk as it is, and what a reader changes in it: nothing of that reaches the disk below.
 
 use std::collections::HashSet;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
 use super::{AppendFile, DiskFiles, Files, ReadFile};
@@ -16,9 +19,14 @@ pub struct Overlay {
     above: Arc<dyn Files>,
     /// Files of `below` that count as removed.
     removed: Mutex<HashSet<PathBuf>>,
-    /// Where `above` lies, if it goes with this.
-    _scratch: Option<TempDir>,
+    /// Where `above` lies, if it goes with this; held, so that others see that it is in use.
+    _scratch: Option<(TempDir, File)>,
 }
+
+/// How the temporary folders of readers are called.
+const SCRATCH: &str = "teia-read-";
+/// A folder that is younger may not be held yet.
+const SCRATCH_AGE: Duration = Duration::from_secs(60);
 
 impl Overlay {
     /// Lays one over the other.
@@ -33,10 +41,13 @@ impl Overlay {
 
     /// What is written goes to a temporary folder, which is removed with this.
     pub fn in_scratch(below: Arc<dyn Files>) -> io::Result<Self> {
-        let scratch = tempfile::Builder::new().prefix("teia-read-").tempdir()?;
+        sweep(&std::env::temp_dir(), SCRATCH_AGE);
+        let scratch = tempfile::Builder::new().prefix(SCRATCH).tempdir()?;
+        let held = File::open(scratch.path())?;
+        flock(&held, FlockOperation::NonBlockingLockExclusive)?;
         let above = Arc::new(DiskFiles::new(scratch.path())?);
         Ok(Self {
-            _scratch: Some(scratch),
+            _scratch: Some((scratch, held)),
             ..Self::new(below, above)
         })
     }
@@ -60,6 +71,29 @@ impl Overlay {
         match path.parent() {
             Some(parent) if parent != Path::new("") => self.above.create_dir(parent),
             _ => Ok(()),
+        }
+    }
+}
+
+/// Removes what readers that were killed have left.
+fn sweep(place: &Path, age: Duration) {
+    let Ok(entries) = std::fs::read_dir(place) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let is_old = || {
+            let changed = entry.metadata().and_then(|found| found.modified()).ok()?;
+            Some(changed.elapsed().ok()? >= age)
+        };
+        let is_scratch = entry.file_name().to_string_lossy().starts_with(SCRATCH);
+        if !is_scratch || is_old() != Some(true) {
+            continue;
+        }
+        // Of another user's, or in use: not ours to remove.
+        if let Ok(folder) = File::open(entry.path())
+            && flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok()
+        {
+            let _ = std::fs::remove_dir_all(entry.path());
         }
     }
 }
@@ -148,6 +182,27 @@ mod tests {
     fn get(files: &dyn Files, path: &str) -> Option<String> {
         let bytes = files.read(Path::new(path)).ok()?;
         Some(String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn what_a_killed_reader_left_is_removed_and_what_is_in_use_is_not() {
+        let place = tempfile::tempdir().unwrap();
+        for name in ["teia-read-left", "teia-read-used", "teia-other"] {
+            std::fs::create_dir_all(place.path().join(name).join("within")).unwrap();
+        }
+        let used = File::open(place.path().join("teia-read-used")).unwrap();
+        flock(&used, FlockOperation::NonBlockingLockExclusive).unwrap();
+        let left = || {
+            let entries = std::fs::read_dir(place.path()).unwrap();
+            let name = |entry: io::Result<std::fs::DirEntry>| entry.unwrap().file_name();
+            let mut names: Vec<_> = entries.map(name).collect();
+            names.sort();
+            names
+        };
+        sweep(place.path(), Duration::from_secs(3600));
+        assert_eq!(left().len(), 3, "too young");
+        sweep(place.path(), Duration::ZERO);
+        assert_eq!(left(), ["teia-other", "teia-read-used"]);
     }
 
     #[test]

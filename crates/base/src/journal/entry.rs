@@ -42,6 +42,22 @@ pub enum Record {
 }
 
 impl Record {
+    /// How much it tells: attempts, links, and URLs that were given or changed.
+    #[must_use]
+    pub fn told(&self) -> u64 {
+        let told = match self {
+            Self::RunStarted(run) => run.seeds.len(),
+            Self::Commit(commit) => {
+                let attempts = commit.attempts.iter();
+                commit.changes.len() + attempts.map(|it| 1 + it.links.len()).sum::<usize>()
+            }
+            Self::Folded(folded) => folded.changes.len(),
+            Self::Added(added) => added.urls.len(),
+            Self::RunEnded(_) | Self::Paused | Self::Resumed => 0,
+        };
+        told as u64
+    }
+
     /// Whether the collection rests after this, if it did or did not before. An end lifts a pause,
     /// but for a signal's: a machine that is restarted must not lift what a person wished.
     #[must_use]

@@ -9,8 +9,10 @@
 //! or that lies in old noise is not taken for one. The payload is a [`Entry`] in postcard. An
 //! entry is synced before the next one is written: bytes after the last whole frame of the last
 //! segment are the torn end of one that never happened; a bad frame *before* a good one is damage.
+//! Sealed segments are packed into `history/` when the journal has grown (see [`pack_segment`]).
 
 mod entry;
+mod pack;
 mod segment;
 mod stream;
 
@@ -18,8 +20,9 @@ pub use entry::{
     Added, ArchivePosition, Attempt, Chain, Commit, Entry, Exclusion, Folded, HostUpdate,
     LinkRecord, LinkVerdict, Next, Record, Revisit, RunEnded, RunStarted, SeedRecord, UrlChange,
 };
+pub use pack::{all_segments, history_of, pack_segment};
 pub use segment::{
     JournalError, MAX_ENTRY_BYTES, SEGMENT_HEADER, Segment, SegmentEnd, encode_frame, read_segment,
     segment_name, segments, walk_segment,
 };
-pub use stream::EntryStream;
+pub use stream::{EntryStream, walk};

@@ -14,7 +14,7 @@ pub const SEGMENT_HEADER: &[u8; 8] = b"TEIAJRN1";
 pub const MAX_ENTRY_BYTES: usize = 1 << 30;
 
 const MARK: &[u8; 4] = b"TEIJ";
-pub(super) const FRAME_HEAD: usize = 16;
+const FRAME_HEAD: usize = 16;
 
 /// What reading the journal can run into.
 #[derive(Debug, thiserror::Error)]
@@ -36,13 +36,21 @@ pub enum JournalError {
     },
     /// A frame is bad although good ones follow: this is damage, not an interrupted write.
     #[error(
-        "journal segment {path} is damaged at byte {offset}; entries after that byte are intact"
+        "journal segment {path} is damaged at byte {offset}; restore that file from a copy (the archive is not affected)"
     )]
     Damaged {
         /// Which.
         path: PathBuf,
         /// Where.
         offset: u64,
+    },
+    /// A sealed segment could not be packed; it stays as it is.
+    #[error("cannot pack journal segment {path} into the history")]
+    Pack {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
     },
     /// Entries are missing between two that are there.
     #[error(
@@ -193,6 +201,95 @@ pub fn walk_segment(
     Ok(end)
 }
 
+/// The payloads of a segment of which every frame is committed, one after another.
+#[derive(Debug)]
+pub(super) struct Frames {
+    path: PathBuf,
+    file: Box<dyn ReadFile>,
+    offset: u64,
+    /// The number of the next entry.
+    sequence: u64,
+    payload: Vec<u8>,
+}
+
+impl Frames {
+    pub(super) fn open(
+        files: &dyn Files,
+        directory: &Path,
+        first: u64,
+    ) -> Result<Self, JournalError> {
+        let path = directory.join(segment_name(first));
+        let file = match files.open(&path) {
+            Ok(file) => file,
+            Err(source) => return Err(JournalError::Read { path, source }),
+        };
+        let mut header = [0; SEGMENT_HEADER.len()];
+        if file.read_exact_at(0, &mut header).is_err() || &header != SEGMENT_HEADER {
+            return Err(JournalError::Foreign { path });
+        }
+        Ok(Self {
+            path,
+            file,
+            offset: SEGMENT_HEADER.len() as u64,
+            sequence: first,
+            payload: Vec::new(),
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the next frame begins.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The number of the entry that comes next.
+    pub(super) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The payload of the next entry that is not before `from`.
+    pub(super) fn next(&mut self, from: u64) -> Result<Option<&[u8]>, JournalError> {
+        loop {
+            let len = self.file.len().map_err(|source| JournalError::Read {
+                path: self.path.clone(),
+                source,
+            })?;
+            if self.offset >= len {
+                return Ok(None);
+            }
+            let is_wanted = self.sequence >= from;
+            let next = self.frame(is_wanted).ok_or_else(|| JournalError::Damaged {
+                path: self.path.clone(),
+                offset: self.offset,
+            })?;
+            self.offset = next;
+            self.sequence += 1;
+            if is_wanted {
+                return Ok(Some(&self.payload));
+            }
+        }
+    }
+
+    /// Reads the payload where it is wanted; where the next frame begins.
+    fn frame(&mut self, is_wanted: bool) -> Option<u64> {
+        let mut head = [0; FRAME_HEAD];
+        self.file.read_exact_at(self.offset, &mut head).ok()?;
+        let (len, checksum) = frame_head(&head)?;
+        let start = self.offset + FRAME_HEAD as u64;
+        if is_wanted {
+            self.payload.resize(len, 0);
+            self.file.read_exact_at(start, &mut self.payload).ok()?;
+            if xxh3_64_with_seed(&self.payload, self.offset) != checksum {
+                return None;
+            }
+        }
+        Some(start + len as u64)
+    }
+}
+
 /// The entry at this offset, and where the next one begins.
 fn read_frame(
     file: &dyn ReadFile,
@@ -224,7 +321,7 @@ fn frame_payload(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
 }
 
 /// Length and checksum of the payload, as the head of its frame says.
-pub(super) fn frame_head(head: &[u8]) -> Option<(usize, u64)> {
+fn frame_head(head: &[u8]) -> Option<(usize, u64)> {
     if &head[..4] != MARK {
         return None;
     }

@@ -1,16 +1,17 @@
 //! Committed entries one after another: a follower that has much to catch up on holds one at a time.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memchr::memmem;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::segment::{FRAME_HEAD, frame_head};
-use super::{Entry, JournalError, SEGMENT_HEADER, segment_name, segments};
-use crate::{Files, ReadFile};
+use super::pack::Pack;
+use super::segment::{Frames, walk_segment};
+use super::{Entry, JournalError, SegmentEnd, all_segments, segment_name, segments};
+use crate::Files;
 
-/// The entries from one number to another, both included, in order.
+/// The entries from one number to another, both included, in order, packed or not.
 ///
 /// The last must be committed: what may still be torn is not read. Ends after an error.
 #[derive(Debug)]
@@ -19,13 +20,50 @@ pub struct EntryStream {
     directory: PathBuf,
     /// Numbers of the first entries of the segments to read, the next one last.
     segments: Vec<u64>,
-    file: Option<(PathBuf, Box<dyn ReadFile>)>,
-    offset: u64,
-    /// The number of the entry at `offset`.
+    source: Option<Source>,
+    /// The number of the next entry; 0 before the first segment.
     sequence: u64,
     from: u64,
     until: u64,
     text: Option<memmem::Finder<'static>>,
+}
+
+/// The segment that is being read.
+#[derive(Debug)]
+enum Source {
+    Plain(Frames),
+    Packed(Pack),
+}
+
+impl Source {
+    /// Whoever packs removes a segment when its pack is there.
+    fn open(files: &dyn Files, directory: &Path, first: u64) -> Result<Self, JournalError> {
+        match Frames::open(files, directory, first) {
+            Err(JournalError::Read { path, source })
+                if source.kind() == io::ErrorKind::NotFound =>
+            {
+                let pack = Pack::open(files, directory, first)?;
+                let pack = pack.ok_or(JournalError::Read { path, source })?;
+                Ok(Self::Packed(pack))
+            }
+            frames => Ok(Self::Plain(frames?)),
+        }
+    }
+
+    fn next(&mut self, from: u64) -> Result<Option<&[u8]>, JournalError> {
+        match self {
+            Self::Plain(frames) => frames.next(from),
+            Self::Packed(pack) => pack.next(from),
+        }
+    }
+
+    /// Which file, where in it, and the number of the entry that comes next.
+    fn place(&self) -> (&Path, u64, u64) {
+        match self {
+            Self::Plain(frames) => (frames.path(), frames.offset(), frames.sequence()),
+            Self::Packed(pack) => (pack.path(), pack.offset(), pack.sequence()),
+        }
+    }
 }
 
 impl EntryStream {
@@ -36,7 +74,7 @@ impl EntryStream {
         from: u64,
         until: u64,
     ) -> Result<Self, JournalError> {
-        let found = segments(&*files, directory).map_err(|source| JournalError::Read {
+        let found = all_segments(&*files, directory).map_err(|source| JournalError::Read {
             path: directory.to_owned(),
             source,
         })?;
@@ -51,8 +89,7 @@ impl EntryStream {
             files,
             directory: directory.to_owned(),
             segments: wanted,
-            file: None,
-            offset: 0,
+            source: None,
             sequence: 0,
             from,
             until,
@@ -69,58 +106,40 @@ impl EntryStream {
 
     fn step(&mut self) -> Result<Option<Entry>, JournalError> {
         loop {
-            if self.file.is_none() && !self.open_next()? {
-                return Ok(None);
-            }
-            let Some((path, file)) = &self.file else {
-                return Ok(None);
-            };
-            let read = |source| JournalError::Read {
-                path: path.clone(),
-                source,
-            };
-            if self.offset >= file.len().map_err(read)? {
-                self.file = None;
-                continue;
-            }
-            let damaged = || JournalError::Damaged {
-                path: path.clone(),
-                offset: self.offset,
-            };
-            let mut head = [0; FRAME_HEAD];
-            file.read_exact_at(self.offset, &mut head)
-                .map_err(|_| damaged())?;
-            let (len, checksum) = frame_head(&head).ok_or_else(damaged)?;
-            let (start, offset) = (self.offset + FRAME_HEAD as u64, self.offset);
-            let wanted = self.sequence >= self.from;
-            let mut payload = vec![0; if wanted { len } else { 0 }];
-            if wanted {
-                file.read_exact_at(start, &mut payload)
-                    .map_err(|_| damaged())?;
-                if xxh3_64_with_seed(&payload, offset) != checksum {
-                    return Err(damaged());
+            let Some(source) = &mut self.source else {
+                if self.open_next()? {
+                    continue;
                 }
-            }
-            let is_there = |text: &memmem::Finder<'_>| text.find(&payload).is_some();
-            let wanted = wanted && self.text.as_ref().is_none_or(is_there);
-            let entry: Option<Entry> = match wanted {
-                true => Some(postcard::from_bytes(&payload).map_err(|_| damaged())?),
-                false => None,
+                return Ok(None);
             };
-            if let Some(entry) = &entry
-                && entry.sequence != self.sequence
-            {
-                return Err(JournalError::Gap {
-                    path: path.clone(),
-                    offset,
-                    expected: self.sequence,
-                    found: entry.sequence,
-                });
-            }
-            self.offset = start + len as u64;
-            self.sequence += 1;
-            if entry.is_some() {
-                return Ok(entry);
+            let Some(payload) = source.next(self.from)? else {
+                self.sequence = source.place().2;
+                self.source = None;
+                continue;
+            };
+            let finder = self.text.as_ref();
+            let is_wanted = finder.is_none_or(|text| text.find(payload).is_some());
+            let entry: Option<Result<Entry, _>> = is_wanted.then(|| postcard::from_bytes(payload));
+            let (path, offset, next) = source.place();
+            self.sequence = next;
+            match entry {
+                None if next > self.until => return Ok(None),
+                None => {}
+                Some(Ok(entry)) if entry.sequence + 1 == next => return Ok(Some(entry)),
+                Some(Ok(entry)) => {
+                    return Err(JournalError::Gap {
+                        path: path.to_owned(),
+                        offset,
+                        expected: next - 1,
+                        found: entry.sequence,
+                    });
+                }
+                Some(Err(_)) => {
+                    return Err(JournalError::Damaged {
+                        path: path.to_owned(),
+                        offset,
+                    });
+                }
             }
         }
     }
@@ -129,20 +148,16 @@ impl EntryStream {
         let Some(first) = self.segments.pop() else {
             return Ok(false);
         };
-        let path = self.directory.join(segment_name(first));
-        let file = self
-            .files
-            .open(&path)
-            .map_err(|source| JournalError::Read {
-                path: path.clone(),
-                source,
-            })?;
-        let mut header = [0; SEGMENT_HEADER.len()];
-        if file.read_exact_at(0, &mut header).is_err() || &header != SEGMENT_HEADER {
-            return Err(JournalError::Foreign { path });
+        let source = Source::open(&*self.files, &self.directory, first)?;
+        if self.sequence != 0 && first != self.sequence {
+            return Err(JournalError::Gap {
+                path: source.place().0.to_owned(),
+                offset: 0,
+                expected: self.sequence,
+                found: first,
+            });
         }
-        self.file = Some((path, file));
-        self.offset = SEGMENT_HEADER.len() as u64;
+        self.source = Some(source);
         self.sequence = first;
         Ok(true)
     }
@@ -163,9 +178,56 @@ impl Iterator for EntryStream {
     }
 }
 
+/// Reads every entry from `from` on, also the last, after which a torn one may lie. Gives the number of
+/// the last segment's first entry, and where that segment ends; `None` where there is no segment.
+pub fn walk(
+    files: &Arc<dyn Files>,
+    directory: &Path,
+    from: u64,
+    mut each: impl FnMut(Entry),
+) -> Result<Option<(u64, SegmentEnd)>, JournalError> {
+    let mut expected = from.max(1);
+    loop {
+        let found = segments(&**files, directory).map_err(|source| JournalError::Read {
+            path: directory.to_owned(),
+            source,
+        })?;
+        let Some(&last) = found.last() else {
+            return Ok(None);
+        };
+        let gap = |expected, found| JournalError::Gap {
+            path: directory.join(segment_name(found)),
+            offset: 0,
+            expected,
+            found,
+        };
+        for entry in EntryStream::open(Arc::clone(files), directory, expected, last - 1)? {
+            let entry = entry?;
+            if entry.sequence != expected {
+                return Err(gap(expected, entry.sequence));
+            }
+            expected += 1;
+            each(entry);
+        }
+        if expected < last {
+            return Err(gap(expected, last));
+        }
+        let walked = walk_segment(&**files, directory, last, true, |entry| {
+            if entry.sequence >= expected {
+                each(entry);
+            }
+        });
+        match walked {
+            // It was the last when it was found; by now others have come, and it is packed.
+            Err(JournalError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+            walked => return Ok(Some((last, walked?))),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::{Record, encode_frame};
+    use super::super::{Record, SEGMENT_HEADER, encode_frame, history_of, pack_segment};
     use super::*;
     use crate::{SimulatedDisk, Timestamp};
 
@@ -198,6 +260,121 @@ mod tests {
                 assert_eq!(got, (from..=until).collect::<Vec<_>>(), "{from} to {until}");
             }
         }
+    }
+
+    #[test]
+    fn packed_or_not_a_journal_says_the_same() {
+        for packed in [vec![1], vec![1, 4], vec![4]] {
+            let disk = journal();
+            for first in &packed {
+                assert!(pack_segment(&*disk, Path::new(""), *first, &|| false).unwrap());
+                assert!(!disk.exists(Path::new(&segment_name(*first))));
+            }
+            assert_eq!(all_segments(&*disk, Path::new("")).unwrap(), [1, 4, 9]);
+            let files: Arc<dyn Files> = disk;
+            for from in 1..=14 {
+                for until in 0..=13 {
+                    let stream =
+                        EntryStream::open(Arc::clone(&files), Path::new(""), from, until).unwrap();
+                    let got: Vec<u64> = stream.map(|entry| entry.unwrap().sequence).collect();
+                    assert_eq!(got, (from..=until).collect::<Vec<_>>(), "{from} to {until}");
+                }
+                let mut got = Vec::new();
+                let end = walk(&files, Path::new(""), from, |entry| {
+                    got.push(entry.sequence)
+                });
+                let (last, end) = end.unwrap().unwrap();
+                assert_eq!((last, end.entries), (9, 5));
+                assert_eq!(got, (from..=13).collect::<Vec<_>>(), "from {from}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pack_that_was_not_finished_does_not_count_and_one_that_was_counts_once() {
+        let disk = journal();
+        let segment = disk.read(Path::new(&segment_name(4))).unwrap();
+        pack_segment(&*disk, Path::new(""), 4, &|| false).unwrap();
+        // As if the power had gone before the segment was removed.
+        let mut file = disk.create(Path::new(&segment_name(4))).unwrap();
+        file.append(&segment).unwrap();
+        let files: Arc<dyn Files> = disk;
+        let read = || EntryStream::open(Arc::clone(&files), Path::new(""), 1, 13).unwrap();
+        assert_eq!(read().count(), 13);
+        pack_segment(&*files, Path::new(""), 4, &|| false).unwrap();
+        assert_eq!(read().map(|entry| entry.unwrap().sequence).max(), Some(13));
+        assert_eq!(segments(&*files, Path::new("")).unwrap(), [1, 9]);
+    }
+
+    #[test]
+    fn every_byte_of_a_pack_that_is_changed_is_found_out() {
+        let disk = journal();
+        pack_segment(&*disk, Path::new(""), 4, &|| false).unwrap();
+        let path = history_of(Path::new("")).join(format!("{:020}.pack", 4));
+        let good = disk.read(&path).unwrap();
+        let files: Arc<dyn Files> = Arc::clone(&disk) as Arc<dyn Files>;
+        let read = |bytes: &[u8]| {
+            let mut file = disk.create(&path).unwrap();
+            file.append(bytes).unwrap();
+            EntryStream::open(Arc::clone(&files), Path::new(""), 4, 13)
+                .unwrap()
+                .collect::<Result<Vec<_>, _>>()
+        };
+        assert_eq!(read(&good).unwrap().len(), 10);
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 0x41;
+            assert!(read(&bad).is_err(), "byte {at}");
+            assert!(read(&good[..at]).is_err(), "cut at {at}");
+        }
+        assert!(read(&[&good[..], b"TEIB and more"].concat()).is_err());
+    }
+
+    #[test]
+    fn packing_stops_when_told_and_leaves_nothing() {
+        use super::super::RunEnded;
+        let disk = SimulatedDisk::new();
+        let mut bytes = SEGMENT_HEADER.to_vec();
+        for sequence in 1..=4 {
+            let entry = Entry {
+                sequence,
+                wall: Timestamp::from_micros(7),
+                run: 1,
+                record: Record::RunEnded(RunEnded {
+                    reason: "because ".repeat(400_000),
+                }),
+            };
+            let offset = bytes.len() as u64;
+            encode_frame(&entry, offset, &mut bytes).unwrap();
+        }
+        let segment = segment_name(1);
+        disk.create(Path::new(&segment))
+            .unwrap()
+            .append(&bytes)
+            .unwrap();
+        assert!(!pack_segment(&disk, Path::new(""), 1, &|| true).unwrap());
+        assert!(disk.list(&history_of(Path::new(""))).unwrap().is_empty());
+        assert!(disk.exists(Path::new(&segment)));
+        assert!(pack_segment(&disk, Path::new(""), 1, &|| false).unwrap());
+        let files: Arc<dyn Files> = Arc::new(disk);
+        // Several blocks, and those before are passed over.
+        let entries = EntryStream::open(files, Path::new(""), 3, 4).unwrap();
+        let got: Vec<u64> = entries.map(|entry| entry.unwrap().sequence).collect();
+        assert_eq!(got, [3, 4]);
+    }
+
+    #[test]
+    fn a_damaged_segment_is_not_packed() {
+        let disk = journal();
+        let path = segment_name(4);
+        let mut bytes = disk.read(Path::new(&path)).unwrap();
+        bytes[26] ^= 1;
+        let mut file = disk.create(Path::new(&path)).unwrap();
+        file.append(&bytes).unwrap();
+        let packed = pack_segment(&*disk, Path::new(""), 4, &|| false);
+        assert!(matches!(packed, Err(JournalError::Damaged { .. })));
+        assert_eq!(disk.read(Path::new(&path)).unwrap(), bytes);
+        assert!(disk.list(&history_of(Path::new(""))).unwrap().is_empty());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use teia_base::Files;
-use teia_base::journal::{Attempt, EntryStream, Record, segments, walk_segment};
+use teia_base::journal::{Attempt, EntryStream, Record, walk};
 use teia_catalog::Store;
 use teia_search::{Added, IndexConfig, Writer};
 
@@ -56,7 +56,7 @@ pub fn rebuild_index(
         return Err(EngineError::NotOnDisk);
     };
     recover(&path).map_err(EngineError::disk("prepare", &path))?;
-    let (aside, until) = (aside(&path, "new"), last_entry(&**files, layout)?);
+    let (aside, until) = (aside(&path, "new"), last_entry(files, layout)?);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let at_once = IndexConfig::for_rebuild(cores.min(8));
     let mut writer_config = config.index.writer();
@@ -98,7 +98,7 @@ pub fn rebuild_links(
     layout: &Layout,
     config: &CollectionConfig,
 ) -> Result<(), EngineError> {
-    let until = last_entry(&**files, layout)?;
+    let until = last_entry(files, layout)?;
     let mut links = Links::new(Arc::clone(files), layout.clone(), config.links.graph());
     let failed = |trouble: super::follow::Trouble| EngineError::Follower(trouble.text);
     links.open(true).map_err(failed)?;
@@ -119,7 +119,7 @@ pub fn rebuild_catalog(
     store: Store,
     mut watch: impl FnMut(u64, u64),
 ) -> Result<u64, EngineError> {
-    let until = last_entry(&**files, layout)?;
+    let until = last_entry(files, layout)?;
     let mut catalog = Cataloguer::new(Arc::clone(files), layout.clone(), key, store);
     let failed = |trouble: super::follow::Trouble| EngineError::Follower(trouble.text);
     catalog.open(true).map_err(failed)?;
@@ -162,14 +162,9 @@ pub fn renew_index(
 }
 
 /// The last committed entry; nobody may be writing.
-fn last_entry(files: &dyn Files, layout: &Layout) -> Result<u64, EngineError> {
-    let journal = layout.journal();
-    let found = segments(files, &journal).map_err(EngineError::disk("list", &journal))?;
-    let Some(&first) = found.last() else {
-        return Ok(0);
-    };
-    let segment = walk_segment(files, &journal, first, true, drop)?;
-    Ok(first + segment.entries - 1)
+fn last_entry(files: &Arc<dyn Files>, layout: &Layout) -> Result<u64, EngineError> {
+    let walked = walk(files, &layout.journal(), u64::MAX, drop)?;
+    Ok(walked.map_or(0, |(first, end)| first + end.entries - 1))
 }
 
 /// An attempt on its way, by number.

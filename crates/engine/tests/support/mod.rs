@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use teia_base::journal::{Attempt, LinkVerdict, Record, read_segment, segments};
+use teia_base::journal::{Attempt, Entry, LinkVerdict, Record, all_segments, walk};
 use teia_base::{DiskFiles, Files, Seed};
 use teia_engine::{
     CollectionConfig, Control, Crawl, EngineError, Executor, Layout, Parts, Report, ThisMachine,
@@ -73,75 +73,64 @@ pub(crate) fn crawl_on(
     runtime.block_on(ThisMachine.run(crawl))
 }
 
-/// Every attempt in the journal.
-pub(crate) fn attempts(files: &dyn Files) -> Vec<Attempt> {
+/// Every entry of the journal that is there, packed or not.
+pub(crate) fn entries(files: Arc<dyn Files>) -> Vec<Entry> {
     let directory = Layout::new("default").unwrap().journal();
-    let found = segments(files, &directory).unwrap();
-    let mut attempts = Vec::new();
-    for (at, first) in found.iter().enumerate() {
-        for entry in read_segment(files, &directory, *first, at + 1 == found.len())
-            .unwrap()
-            .entries
-        {
-            if let Record::Commit(commit) = entry.record {
-                attempts.extend(commit.attempts);
-            }
-        }
-    }
-    attempts
+    let mut entries = Vec::new();
+    let found = all_segments(&*files, &directory).unwrap();
+    let first = found.first().copied().unwrap_or(1);
+    walk(&files, &directory, first, |entry| entries.push(entry)).unwrap();
+    entries
+}
+
+/// Every attempt in the journal.
+pub(crate) fn attempts(files: &(impl Files + Clone)) -> Vec<Attempt> {
+    let records = entries(Arc::new(files.clone()))
+        .into_iter()
+        .map(|entry| entry.record);
+    let attempts = records.filter_map(|record| match record {
+        Record::Commit(commit) => Some(commit.attempts),
+        _ => None,
+    });
+    attempts.flatten().collect()
 }
 
 /// How often the journal says of each URL that it is new.
-pub(crate) fn called_new(files: &dyn Files) -> BTreeMap<String, usize> {
-    let directory = Layout::new("default").unwrap().journal();
-    let found = segments(files, &directory).unwrap();
+pub(crate) fn called_new(files: &(impl Files + Clone)) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     let mut count = |url: &teia_base::CanonicalUrl, verdict: &LinkVerdict| {
         if *verdict == LinkVerdict::New {
             *counts.entry(url.to_string()).or_default() += 1;
         }
     };
-    for (at, first) in found.iter().enumerate() {
-        let is_last = at + 1 == found.len();
-        for entry in read_segment(files, &directory, *first, is_last)
-            .unwrap()
-            .entries
-        {
-            match &entry.record {
-                Record::RunStarted(run) => {
-                    for seed in &run.seeds {
-                        count(seed.url.normal(), &seed.verdict);
-                    }
+    for entry in entries(Arc::new(files.clone())) {
+        match &entry.record {
+            Record::RunStarted(run) => {
+                for seed in &run.seeds {
+                    count(seed.url.normal(), &seed.verdict);
                 }
-                Record::Commit(commit) => {
-                    for link in commit.attempts.iter().flat_map(|attempt| &attempt.links) {
-                        count(link.url.normal(), &link.verdict);
-                    }
-                }
-                Record::Folded(folded) => {
-                    for change in &folded.changes {
-                        count(&change.url, &change.verdict);
-                    }
-                }
-                _ => {}
             }
+            Record::Commit(commit) => {
+                for link in commit.attempts.iter().flat_map(|attempt| &attempt.links) {
+                    count(link.url.normal(), &link.verdict);
+                }
+            }
+            Record::Folded(folded) => {
+                for change in &folded.changes {
+                    count(&change.url, &change.verdict);
+                }
+            }
+            _ => {}
         }
     }
     counts
 }
 
 /// The number of the last entry in the journal; 0 where there is none.
-pub(crate) fn last_entry(files: &dyn Files) -> u64 {
-    let directory = Layout::new("default").unwrap().journal();
-    let found = segments(files, &directory).unwrap_or_default();
-    let read = |(at, first): (usize, &u64)| {
-        read_segment(files, &directory, *first, at + 1 == found.len()).unwrap()
-    };
-    let last = found.iter().enumerate().map(read);
-    last.flat_map(|segment| segment.entries)
-        .map(|entry| entry.sequence)
-        .max()
-        .unwrap_or(0)
+pub(crate) fn last_entry(files: &(impl Files + Clone)) -> u64 {
+    entries(Arc::new(files.clone()))
+        .last()
+        .map_or(0, |entry| entry.sequence)
 }
 
 /// Requests that the web saw for each URL, robots.txt apart.

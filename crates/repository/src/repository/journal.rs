@@ -33,6 +33,7 @@ impl Repository {
     /// Takes an entry of an earlier process: links, outcomes and all.
     pub fn replay(&mut self, entry: &Entry) {
         self.replaying = true;
+        self.replayed += entry.record.told();
         self.hosts_known = entry.sequence <= self.hosts_position;
         self.replay_entry(entry);
         self.hosts_known = false;

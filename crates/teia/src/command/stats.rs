@@ -161,7 +161,8 @@ impl Sizes {
         let of_folder = |folder: &Path| tables::size_of(&*files, folder);
         Self {
             archive: of_folder(&reading.layout().archive()),
-            journal: of_folder(&reading.layout().journal()),
+            journal: of_folder(&reading.layout().journal())
+                + of_folder(&reading.layout().history()),
         }
     }
 }

@@ -90,6 +90,10 @@ fn beside(reading: &Reading, overview: &Overview) -> Beside {
     let mut disk = vec![
         ("archive".to_owned(), size(&layout.archive())),
         ("journal".to_owned(), size(&layout.journal())),
+        (
+            "history (packed journal)".to_owned(),
+            size(&layout.history()),
+        ),
         ("URLs".to_owned(), size(&layout.urls())),
         ("search index".to_owned(), size(&layout.index())),
         ("link graph".to_owned(), size(&layout.links())),

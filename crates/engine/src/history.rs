@@ -1,0 +1,97 @@
+//! Keeps the journal small: its oldest segments are packed into `history/`, on a thread beside the
+//! commits.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use teia_base::Files;
+use teia_base::journal::{JournalError, pack_segment, segment_name, segments};
+
+/// Packs what a journal holds beyond its measure.
+#[derive(Debug)]
+pub(crate) struct Packer {
+    files: Arc<dyn Files>,
+    directory: PathBuf,
+    /// Bytes of sealed segments that stay as they are.
+    kept: u64,
+    is_over: Arc<AtomicBool>,
+    packing: Option<JoinHandle<Result<(), JournalError>>>,
+}
+
+impl Packer {
+    pub(crate) fn new(files: Arc<dyn Files>, directory: PathBuf, kept: u64) -> Self {
+        Self {
+            files,
+            directory,
+            kept,
+            is_over: Arc::default(),
+            packing: None,
+        }
+    }
+
+    /// Begins to pack where there is too much. To be called when a segment was sealed: the last one is
+    /// still written to.
+    pub(crate) fn look(&mut self) {
+        if let Some(packing) = self.packing.take() {
+            if !packing.is_finished() {
+                self.packing = Some(packing);
+                return;
+            }
+            // It stays as it is and is tried again with the next: a journal that is too long is no
+            // reason to collect nothing.
+            if let Ok(Err(error)) = packing.join() {
+                tracing::warn!(%error, source = ?std::error::Error::source(&error), "not packed");
+            }
+        }
+        let due = self.due();
+        if due.is_empty() {
+            return;
+        }
+        let (files, directory) = (Arc::clone(&self.files), self.directory.clone());
+        let is_over = Arc::clone(&self.is_over);
+        let pack = move || {
+            let is_over = || is_over.load(Ordering::Relaxed);
+            for first in due {
+                if is_over() || !pack_segment(&*files, &directory, first, &is_over)? {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let thread = std::thread::Builder::new().name("teia-history".to_owned());
+        self.packing = thread.spawn(pack).ok();
+    }
+
+    /// The oldest segments, beyond those that fit.
+    fn due(&self) -> Vec<u64> {
+        let mut found = segments(&*self.files, &self.directory).unwrap_or_default();
+        found.pop();
+        let mut room = self.kept;
+        let fits = |first: &u64| {
+            let path = self.directory.join(segment_name(*first));
+            let bytes = self.files.open(&path).and_then(|file| file.len());
+            let left = room.checked_sub(bytes.unwrap_or(0));
+            room = left.unwrap_or(0);
+            left.is_some()
+        };
+        let kept = found.iter().rev().copied().take_while({
+            let mut fits = fits;
+            move |first| fits(first)
+        });
+        let kept = kept.count();
+        found.truncate(found.len() - kept);
+        found
+    }
+}
+
+impl Drop for Packer {
+    fn drop(&mut self) {
+        // Nothing is written after its owner is gone.
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(packing) = self.packing.take() {
+            let _ = packing.join();
+        }
+    }
+}
