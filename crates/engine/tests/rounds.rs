@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use support::last_entry;
 use teia_archive::{
     ArchiveConfig, Capture, Committed, RecordNames, Writer, capture_records, payload_digest,
 };
@@ -94,7 +93,7 @@ impl History {
 
     /// Writes entries as a segment of their own.
     fn append(&self, records: Vec<Record>) {
-        let first = support::entries(Arc::clone(&self.files)).len() as u64 + 1;
+        let first = support::entries(&self.files).len() as u64 + 1;
         let mut bytes = SEGMENT_HEADER.to_vec();
         for (sequence, record) in (first..).zip(records) {
             let wall = Timestamp::from_micros(self.seconds * 1_000_000);

@@ -281,7 +281,7 @@ mod tests {
                 }
                 let mut got = Vec::new();
                 let end = walk(&files, Path::new(""), from, |entry| {
-                    got.push(entry.sequence)
+                    got.push(entry.sequence);
                 });
                 let (last, end) = end.unwrap().unwrap();
                 assert_eq!((last, end.entries), (9, 5));

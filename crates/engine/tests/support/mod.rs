@@ -74,20 +74,22 @@ pub(crate) fn crawl_on(
 }
 
 /// Every entry of the journal that is there, packed or not.
-pub(crate) fn entries(files: Arc<dyn Files>) -> Vec<Entry> {
+pub(crate) fn entries(files: &Arc<dyn Files>) -> Vec<Entry> {
     let directory = Layout::new("default").unwrap().journal();
     let mut entries = Vec::new();
-    let found = all_segments(&*files, &directory).unwrap();
+    let found = all_segments(&**files, &directory).unwrap();
     let first = found.first().copied().unwrap_or(1);
-    walk(&files, &directory, first, |entry| entries.push(entry)).unwrap();
+    walk(files, &directory, first, |entry| entries.push(entry)).unwrap();
     entries
+}
+
+fn disk(files: &(impl Files + Clone)) -> Arc<dyn Files> {
+    Arc::new(files.clone())
 }
 
 /// Every attempt in the journal.
 pub(crate) fn attempts(files: &(impl Files + Clone)) -> Vec<Attempt> {
-    let records = entries(Arc::new(files.clone()))
-        .into_iter()
-        .map(|entry| entry.record);
+    let records = entries(&disk(files)).into_iter().map(|entry| entry.record);
     let attempts = records.filter_map(|record| match record {
         Record::Commit(commit) => Some(commit.attempts),
         _ => None,
@@ -103,7 +105,7 @@ pub(crate) fn called_new(files: &(impl Files + Clone)) -> BTreeMap<String, usize
             *counts.entry(url.to_string()).or_default() += 1;
         }
     };
-    for entry in entries(Arc::new(files.clone())) {
+    for entry in entries(&disk(files)) {
         match &entry.record {
             Record::RunStarted(run) => {
                 for seed in &run.seeds {
@@ -128,7 +130,7 @@ pub(crate) fn called_new(files: &(impl Files + Clone)) -> BTreeMap<String, usize
 
 /// The number of the last entry in the journal; 0 where there is none.
 pub(crate) fn last_entry(files: &(impl Files + Clone)) -> u64 {
-    entries(Arc::new(files.clone()))
+    entries(&disk(files))
         .last()
         .map_or(0, |entry| entry.sequence)
 }
