@@ -14,6 +14,8 @@ pub(crate) struct HostRow {
     /// URLs that may be asked now, smallest key first. An entry is stale when its URL is no longer
     /// waiting or has been put in again with a smaller key.
     pub(crate) queue: BinaryHeap<Reverse<((u8, u64), UrlRef)>>,
+    /// At this length the queue is looked through for entries whose URL has left memory.
+    pub(crate) sweep_at: u32,
     /// URLs whose next try lies ahead.
     pub(crate) later: BinaryHeap<Reverse<(Timestamp, UrlRef)>>,
     /// What waits on disk.

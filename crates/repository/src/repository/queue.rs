@@ -8,6 +8,9 @@ use super::Repository;
 use crate::host::Stored;
 use crate::row::{State, UrlRef, UrlState};
 
+/// A queue that is shorter is left alone.
+const LEAST_SWEPT: u32 = 64;
+
 impl Repository {
     /// Takes up to `n` URLs of a host that are due, in the chosen order, and leases them.
     pub fn window(&mut self, host: HostId, n: usize, now: Timestamp) -> Vec<UrlState> {
@@ -152,6 +155,23 @@ impl Repository {
         }
         let place = self.place(at);
         self.hosts[host].queue.push(Reverse((place, url)));
+        if self.disk.is_some() {
+            self.sweep(host);
+        }
+    }
+
+    /// Forgets entries whose URL went to the disk, when the queue has doubled: nobody may ask this host
+    /// for a long time, and what is met of it meanwhile must cost no memory.
+    fn sweep(&mut self, host: usize) {
+        let row = &mut self.hosts[host];
+        let least = row.sweep_at.max(LEAST_SWEPT);
+        if row.queue.len() < least as usize {
+            return;
+        }
+        let table = &self.table;
+        row.queue.retain(|Reverse((_, url))| table.holds(*url));
+        row.sweep_at = u32::try_from(row.queue.len() * 2).unwrap_or(u32::MAX);
+        row.queue.shrink_to(row.queue.len() * 2);
     }
 
     /// Where a URL stands in its host's queue. Another try never holds up what was not tried yet.
@@ -166,5 +186,70 @@ impl Repository {
             priority: row.rare.as_ref().map_or(0, |rare| rare.priority),
         };
         (row.tries, self.config.order.url_key(&facts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use teia_base::journal::{Added, Entry, Record};
+    use teia_base::{FoundUrl, NormalForm, Order, SimulatedDisk, Timestamp, UrlFacts};
+
+    use super::super::{Offer, Repository, RepositoryConfig};
+    use crate::Backing;
+
+    #[derive(Debug)]
+    struct ByArrival;
+
+    impl Order for ByArrival {
+        fn url_key(&self, url: &UrlFacts) -> u64 {
+            url.sequence
+        }
+    }
+
+    #[test]
+    fn a_host_that_nobody_asks_costs_no_memory_for_what_is_met_of_it() {
+        let config = RepositoryConfig {
+            key: 7,
+            order: Arc::new(ByArrival),
+            keep_links: false,
+        };
+        let backing = Backing {
+            files: Arc::new(SimulatedDisk::new()),
+            prefix: "urls".into(),
+            memory: 64 << 10,
+            window: 10,
+        };
+        let mut repository = Repository::open(config, backing).unwrap();
+        let form = NormalForm::default();
+        let mut longest = 0;
+        for sequence in 1..=200_u32 {
+            let wall = Timestamp::from_micros(i64::from(sequence) * 1_000_000);
+            let mut added = Added::default();
+            for number in 0..100 {
+                let url = format!("http://large.test/{sequence}/{number}");
+                let url: FoundUrl = form.parse(&url).unwrap();
+                let verdict = repository.offer(&Offer::added(&url), wall).verdict;
+                added.urls.push((url, verdict));
+            }
+            repository.apply(&Entry {
+                sequence: u64::from(sequence),
+                wall,
+                run: 1,
+                record: Record::Added(added),
+            });
+            repository.maintain(wall, true).unwrap();
+            repository.take_news();
+            if repository.is_on_disk() {
+                longest = repository.hosts[0].queue.len().max(longest);
+            }
+        }
+        repository.decide_everything().unwrap();
+        assert_eq!(repository.len(), 20_000);
+        assert!(
+            longest > 0 && longest < 2_000,
+            "{longest} entries in the queue"
+        );
     }
 }
