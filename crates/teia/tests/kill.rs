@@ -139,7 +139,9 @@ fn a_host_in_trouble_that_asks_for_nothing_is_left_alone_across_a_kill() {
     until("a 503", || {
         server.log().entries.iter().any(|entry| entry.status == 503)
     });
-    std::thread::sleep(Duration::from_millis(1200)); // By then it is committed.
+    until("it to be committed", || {
+        home.attempts().iter().any(|it| it.outcome.number() == 503)
+    });
     running.kill();
     assert_eq!(home.run(&["resume"]).code, Some(0));
     let log = server.log();
@@ -164,11 +166,11 @@ fn a_slow_host_rests_as_long_as_it_has_earned_across_a_kill() {
     let mut running = home.start(&crawl(&home, &server, "100ms", &[]));
     for _ in 0..2 {
         let asked = server.log().entries.len();
-        until("two more answers", || {
+        until("two more answers that are committed", || {
             let log = server.log();
-            log.entries.len() >= asked + 2 && log.entries[asked + 1].end.is_some()
+            let second = log.entries.get(asked + 1).map(|entry| &entry.url);
+            second.is_some_and(|url| home.attempts().iter().any(|it| it.url.request() == url))
         });
-        std::thread::sleep(Duration::from_millis(500)); // By then it is committed.
         running.kill();
         running = home.start(&["resume"]);
     }
@@ -192,7 +194,9 @@ fn a_rest_that_a_host_asked_for_is_kept_across_a_kill() {
     until("a 503", || {
         server.log().entries.iter().any(|entry| entry.status == 503)
     });
-    std::thread::sleep(Duration::from_millis(1200)); // By then it is committed.
+    until("it to be committed", || {
+        home.attempts().iter().any(|it| it.outcome.number() == 503)
+    });
     running.kill();
     assert_eq!(home.run(&["resume"]).code, Some(0));
     let log = server.log();

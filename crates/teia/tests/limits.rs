@@ -8,7 +8,7 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use support::{
     Home, PATIENT, Plain, answered, assert_polite, assert_same, crawl, crawl_with, owned, requested,
@@ -86,15 +86,14 @@ fn max_time_and_max_bytes_end_a_run_well() {
         ..WebConfig::default()
     });
     let home = Home::new();
-    let began = Instant::now();
     let report = home.json(&crawl(
         &home,
         &server,
         "30ms",
         &["--max-time", "1s", "--report", "json"],
     ));
-    assert!(began.elapsed() < Duration::from_secs(4));
     assert_eq!(report["reason"], "max-time");
+    assert!(report["fetched"].as_u64().unwrap() < 400, "{report}");
     let home = Home::new();
     let report = home.json(&crawl(
         &home,

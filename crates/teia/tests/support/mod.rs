@@ -314,7 +314,7 @@ pub(crate) fn crawl_with(
 /// Waits until the condition holds, for some seconds.
 #[track_caller]
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let by = Instant::now() + Duration::from_secs(20);
+    let by = Instant::now() + Duration::from_secs(60);
     while !holds() {
         assert!(Instant::now() < by, "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(5));
