@@ -14,7 +14,6 @@ use teia_base::filter::{Filter, Rules};
 use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SystemClock, measure};
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
-use teia_repository::blocks::StoreError;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -177,12 +176,12 @@ impl Crawl {
         let (files, layout) = (Arc::clone(&self.files), self.layout.clone());
         let (ring, inbox, crew) = self
             .start()
-            .inspect_err(|error| give_up_blocks(&*files, &layout, Some(error)))?;
+            .inspect_err(|error| give_up_blocks(&files, &layout, Some(error)))?;
         let ended = ring.run(inbox).await;
         match &ended {
-            Ok(report) if report.blocks_damaged => give_up_blocks(&*files, &layout, None),
+            Ok(report) if report.blocks_damaged => give_up_blocks(&files, &layout, None),
             Ok(_) => {}
-            Err(error) => give_up_blocks(&*files, &layout, Some(error)),
+            Err(error) => give_up_blocks(&files, &layout, Some(error)),
         }
         let reason = ended
             .as_ref()
@@ -431,13 +430,18 @@ impl Crawl {
 
 /// Blocks that cannot be read end this run, and no other: the journal has everything, and without
 /// them the next start reads it.
-fn give_up_blocks(files: &dyn Files, layout: &Layout, error: Option<&EngineError>) {
-    let is_damage =
-        |error: &EngineError| matches!(error, EngineError::Urls(StoreError::Damaged { .. }));
-    if error.is_none_or(is_damage)
-        && let Err(error) = forget_blocks(files, layout)
-    {
-        tracing::warn!(%error, "damaged blocks could not be removed");
+fn give_up_blocks(files: &Arc<dyn Files>, layout: &Layout, error: Option<&EngineError>) {
+    let is_loss =
+        |error: &EngineError| matches!(error, EngineError::Urls(error) if error.is_loss());
+    if !error.is_none_or(is_loss) {
+        return;
+    }
+    match forget_blocks(files, layout) {
+        Ok(true) => {}
+        Ok(false) => tracing::warn!(
+            "damaged blocks stay as they are: the journal cannot be read from its beginning to its end (`teia urls verify` says where)"
+        ),
+        Err(error) => tracing::warn!(%error, "damaged blocks could not be removed"),
     }
 }
 

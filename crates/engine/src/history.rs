@@ -1,13 +1,14 @@
 //! Keeps the journal small: its oldest segments are packed into `history/`, on a thread beside the
 //! commits.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use teia_base::Files;
-use teia_base::journal::{JournalError, pack_segment, segment_name, segments};
+use teia_base::journal::{pack_segment, segment_name, segments};
 
 /// Packs what a journal holds beyond its measure.
 #[derive(Debug)]
@@ -17,7 +18,9 @@ pub(crate) struct Packer {
     /// Bytes of sealed segments that stay as they are.
     kept: u64,
     is_over: Arc<AtomicBool>,
-    packing: Option<JoinHandle<Result<(), JournalError>>>,
+    /// Segments that could not be packed: told of once, and left as they are.
+    failed: Arc<Mutex<HashSet<u64>>>,
+    packing: Option<JoinHandle<()>>,
 }
 
 impl Packer {
@@ -27,6 +30,7 @@ impl Packer {
             directory,
             kept,
             is_over: Arc::default(),
+            failed: Arc::default(),
             packing: None,
         }
     }
@@ -34,31 +38,30 @@ impl Packer {
     /// Begins to pack where there is too much. To be called when a segment was sealed: the last one is
     /// still written to.
     pub(crate) fn look(&mut self) {
-        if let Some(packing) = self.packing.take() {
-            if !packing.is_finished() {
-                self.packing = Some(packing);
-                return;
-            }
-            // It stays as it is and is tried again with the next: a journal that is too long is no
-            // reason to collect nothing.
-            if let Ok(Err(error)) = packing.join() {
-                tracing::warn!(%error, source = ?std::error::Error::source(&error), "not packed");
-            }
+        if self.packing.as_ref().is_some_and(|it| !it.is_finished()) {
+            return;
         }
         let due = self.due();
         if due.is_empty() {
             return;
         }
         let (files, directory) = (Arc::clone(&self.files), self.directory.clone());
-        let is_over = Arc::clone(&self.is_over);
+        let (is_over, failed) = (Arc::clone(&self.is_over), Arc::clone(&self.failed));
         let pack = move || {
             let is_over = || is_over.load(Ordering::Relaxed);
             for first in due {
-                if is_over() || !pack_segment(&*files, &directory, first, &is_over)? {
+                if is_over() {
                     break;
                 }
+                // A journal that is too long is no reason to collect nothing.
+                if let Err(error) = pack_segment(&*files, &directory, first, &is_over)
+                    && lock(&failed).insert(first)
+                {
+                    let source = std::error::Error::source(&error).map(ToString::to_string);
+                    let source = source.unwrap_or_default();
+                    tracing::warn!(%error, source, "a segment stays as it is");
+                }
             }
-            Ok(())
         };
         let thread = std::thread::Builder::new().name("teia-history".to_owned());
         self.packing = thread.spawn(pack).ok();
@@ -84,6 +87,10 @@ impl Packer {
         found.truncate(found.len() - kept);
         found
     }
+}
+
+fn lock(failed: &Mutex<HashSet<u64>>) -> MutexGuard<'_, HashSet<u64>> {
+    failed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Packer {

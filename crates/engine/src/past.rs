@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use teia_base::journal::{Entry, Record, all_segments};
+use teia_base::journal::{Entry, Record, walk};
 use teia_base::{Clock, Files, FoundUrl, Order};
-use teia_repository::blocks::{Store, StoreError};
+use teia_repository::blocks::Store;
 use teia_repository::{Backing, Repository, RepositoryConfig};
 
 use crate::EngineError;
@@ -60,10 +60,10 @@ impl Past {
         };
         let mut lost = Vec::new();
         let mut repository = match open() {
-            Err(error @ StoreError::Damaged { .. }) => {
+            Err(error) if error.is_loss() => {
                 // Nothing can be read there.
                 lost.push(error.to_string());
-                if !forget_blocks(&**files, layout)? {
+                if !forget_blocks(files, layout)? {
                     return Err(error.into());
                 }
                 open()?
@@ -163,15 +163,15 @@ impl Replay {
 }
 
 /// Removes blocks that cannot be read, where the journal has everything that was in them; says whether
-/// it has.
-pub(crate) fn forget_blocks(files: &dyn Files, layout: &Layout) -> Result<bool, EngineError> {
-    let found = all_segments(files, &layout.journal());
-    let found = found.map_err(EngineError::disk("list", layout.journal()))?;
-    if found.first() != Some(&1) {
-        return Ok(false);
+/// it has. All of it is read to know: blocks of which a part is damaged are worth more than nothing.
+pub(crate) fn forget_blocks(files: &Arc<dyn Files>, layout: &Layout) -> Result<bool, EngineError> {
+    match walk(files, &layout.journal(), 1, drop) {
+        Ok(Some(_)) => {
+            Store::forget(&**files, &layout.urls())?;
+            Ok(true)
+        }
+        _ => Ok(false),
     }
-    Store::forget(files, &layout.urls())?;
-    Ok(true)
 }
 
 /// Saves checkpoints now and then, on a thread beside the commits.

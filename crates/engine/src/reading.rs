@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use teia_base::journal::{
-    Attempt, Entry, EntryStream, LinkRecord, LinkVerdict, Next, Record, walk,
+    Attempt, Entry, EntryStream, JournalError, LinkRecord, LinkVerdict, Next, Record, all_segments,
+    walk,
 };
 use teia_base::{CanonicalUrl, Files, Outcome, Overlay, Timestamp};
 use teia_fetch::robots::{Access, Standing};
@@ -152,6 +153,42 @@ impl Reading {
 
     fn entries_from(&self, from: u64, each: impl FnMut(Entry)) -> Result<(), EngineError> {
         walk(&self.files, &self.layout.journal(), from, each)?;
+        Ok(())
+    }
+
+    /// Reads every file of the journal, and says what is wrong with it.
+    pub fn verify_journal(&self) -> Result<Vec<JournalError>, EngineError> {
+        let directory = self.layout.journal();
+        let found = all_segments(&*self.files, &directory);
+        let found = found.map_err(EngineError::disk("list", &directory))?;
+        let mut problems = Vec::new();
+        let mut expected = 1;
+        for (at, &first) in found.iter().enumerate() {
+            if first != expected {
+                let path = directory.clone();
+                problems.push(JournalError::Missing { path, expected });
+            }
+            let Some(&next) = found.get(at + 1) else {
+                problems.extend(walk(&self.files, &directory, first, drop).err());
+                break;
+            };
+            expected = first;
+            match self.verify_between(first, next - 1, &mut expected) {
+                Ok(()) => {}
+                Err(error) => {
+                    problems.push(error);
+                    expected = next;
+                }
+            }
+        }
+        Ok(problems)
+    }
+
+    fn verify_between(&self, from: u64, until: u64, next: &mut u64) -> Result<(), JournalError> {
+        let files = Arc::clone(&self.files);
+        for entry in EntryStream::open(files, &self.layout.journal(), from, until)? {
+            *next = entry?.sequence + 1;
+        }
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use teia_base::journal::{
-    Attempt, Commit, Entry, EntryStream, Folded, LinkVerdict, Record, RunStarted,
+    Attempt, Commit, Entry, EntryStream, Folded, JournalError, LinkVerdict, Record, RunStarted,
 };
 use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, NormalForm, Timestamp};
 use teia_repository::{Repository, State};
@@ -74,12 +74,19 @@ pub fn rekey(
         met: HashSet::new(),
     };
     let entries = EntryStream::open(Arc::clone(files), &layout.journal(), 1, last)?;
-    let mut wall = Timestamp::default();
+    let (mut wall, mut moved) = (Timestamp::default(), 0);
     for entry in entries {
         let entry = entry?;
         watch(entry.sequence, last);
-        wall = entry.wall;
+        (wall, moved) = (entry.wall, entry.sequence);
         move_to.entry(entry)?;
+    }
+    if moved != last {
+        return Err(JournalError::Missing {
+            path: layout.journal(),
+            expected: moved + 1,
+        }
+        .into());
     }
     move_to.past.repository.decide_everything()?;
     move_to.look_after(wall)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use tempfile::TempDir;
 
 use super::{AppendFile, DiskFiles, Files, ReadFile};
@@ -89,8 +89,10 @@ fn sweep(place: &Path, age: Duration) {
         if !is_scratch || is_old() != Some(true) {
             continue;
         }
-        // Of another user's, or in use: not ours to remove.
-        if let Ok(folder) = File::open(entry.path())
+        // Anybody may put anything here; of another user's, or in use: not ours to remove.
+        let only_folders =
+            OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        if let Ok(folder) = rustix::fs::open(entry.path(), only_folders, Mode::empty())
             && flock(&folder, FlockOperation::NonBlockingLockExclusive).is_ok()
         {
             let _ = std::fs::remove_dir_all(entry.path());
@@ -190,6 +192,10 @@ mod tests {
         for name in ["teia-read-left", "teia-read-used", "teia-other"] {
             std::fs::create_dir_all(place.path().join(name).join("within")).unwrap();
         }
+        // What opens only when somebody writes to it must not be waited for.
+        let pipe = place.path().join("teia-read-pipe");
+        let (fifo, mode) = (rustix::fs::FileType::Fifo, Mode::RUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, mode, 0).unwrap();
         let used = File::open(place.path().join("teia-read-used")).unwrap();
         flock(&used, FlockOperation::NonBlockingLockExclusive).unwrap();
         let left = || {
@@ -200,9 +206,9 @@ mod tests {
             names
         };
         sweep(place.path(), Duration::from_secs(3600));
-        assert_eq!(left().len(), 3, "too young");
+        assert_eq!(left().len(), 4, "too young");
         sweep(place.path(), Duration::ZERO);
-        assert_eq!(left(), ["teia-other", "teia-read-used"]);
+        assert_eq!(left(), ["teia-other", "teia-read-pipe", "teia-read-used"]);
     }
 
     #[test]

@@ -65,14 +65,32 @@ pub fn pack_segment(
         source,
     };
     files.create_dir(&history).map_err(write)?;
-    let packed = write_pack(files, (directory, first), &aside, is_over);
-    if !matches!(packed, Ok(true)) {
-        // Whether it can be removed or not, it does not count.
-        let _ = files.remove(&aside);
-        return packed;
+    if files.exists(&place) {
+        // The power went before the segment did; or it is of another past, and must stay.
+        if !says_the_same(files, (directory, first), &place)? {
+            return Err(write(io::Error::other(format!(
+                "{} is there already, and says something else; move one of the two away",
+                place.display()
+            ))));
+        }
+    } else {
+        let written = write_pack(files, (directory, first), &aside, is_over).and_then(|it| {
+            // It will be the only copy.
+            if it && !says_the_same(files, (directory, first), &aside)? {
+                return Err(write(io::Error::other(
+                    "it was not written as it should be",
+                )));
+            }
+            Ok(it)
+        });
+        if !matches!(written, Ok(true)) {
+            // Whether it can be removed or not, it does not count.
+            let _ = files.remove(&aside);
+            return written;
+        }
+        files.rename(&aside, &place).map_err(write)?;
+        files.sync_dir(&history).map_err(write)?;
     }
-    files.rename(&aside, &place).map_err(write)?;
-    files.sync_dir(&history).map_err(write)?;
     files.remove(&segment).map_err(write)?;
     files.sync_dir(directory).map_err(write)?;
     Ok(true)
@@ -104,6 +122,25 @@ fn write_pack(
     block.write(&mut *file).map_err(write)?;
     file.sync().map_err(write)?;
     Ok(true)
+}
+
+/// Whether a pack holds what a segment does.
+fn says_the_same(
+    files: &dyn Files,
+    (directory, first): (&Path, u64),
+    pack: &Path,
+) -> Result<bool, JournalError> {
+    let mut frames = Frames::open(files, directory, first)?;
+    let Some(mut pack) = Pack::open_at(files, pack.to_owned(), first)? else {
+        return Ok(false);
+    };
+    loop {
+        match (frames.next(0)?, pack.next(0)?) {
+            (None, None) => return Ok(true),
+            (here, there) if here == there => {}
+            _ => return Ok(false),
+        }
+    }
 }
 
 /// Entries on their way into a pack.
@@ -162,15 +199,23 @@ impl Pack {
         directory: &Path,
         first: u64,
     ) -> Result<Option<Self>, JournalError> {
-        let path = history_of(directory).join(pack_name(first));
+        Self::open_at(files, history_of(directory).join(pack_name(first)), first)
+    }
+
+    fn open_at(files: &dyn Files, path: PathBuf, first: u64) -> Result<Option<Self>, JournalError> {
         let file = match files.open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(JournalError::Read { path, source }),
         };
         let mut header = [0; PACK_HEADER.len()];
-        if file.read_exact_at(0, &mut header).is_err() || &header != PACK_HEADER {
-            return Err(JournalError::Foreign { path });
+        match file.read_exact_at(0, &mut header) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err(JournalError::Damaged { path, offset: 0 });
+            }
+            Err(source) => return Err(JournalError::Read { path, source }),
+            Ok(()) if &header != PACK_HEADER => return Err(JournalError::Foreign { path }),
+            Ok(()) => {}
         }
         Ok(Some(Self {
             path,

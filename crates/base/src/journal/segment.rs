@@ -44,6 +44,16 @@ pub enum JournalError {
         /// Where.
         offset: u64,
     },
+    /// A file of the journal is gone.
+    #[error(
+        "entry {expected} of the journal in {path} is in no file there nor in `history` beside it: a file is missing; restore it from a copy"
+    )]
+    Missing {
+        /// Where the journal lies.
+        path: PathBuf,
+        /// The first entry that is missed.
+        expected: u64,
+    },
     /// A sealed segment could not be packed; it stays as it is.
     #[error("cannot pack journal segment {path} into the history")]
     Pack {
@@ -261,10 +271,12 @@ impl Frames {
                 return Ok(None);
             }
             let is_wanted = self.sequence >= from;
-            let next = self.frame(is_wanted).ok_or_else(|| JournalError::Damaged {
-                path: self.path.clone(),
-                offset: self.offset,
-            })?;
+            let next = self
+                .frame(is_wanted, len)
+                .ok_or_else(|| JournalError::Damaged {
+                    path: self.path.clone(),
+                    offset: self.offset,
+                })?;
             self.offset = next;
             self.sequence += 1;
             if is_wanted {
@@ -274,11 +286,14 @@ impl Frames {
     }
 
     /// Reads the payload where it is wanted; where the next frame begins.
-    fn frame(&mut self, is_wanted: bool) -> Option<u64> {
+    fn frame(&mut self, is_wanted: bool, file_bytes: u64) -> Option<u64> {
         let mut head = [0; FRAME_HEAD];
         self.file.read_exact_at(self.offset, &mut head).ok()?;
         let (len, checksum) = frame_head(&head)?;
         let start = self.offset + FRAME_HEAD as u64;
+        if start + len as u64 > file_bytes {
+            return None;
+        }
         if is_wanted {
             self.payload.resize(len, 0);
             self.file.read_exact_at(start, &mut self.payload).ok()?;

@@ -8,7 +8,7 @@ use memchr::memmem;
 
 use super::pack::Pack;
 use super::segment::{Frames, walk_segment};
-use super::{Entry, JournalError, SegmentEnd, all_segments, segment_name, segments};
+use super::{Entry, JournalError, SegmentEnd, all_segments, segments};
 use crate::Files;
 
 /// The entries from one number to another, both included, in order, packed or not.
@@ -78,6 +78,13 @@ impl EntryStream {
             path: directory.to_owned(),
             source,
         })?;
+        // Whoever reads what is left of a past takes it for the whole of it.
+        if found.first().is_some_and(|first| *first > from.max(1)) && from <= until {
+            return Err(JournalError::Missing {
+                path: directory.to_owned(),
+                expected: from.max(1),
+            });
+        }
         let begin = found.partition_point(|first| *first <= from);
         let mut wanted: Vec<u64> = found[begin.saturating_sub(1)..]
             .iter()
@@ -148,16 +155,13 @@ impl EntryStream {
         let Some(first) = self.segments.pop() else {
             return Ok(false);
         };
-        let source = Source::open(&*self.files, &self.directory, first)?;
         if self.sequence != 0 && first != self.sequence {
-            return Err(JournalError::Gap {
-                path: source.place().0.to_owned(),
-                offset: 0,
+            return Err(JournalError::Missing {
+                path: self.directory.clone(),
                 expected: self.sequence,
-                found: first,
             });
         }
-        self.source = Some(source);
+        self.source = Some(Source::open(&*self.files, &self.directory, first)?);
         self.sequence = first;
         Ok(true)
     }
@@ -192,25 +196,26 @@ pub fn walk(
             path: directory.to_owned(),
             source,
         })?;
-        let Some(&last) = found.last() else {
-            return Ok(None);
-        };
-        let gap = |expected, found| JournalError::Gap {
-            path: directory.join(segment_name(found)),
-            offset: 0,
+        let missing = |expected| JournalError::Missing {
+            path: directory.to_owned(),
             expected,
-            found,
+        };
+        let Some(&last) = found.last() else {
+            // What is packed was followed by something.
+            let packed = all_segments(&**files, directory);
+            let is_empty = packed.is_ok_and(|packed| packed.is_empty());
+            return if is_empty {
+                Ok(None)
+            } else {
+                Err(missing(expected))
+            };
         };
         for entry in EntryStream::open(Arc::clone(files), directory, expected, last - 1)? {
-            let entry = entry?;
-            if entry.sequence != expected {
-                return Err(gap(expected, entry.sequence));
-            }
-            expected += 1;
-            each(entry);
+            expected = entry.as_ref().map_or(expected, |entry| entry.sequence + 1);
+            each(entry?);
         }
         if expected < last {
-            return Err(gap(expected, last));
+            return Err(missing(expected));
         }
         let walked = walk_segment(&**files, directory, last, true, |entry| {
             if entry.sequence >= expected {
@@ -227,7 +232,9 @@ pub fn walk(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Record, SEGMENT_HEADER, encode_frame, history_of, pack_segment};
+    use super::super::{
+        Record, SEGMENT_HEADER, encode_frame, history_of, pack_segment, segment_name,
+    };
     use super::*;
     use crate::{SimulatedDisk, Timestamp};
 

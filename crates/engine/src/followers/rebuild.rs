@@ -161,9 +161,10 @@ pub fn renew_index(
     Ok(true)
 }
 
-/// The last committed entry; nobody may be writing.
+/// The last committed entry; nobody may be writing. All of the journal is read for it: what cannot be
+/// built anew must not be thrown away.
 fn last_entry(files: &Arc<dyn Files>, layout: &Layout) -> Result<u64, EngineError> {
-    let walked = walk(files, &layout.journal(), u64::MAX, drop)?;
+    let walked = walk(files, &layout.journal(), 1, drop)?;
     Ok(walked.map_or(0, |(first, end)| first + end.entries - 1))
 }
 

@@ -46,6 +46,15 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether something that was written is gone or damaged, so that only the journal knows it.
+    pub fn is_loss(&self) -> bool {
+        match self {
+            Self::Damaged { .. } => true,
+            Self::Disk { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+
     pub(crate) fn disk(
         doing: &'static str,
         path: impl Into<PathBuf>,

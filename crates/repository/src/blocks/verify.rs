@@ -1,6 +1,7 @@
 //! Looks at every byte of the store, and names each place that is not what was written.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::block::bounds_of;
 use super::decoded::DecodedPage;
@@ -43,8 +44,20 @@ impl Store {
         report
     }
 
-    /// The manifest and its copy must read, and be the same.
+    /// The manifest and its copy must read, and be the same. A process that collects may be replacing
+    /// them meanwhile.
     fn verify_manifest(&self) -> Result<(), StoreError> {
+        let mut looks = 0;
+        loop {
+            looks += 1;
+            match self.compare_manifests() {
+                Err(_) if looks < 5 => std::thread::sleep(Duration::from_millis(20)),
+                compared => return compared,
+            }
+        }
+    }
+
+    fn compare_manifests(&self) -> Result<(), StoreError> {
         let files = &*self.disk.files;
         let path = self.disk.config.prefix.join("manifest");
         if !files.exists(&path) {

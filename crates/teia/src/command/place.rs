@@ -130,8 +130,8 @@ impl Place {
                 "or move it to the new normal form: `{}`",
                 self.command(&["urls", "rekey"])
             ),
-            EngineError::Urls(_) => format!(
-                "`{}` makes them again from the journal",
+            EngineError::Urls(error) if error.is_loss() => format!(
+                "`{}` makes them again from the journal, if it is whole",
                 self.steering("resume")
             ),
             EngineError::WorkerLost => {

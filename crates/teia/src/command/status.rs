@@ -117,18 +117,28 @@ pub(crate) fn status(place: &Place, as_json: bool) -> Result<ExitCode> {
         None => directory.collections(),
     };
     let mut rows = Vec::new();
+    let mut failed = None;
     for name in &names {
         let place = Place::new(&place.data, name);
-        rows.push(row(&directory, &place, running.as_ref())?);
+        match row(&directory, &place, running.as_ref()) {
+            Ok(row) => rows.push(row),
+            // Whoever asks for one is told why; of several, one must not hide the others.
+            Err(error) if names.len() == 1 => return Err(error),
+            Err(error) => {
+                eprintln!("teia: {name}: {error:#}");
+                failed = Some(ExitCode::FAILURE);
+            }
+        }
     }
+    let code = failed.unwrap_or(ExitCode::SUCCESS);
     if as_json {
         outln!(
             "{}",
             json!({ "data": place.data.to_string_lossy(), "collections": rows })
         )?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code);
     }
-    if rows.is_empty() {
+    if names.is_empty() {
         outln!(
             "There is no collection in {} yet; `{}` makes one.",
             place.data.display(),
@@ -163,7 +173,7 @@ pub(crate) fn status(place: &Place, as_json: bool) -> Result<ExitCode> {
             outln!("  `{resume}` goes on with what is waiting")?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 fn row(directory: &Directory, place: &Place, running: Option<&Value>) -> Result<Value> {

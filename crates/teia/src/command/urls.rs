@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde_json::json;
 use teia_base::SystemClock;
-use teia_engine::{CollectionConfig, Directory, Layout, Reading, UrlList};
+use teia_engine::{CollectionConfig, Directory, EngineError, Layout, Reading, UrlList};
 use teia_repository::{State, UrlState};
 
 use super::Usage;
@@ -322,15 +322,25 @@ fn verify(data: &Path, collection: &str) -> Result<ExitCode> {
     let directory = Directory::open(data)?;
     let reading = Reading::open(&directory, collection)?;
     // Each frame of the journal with its checksum; then the blocks.
-    reading.entries(drop)?;
-    let repository = reading.repository()?;
-    let report = repository.verify().unwrap_or_default();
-    let problems: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
+    let damage = reading.verify_journal()?;
+    let mut problems: Vec<String> = damage.iter().map(ToString::to_string).collect();
+    let repository = match reading.repository() {
+        Ok(repository) => Some(repository),
+        Err(error) if !problems.is_empty() || matches!(error, EngineError::Urls(_)) => {
+            problems.push(format!("{:#}", anyhow::Error::from(error)));
+            None
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let report = repository.as_ref().and_then(|it| it.verify());
+    let report = report.unwrap_or_default();
+    problems.extend(report.problems.iter().map(ToString::to_string));
+    problems.dedup();
     let is_whole = problems.is_empty();
     outln!(
         "{}",
         json!({
-            "urls": repository.len(),
+            "urls": repository.as_ref().map(|it| it.len()),
             "files": report.files,
             "pages": report.pages,
             "rows": report.rows,

@@ -1,0 +1,206 @@
+//! Files of a collection that are gone or damaged: told of, and nothing good goes because of them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails, and says why"
+)]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use support::{Home, crawl_with};
+use teia_testweb::{Listen, Server, WebConfig};
+
+/// A collection with most of its past packed, its URLs on disk, an index and a catalog.
+fn collected() -> (Server, Home) {
+    let config = WebConfig {
+        hosts: 3,
+        pages_per_host: 60,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let settings = "[run]\nrepository-memory = \"8KiB\"\njournal-segment-bytes = \"8KiB\"\njournal-bytes = \"8KiB\"\n";
+    home.good(&crawl_with(
+        &home,
+        &server,
+        "0s",
+        settings,
+        &["--max-pages", "100"],
+    ));
+    // A start packs what the end of the run before it left.
+    home.good(&["resume", "--max-pages", "1"]);
+    (server, home)
+}
+
+fn part(home: &Home, folder: &str) -> PathBuf {
+    home.data().join("default/part-0").join(folder)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn flip(path: &Path) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// What people still have: URLs, pages that are found, rows of the catalog.
+fn kept(home: &Home) -> (serde_json::Value, serde_json::Value, serde_json::Value) {
+    let count = home.json(&["urls", "count"]);
+    let found = home.json(&["search", "type:html", "--json"]);
+    let rows = home.json(&["stats", "--tables", "--json"]);
+    (
+        count["urls"].clone(),
+        found["total"].clone(),
+        rows["runs"].clone(),
+    )
+}
+
+#[test]
+fn without_its_history_nothing_is_built_anew_and_nothing_is_thrown_away() {
+    let (_server, home) = collected();
+    let before = kept(&home);
+    let aside = part(&home, "aside");
+    std::fs::rename(part(&home, "history"), &aside).unwrap();
+    let file = home.data().join("collections/default.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    for command in [
+        &["catalog", "rebuild"][..],
+        &["index", "rebuild", "--links"],
+        &["index", "rebuild"],
+        &["urls", "rekey"],
+    ] {
+        if command[1] == "rekey" {
+            let mut other: toml::Table = text.parse().unwrap();
+            let form = other
+                .entry("normal-form")
+                .or_insert(toml::Table::new().into());
+            let form = form.as_table_mut().unwrap();
+            form.insert("parameter-order".to_owned(), true.into());
+            std::fs::write(&file, other.to_string()).unwrap();
+        }
+        let refused = home.run(command);
+        assert_eq!(refused.code, Some(1), "{command:?}: {}", refused.err);
+        assert!(
+            refused.err.contains("a file is missing"),
+            "{command:?}: {}",
+            refused.err
+        );
+    }
+    std::fs::write(&file, text).unwrap();
+    let verified = home.run(&["urls", "verify"]);
+    assert_eq!(verified.code, Some(1), "{}", verified.err);
+    std::fs::rename(&aside, part(&home, "history")).unwrap();
+    assert_eq!(kept(&home), before);
+    home.good(&["urls", "verify"]);
+}
+
+#[test]
+fn without_its_journal_a_collection_does_not_begin_anew_over_its_history() {
+    let (_server, home) = collected();
+    let before = kept(&home);
+    let packs = files(&part(&home, "history"));
+    let contents: Vec<_> = packs.iter().map(|it| std::fs::read(it).unwrap()).collect();
+    let aside = part(&home, "aside");
+    std::fs::rename(part(&home, "journal"), &aside).unwrap();
+    std::fs::create_dir(part(&home, "journal")).unwrap();
+    for command in [&["resume"][..], &["urls", "verify"], &["status"]] {
+        let refused = home.run(command);
+        assert_eq!(refused.code, Some(1), "{command:?}: {}", refused.err);
+    }
+    let now: Vec<_> = packs.iter().map(|it| std::fs::read(it).unwrap()).collect();
+    assert!(now == contents, "a pack was written over");
+    std::fs::remove_dir_all(part(&home, "journal")).unwrap();
+    std::fs::rename(&aside, part(&home, "journal")).unwrap();
+    assert_eq!(kept(&home), before);
+}
+
+#[test]
+fn damaged_blocks_stay_where_the_history_is_damaged_too() {
+    let (_server, home) = collected();
+    let pack = &files(&part(&home, "history"))[0];
+    let whole = std::fs::read(pack).unwrap();
+    flip(pack);
+    let runs = files(&part(&home, "urls"));
+    let runs: Vec<_> = runs
+        .iter()
+        .filter(|it| it.to_string_lossy().contains("run-"))
+        .collect();
+    for run in &runs {
+        flip(run);
+    }
+    let ended = home.run(&["resume", "--max-pages", "none"]);
+    println!("{:?} {}", ended.code, ended.err);
+    let left = files(&part(&home, "urls"));
+    assert!(
+        left.len() >= runs.len() / 2,
+        "{} of {} files are left",
+        left.len(),
+        runs.len()
+    );
+    // With the history whole again everything is made from it.
+    std::fs::write(pack, whole).unwrap();
+    let _ = home.run(&["resume", "--max-pages", "none"]);
+    home.good(&["resume", "--max-pages", "none"]);
+    let count = home.json(&["urls", "count"]);
+    assert_eq!(count["waiting"], 0, "{count}");
+}
+
+#[test]
+fn a_rebuild_that_cannot_succeed_leaves_what_is_there() {
+    let (_server, home) = collected();
+    let before = kept(&home);
+    let links = home.good(&["export", "links"]);
+    let pack = &files(&part(&home, "history"))[0];
+    let whole = std::fs::read(pack).unwrap();
+    flip(pack);
+    for command in [
+        &["catalog", "rebuild"][..],
+        &["index", "rebuild", "--links"],
+        &["index", "rebuild"],
+    ] {
+        let refused = home.run(command);
+        assert_eq!(refused.code, Some(1), "{command:?}: {}", refused.err);
+        assert!(
+            refused.err.contains("damaged"),
+            "{command:?}: {}",
+            refused.err
+        );
+    }
+    let verified = home.run(&["urls", "verify"]);
+    assert_eq!(verified.code, Some(1), "{}", verified.err);
+    assert_eq!(home.good(&["export", "links"]), links);
+    std::fs::write(pack, whole).unwrap();
+    assert_eq!(kept(&home), before);
+}
+
+#[test]
+fn one_collection_that_cannot_be_read_does_not_hide_the_others() {
+    let (server, home) = collected();
+    home.good(&crawl_with(
+        &home,
+        &server,
+        "0s",
+        "",
+        &["--collection", "other"],
+    ));
+    for segment in files(&part(&home, "journal")) {
+        std::fs::write(segment, b"something else").unwrap();
+    }
+    let told = home.run(&["status"]);
+    assert_eq!(told.code, Some(1));
+    assert!(
+        String::from_utf8_lossy(&told.out).contains("other: ended"),
+        "{told:?}"
+    );
+    assert!(told.err.contains("default"), "{}", told.err);
+}
