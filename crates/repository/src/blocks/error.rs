@@ -26,6 +26,8 @@ pub enum StoreError {
         offset: u64,
         /// What does not hold.
         what: &'static str,
+        /// Whether what was there was found again elsewhere: nothing is missing, and nothing waits.
+        is_mended: bool,
     },
     /// A manifest of a later program.
     #[error("{} has format {found}, and this program knows {known} at most", path.display())]
@@ -46,6 +48,26 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether this is damage that the store has mended by itself: worth a word, and no failure.
+    pub fn is_mended(&self) -> bool {
+        matches!(
+            self,
+            Self::Damaged {
+                is_mended: true,
+                ..
+            }
+        )
+    }
+
+    /// The same damage, after what was there was found again elsewhere.
+    #[must_use]
+    pub(crate) fn mended(mut self) -> Self {
+        if let Self::Damaged { is_mended, .. } = &mut self {
+            *is_mended = true;
+        }
+        self
+    }
+
     pub(crate) fn disk(
         doing: &'static str,
         path: impl Into<PathBuf>,
@@ -69,6 +91,7 @@ impl Flaw {
             path: path.into(),
             offset,
             what: self.0,
+            is_mended: false,
         }
     }
 }

@@ -358,7 +358,13 @@ impl RunFile {
 
     /// What was found wrong when it was opened.
     pub(crate) fn flaw(&self) -> Option<StoreError> {
-        self.flaw.map(|(offset, flaw)| flaw.at(&self.path, offset))
+        let (offset, flaw) = self.flaw?;
+        let damage = flaw.at(&self.path, offset);
+        Some(if self.is_lost {
+            damage
+        } else {
+            damage.mended()
+        })
     }
 
     /// Reads all of these bytes. A file that ends before them is damaged.
