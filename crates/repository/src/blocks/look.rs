@@ -18,6 +18,10 @@ use crate::row::State;
 /// One look at a host chooses one in so many of its waiting URLs.
 const SHARE: u64 = 32;
 
+/// Parts of so many pages are kept while a host is looked at: a small host lies in a few pages, of
+/// which each part is then read once.
+const KEPT: usize = 32;
+
 /// A row that was chosen by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Choice {
@@ -39,6 +43,25 @@ struct Look<'a> {
     until: u32,
     /// Sequence numbers of URLs with a newer row than those still to be looked at.
     newer: HashSet<u64, ByHash>,
+    texts: Kept,
+    states: Kept,
+}
+
+/// Parts of pages that were read, by run and page.
+#[derive(Debug, Default)]
+struct Kept(Vec<((u32, usize), Vec<u8>)>);
+
+impl Kept {
+    fn keep(&mut self, run: u32, page: usize, part: &[u8]) {
+        if self.0.len() < KEPT {
+            self.0.push(((run, page), part.to_vec()));
+        }
+    }
+
+    fn get(&self, run: u32, page: usize) -> Option<&[u8]> {
+        let found = self.0.iter().find(|(place, _)| *place == (run, page));
+        found.map(|(_, part)| part.as_slice())
+    }
 }
 
 impl Store {
@@ -74,6 +97,8 @@ impl Store {
             runs: Vec::new(),
             until: u32::MAX,
             newer: HashSet::default(),
+            texts: Kept::default(),
+            states: Kept::default(),
         };
         for at in self.blocks_of(hash) {
             let runs = self.blocks[at].runs.iter();
@@ -135,6 +160,9 @@ impl Store {
                     group.map_or(0..0, |group| group.first_row..group.first_row + group.rows)
                 };
                 if !rows.is_empty() {
+                    if !inside {
+                        look.texts.keep(number, at, &buffer);
+                    }
                     waiting += u64::from(entry.waiting).min(rows.len() as u64);
                     spans.push((number, at, rows));
                 }
@@ -147,6 +175,7 @@ impl Store {
         for (number, at, rows) in spans.into_iter().rev() {
             let run = &look.runs[number as usize].1;
             run.read_state(at, &mut buffer)?;
+            look.states.keep(number, at, &buffer);
             let facts = Facts::read(&buffer).map_err(|flaw| run.damaged(at, flaw))?;
             for row in rows.start..rows.end.min(facts.rows()) {
                 let mark = facts.cell(MARK, row);
@@ -211,12 +240,24 @@ impl Store {
         let (mut state, mut text) = (Vec::new(), Vec::new());
         for same in choices.chunk_by(|one, other| (one.run, one.page) == (other.run, other.page)) {
             let (block, run) = &look.runs[same[0].run as usize];
-            let at = same[0].page as usize;
-            run.read_state(at, &mut state)?;
-            run.read_text(at, &mut text)?;
+            let (number, at) = (same[0].run, same[0].page as usize);
+            let state = match look.states.get(number, at) {
+                Some(state) => state,
+                None => {
+                    run.read_state(at, &mut state)?;
+                    &state
+                }
+            };
+            let text = match look.texts.get(number, at) {
+                Some(text) => text,
+                None => {
+                    run.read_text(at, &mut text)?;
+                    &text
+                }
+            };
             let mut read = || -> Result<(), Flaw> {
-                let facts = Facts::read(&state)?;
-                let group = group_of(unpacker.unpack(&text)?, look.host)?;
+                let facts = Facts::read(state)?;
+                let group = group_of(unpacker.unpack(text)?, look.host)?;
                 let mut tell = |choice: &Choice, rest: &[u8]| -> Result<(), Flaw> {
                     let (hash, host) = (look.hash, look.host);
                     let url_hash = Key { hash, host, rest }.url_hash();
