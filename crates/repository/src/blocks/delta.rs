@@ -158,6 +158,12 @@ impl Delta {
         }
     }
 
+    /// Whether it makes a URL that may be handed out before its block is visited: one that was
+    /// called new at once.
+    pub(crate) fn may_be_handed_out(&self) -> bool {
+        self.ops & (DECIDED | ADMITS | SETTLED) == DECIDED | ADMITS
+    }
+
     /// Whether it says nothing but that links led here, at some depth.
     pub(crate) fn is_plain(&self) -> bool {
         self.ops & !(OFFERED | DECIDED | ADMITS) == 0 && self.flags == 0

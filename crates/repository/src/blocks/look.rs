@@ -45,6 +45,8 @@ struct Look<'a> {
     newer: HashSet<u64, ByHash>,
     texts: Kept,
     states: Kept,
+    /// The store's, for as long as this lasts: to make one takes longer than to unpack a page.
+    unpacker: Unpacker,
 }
 
 /// Parts of pages that were read, by run and page.
@@ -99,6 +101,7 @@ impl Store {
             newer: HashSet::default(),
             texts: Kept::default(),
             states: Kept::default(),
+            unpacker: std::mem::take(&mut self.unpacker),
         };
         for at in self.blocks_of(hash) {
             let runs = self.blocks[at].runs.iter();
@@ -107,8 +110,9 @@ impl Store {
         let chosen = self.choose(&mut look, n, after);
         let chosen = chosen.and_then(|(choices, is_last)| {
             let last = choices.last().map(|choice| choice.place);
-            Ok((self.read_texts(&look, choices)?, last, is_last))
+            Ok((self.read_texts(&mut look, choices)?, last, is_last))
         });
+        self.unpacker = std::mem::take(&mut look.unpacker);
         let (candidates, last, is_last) = chosen.or_else(|error| {
             // Nobody can say what waits on this host, so nothing of it is handed out.
             self.damage.note(error)?;
@@ -136,7 +140,6 @@ impl Store {
         after: Option<Place>,
     ) -> Result<(Vec<Choice>, bool), StoreError> {
         let mut spans = Vec::new();
-        let mut unpacker = Unpacker::default();
         let mut buffer = Vec::new();
         let mut waiting = 0;
         for (number, (_, run)) in (0_u32..).zip(&look.runs) {
@@ -154,7 +157,7 @@ impl Store {
                     0..entry.rows as usize
                 } else {
                     run.read_text(at, &mut buffer)?;
-                    let text = unpacker.unpack(&buffer);
+                    let text = look.unpacker.unpack(&buffer);
                     let group = text.and_then(|text| group_of(text, look.host));
                     let group = group.map_err(|flaw| run.damaged(at, flaw))?;
                     group.map_or(0..0, |group| group.first_row..group.first_row + group.rows)
@@ -231,12 +234,12 @@ impl Store {
     /// Unpacks the pages of what was chosen, and drops what is not to be handed out.
     fn read_texts(
         &self,
-        look: &Look<'_>,
+        look: &mut Look<'_>,
         mut choices: Vec<Choice>,
     ) -> Result<Vec<Candidate>, StoreError> {
         choices.sort_unstable_by_key(|choice| (choice.run, choice.page, choice.row));
         let mut candidates = Vec::with_capacity(choices.len());
-        let mut unpacker = Unpacker::default();
+        let unpacker = &mut look.unpacker;
         let (mut state, mut text) = (Vec::new(), Vec::new());
         for same in choices.chunk_by(|one, other| (one.run, one.page) == (other.run, other.page)) {
             let (block, run) = &look.runs[same[0].run as usize];

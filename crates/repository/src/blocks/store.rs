@@ -17,6 +17,7 @@ use super::front::{ByHash, Front};
 use super::manifest::{Manifest, key_check};
 use super::media_types::MediaTypes;
 use super::news::Telling;
+use super::page::Unpacker;
 use super::recent::Recent;
 use super::run::RunFile;
 use super::schedule::Schedule;
@@ -42,6 +43,7 @@ pub struct Store {
     pub(crate) spare: Option<Front>,
     pub(crate) recent: Option<Recent>,
     pub(crate) scratch: Vec<u8>,
+    pub(crate) unpacker: Unpacker,
     pub(crate) news: Vec<(u64, Vec<Arc<RunFile>>)>,
     pub(crate) told: u64,
     pub(crate) telling: Telling,
@@ -156,6 +158,7 @@ impl Store {
             sealed: None,
             spare: None,
             scratch: Vec::new(),
+            unpacker: Unpacker::default(),
             news,
             told: 0,
             telling: Telling::default(),
