@@ -26,7 +26,7 @@ pub(crate) const SETTLED: u8 = 32;
 /// News of one URL. Packed, so that an entry of the front is as long as one line of the processor's
 /// cache: most of the time that a link takes is spent on waiting for these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(packed(4))]
+#[repr(Rust, packed(4))]
 pub(crate) struct Delta {
     pub(crate) ops: u8,
     pub(crate) flags: u8,
