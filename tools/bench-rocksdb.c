@@ -2,6 +2,8 @@
  *
  * In: u32 count, u8 update, then count times: 8 bytes key, u16 length, text. A count of 0 ends.
  * Out: count bytes, 1 for each key that was not there; those are put, with 8 bytes and the text.
+ * With an update of 2 the records are sorted and new: they become a file outside the database that is
+ * then taken in, and the answer is one byte.
  * Settings: 10 bits of Bloom filter for each key, 256 MB of block cache with index and filters in
  * it, 64 MB write buffers, two background threads, no compression of the hash-keyed blocks, and the
  * write-ahead log on but synced once for each batch of updates only.
@@ -23,6 +25,37 @@ static int by_key(const void *a, const void *b) {
   int order = memcmp(((const record *)a)->key, ((const record *)b)->key, 8);
   uint32_t x = ((const record *)a)->at, y = ((const record *)b)->at;
   return order ? order : (x > y) - (x < y);
+}
+
+static void take_sorted(rocksdb_t *db, rocksdb_options_t *options, const char *folder, uint32_t count) {
+  static char text[8 + UINT16_MAX];
+  char path[4096], *error = NULL;
+  snprintf(path, sizeof path, "%s.sorted", folder);
+  rocksdb_envoptions_t *env = rocksdb_envoptions_create();
+  rocksdb_sstfilewriter_t *writer = rocksdb_sstfilewriter_create(env, options);
+  rocksdb_sstfilewriter_open(writer, path, &error);
+  need(!error, error ? error : "");
+  for (uint32_t at = 0; at < count; at++) {
+    char key[8];
+    uint16_t len;
+    get(key, 8);
+    get(&len, 2);
+    get(text + 8, len);
+    rocksdb_sstfilewriter_put(writer, key, 8, text, len + 8, &error);
+    need(!error, error ? error : "");
+  }
+  rocksdb_sstfilewriter_finish(writer, &error);
+  need(!error, error ? error : "");
+  rocksdb_ingestexternalfileoptions_t *how = rocksdb_ingestexternalfileoptions_create();
+  rocksdb_ingestexternalfileoptions_set_move_files(how, 1);
+  const char *paths[1] = {path};
+  rocksdb_ingest_external_file(db, paths, 1, how, &error);
+  need(!error, error ? error : "");
+  rocksdb_ingestexternalfileoptions_destroy(how);
+  rocksdb_sstfilewriter_destroy(writer);
+  rocksdb_envoptions_destroy(env);
+  putchar(1);
+  fflush(stdout);
 }
 
 int main(int argc, char **argv) {
@@ -50,6 +83,7 @@ int main(int argc, char **argv) {
     uint8_t update;
     if (fread(&count, 4, 1, stdin) != 1 || count == 0) break;
     get(&update, 1);
+    if (update == 2) { take_sorted(db, options, argv[1], count); continue; }
     record *records = calloc(count, sizeof *records);
     const char **keys = calloc(count, sizeof *keys);
     size_t *key_lens = calloc(count, sizeof *key_lens), *value_lens = calloc(count, sizeof *value_lens);

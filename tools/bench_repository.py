@@ -2,15 +2,20 @@
 """The store of URLs beside DRUM, RocksDB and a set in memory, over one stream of links.
 
     ./dev bench repository                         to 10 million URLs, all stores: about 20 minutes
-    ./dev bench repository --urls 350000000        the whole experiment: hours, and about 45 GB of disk
+    ./dev bench repository --urls 350000000        the whole experiment: hours, and about 20 GB of disk
     ./dev bench repository --urls 2000000 --cycles 3 --only teia,drum    a trial: a minute
+    ./dev bench repository --only teia --keep --urls 100000000 --at 100000000 --cycles 0    a part of a long fill
+    ./dev bench repository --only teia --latency   how long the calls on the caller's thread take
     ./dev bench repository --sweep                 block size, delay, window, memory and more, one at a time
     ./dev bench repository --from FILE…            the table and the curves again, from what was written before
 
-Each store alone, in a fresh folder that is removed before the next. It is filled by cycles of a million new URLs;
-at 1, 10, 50, 100, 200 and 350 million (as far as --urls goes) crawl cycles are measured: 100,000 URLs taken out and
-their states written, 900,000 links offered, about three in four of them met before; and with --cold some more, each after the
-store's files were dropped from the system's cache. Teia alone takes the 100,000 out of host windows, and folds beside
+Each store alone, in a fresh folder that is removed before the next (or left, with --keep, and gone on with by the next
+call). Teia is filled by cycles of a million new URLs; the others take the same URLs in by their quickest way: DRUM's
+sorted table is written at once, RocksDB takes in sorted files. At 1, 10, 50, 100, 200 and 350 million (as far as --urls
+goes; RocksDB to 50 only, which is where its goal is) crawl cycles are measured: 100,000 URLs taken out and their states
+written, 900,000 links offered, about three in four of them met before; with --settle after some crawl cycles that are
+not measured; and with --cold some more, each after the store's files were dropped from the system's cache. Of the DRUM
+that merges every 64 cycles 64 are measured. Teia alone takes the 100,000 out of host windows, and folds beside
 the next cycle; the others are given them. Links are made while the store rests, so that all it does in the background
 is counted. What each store calls new is counted and summed, and must agree with the generator's own count. Bytes are
 those asked of the system, in MB. Wall clock depends on what else the machine does: compare within one run. All
@@ -32,6 +37,10 @@ OUT = ROOT / "target/bench"
 DOCS = ROOT / "docs/bench"
 PROGRAM = ROOT / "target/release/examples/bench_repository"
 HELPER = OUT / "bench-rocksdb"
+# Beyond this many URLs nothing is asked of it, and its files would take too much disk.
+MOST_ROCKSDB = 50_000_000
+# Seconds that the other stages of a crawl take for 100,000 pages, in VEUNI's second experiment.
+OTHER_STAGES = 270
 STORES = ["teia", "teia-filter", "teia-recent", "drum", "drum64", "rocksdb", "memory"]
 MILLION = 1_000_000
 POINTS = [MILLION, 10 * MILLION, 50 * MILLION, 100 * MILLION, 200 * MILLION, 350 * MILLION]
@@ -48,7 +57,8 @@ SWEEP = {
     "compact-share": [1, 3],
     "page-bytes": [8 << 10, 32 << 10],
     "base-level": [-3, 3],
-    "pending-level": [1],
+    "small-level": [0, 3],
+    "pending-level": [0, 1],
     "threads": [1],
     "recent-links": [4 << 20],
 }
@@ -64,6 +74,7 @@ def main():
         ["cargo", "build", "--release", "-p", "teia-repository", "--example", "bench_repository"], cwd=ROOT, check=True
     )
     if options.sweep:
+        options.at = [options.urls]
         return sweep(options)
     names = options.only
     helper = build_helper() if "rocksdb" in names else None
@@ -104,6 +115,10 @@ def parse_options():
     parser.add_argument("--urls", type=int, default=10 * MILLION, help="fill up to so many")
     parser.add_argument("--cycles", type=int, default=10, help="crawl cycles measured at each size")
     parser.add_argument("--cold", type=int, default=0, help="cycles with a cold cache measured at each size")
+    parser.add_argument("--settle", type=int, default=0, help="crawl cycles before those that are measured")
+    parser.add_argument("--at", type=lambda text: [int(size) for size in text.split(",")], help="measure at these sizes only")
+    parser.add_argument("--keep", action="store_true", help="go on with what is there, and leave it there")
+    parser.add_argument("--latency", action="store_true", help="time each call of Teia's")
     parser.add_argument("--window", type=int, default=1000, help="URLs asked of a host at once")
     parser.add_argument("--only", type=lambda text: text.split(","), default=STORES, help=f"some of {','.join(STORES)}")
     parser.add_argument("--set", action="append", default=[], help="a setting of the store: key=number")
@@ -130,8 +145,14 @@ def build_helper():
 
 
 def run(name, options, helper=None, settings=(), quiet=False):
-    sizes = [size for size in POINTS if size < options.urls] + [options.urls]
+    sizes = options.at or [size for size in POINTS if size < options.urls] + [options.urls]
+    if name == "rocksdb":
+        sizes = [size for size in sizes if size <= MOST_ROCKSDB]
+    if not sizes:
+        return []
     command = [PROGRAM, "--sizes", ",".join(map(str, sizes)), "--cycles", str(options.cycles), "--only", name]
+    command += ["--settle", str(options.settle), "--keep", "yes" if options.keep else "no"]
+    command += ["--latency", "yes" if options.latency else "no"]
     command += ["--window", str(options.window), "--cold", str(options.cold), "--folder", options.folder]
     for setting in [*options.set, *settings]:
         command += ["--set", setting]
@@ -157,7 +178,8 @@ def run(name, options, helper=None, settings=(), quiet=False):
         timer.cancel()
         if process.poll() is None:
             process.kill()
-        shutil.rmtree(options.folder, ignore_errors=True)
+        if not options.keep:
+            shutil.rmtree(options.folder, ignore_errors=True)
     return records
 
 
@@ -200,6 +222,24 @@ def print_veuni(points):
         print("|--:|--:|--:|--:|")
         for size in both:
             print(f"| {size} | {VEUNI[size]} | {ours[size]['wall']:.2f} | {ours[size]['fill_wall']:.2f} |")
+        print_whole_crawl(ours)
+    for p in points:
+        for name, calls in p.get("latency", {}).items():
+            print(
+                f"{p['store']} at {millions(p)} M, {name}: {calls['calls']} calls, 99 of 100 within {calls['p99_ms']:.4f} ms, "
+                f"the longest {calls['longest_ms']:.1f} ms"
+            )
+
+
+def print_whole_crawl(ours):
+    """VEUNI's second experiment: the other stages take 270 s for 100,000 pages, and then the cycle comes, as if nothing
+    of it went on beside them."""
+    rates = {size: 100_000 / (OTHER_STAGES + point["wall"]) for size, point in sorted(ours.items())}
+    print("\n| URLs (M) | pages/s of a whole crawl |\n|--:|--:|")
+    for size, rate in rates.items():
+        print(f"| {size} | {rate:.2f} |")
+    first, *_, last = [*rates.values(), *rates.values()]
+    print(f"\nfrom the first size to the last it falls by {100 * (1 - last / first):.2f} % (VEUNI's fell by 1.3 %)")
 
 
 def print_goals(points, records):

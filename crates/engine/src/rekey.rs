@@ -237,12 +237,13 @@ impl Move<'_> {
                 record: Record::Folded(Folded {
                     fold: news.fold,
                     changes: news.changes,
-                    is_last: true,
+                    is_last: news.is_last,
                 }),
             })?;
         }
         self.past.repository.take_woken();
-        match self.past.repository.take_damage().pop() {
+        let damage = self.past.repository.take_damage();
+        match damage.into_iter().find(|damage| !damage.is_mended()) {
             Some(damage) => Err(damage.into()),
             None => Ok(()),
         }

@@ -14,7 +14,7 @@ use crate::collection::CollectionConfig;
 use crate::digests::Digests;
 use crate::directory::{DirectoryLock, Layout};
 use crate::followers::OrderByRank;
-use crate::past::Past;
+use crate::past::{Past, forget_blocks};
 
 /// The URLs of a collection. Nobody else may write the data directory meanwhile.
 pub struct UrlList {
@@ -23,6 +23,9 @@ pub struct UrlList {
     clock: Arc<dyn Clock>,
     normal_form: NormalForm,
     report: AddReport,
+    warnings: Vec<String>,
+    files: Arc<dyn Files>,
+    layout: Layout,
     _lock: DirectoryLock,
 }
 
@@ -66,8 +69,11 @@ impl UrlList {
         let digests = Digests::new(0);
         let (order, _) = OrderByRank::policy(config.run.order, key);
         let place = (layout, key);
-        let past = Past::open(files, root, place, config, &order, &*clock, &digests)?;
+        let mut past = Past::open(files, root, place, config, &order, &*clock, &digests)?;
         Ok(Self {
+            warnings: std::mem::take(&mut past.lost),
+            files: Arc::clone(files),
+            layout: layout.clone(),
             past,
             root: root.to_owned(),
             clock,
@@ -151,14 +157,27 @@ impl UrlList {
             self.commit(Record::Folded(Folded {
                 fold: news.fold,
                 changes: news.changes,
-                is_last: true,
+                is_last: news.is_last,
             }))?;
         }
         self.past.repository.take_woken();
-        if let Some(damage) = self.past.repository.take_damage().pop() {
+        for damage in self.past.repository.take_damage() {
+            if damage.is_mended() {
+                let text = format!("{damage}; what was there was found again");
+                self.warnings.push(text);
+                continue;
+            }
+            // Some URLs cannot be decided now. The journal has them all, and the next who opens
+            // the list reads it.
+            forget_blocks(&self.files, &self.layout)?;
             return Err(damage.into());
         }
         Ok(())
+    }
+
+    /// What people should know of, since the last call; nothing is wrong with the list.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
     }
 
     fn commit(&mut self, record: Record) -> Result<(), EngineError> {

@@ -18,6 +18,10 @@ impl Ring {
         let saved = self.saver.look(&mut self.ledger, &mut self.repository);
         self.tell_unsaved(saved);
         for damage in self.repository.take_damage() {
+            if damage.is_mended() {
+                self.warn(format!("{damage}; what was there was found again"));
+                continue;
+            }
             self.blocks_damaged = true;
             self.warn(format!(
                 "{damage}; URLs there wait, and the next start makes them again from the journal"
@@ -27,13 +31,13 @@ impl Ring {
             let mut changes = news.changes;
             loop {
                 let rest = changes.split_off(changes.len().min(MOST_CHANGES));
-                let is_last = rest.is_empty();
+                let is_all = rest.is_empty();
                 self.late_news.push_back(Folded {
                     fold: news.fold,
                     changes,
-                    is_last,
+                    is_last: is_all && news.is_last,
                 });
-                if is_last {
+                if is_all {
                     break;
                 }
                 changes = rest;

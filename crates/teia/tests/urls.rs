@@ -7,7 +7,7 @@
 
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use support::{Home, crawl};
 use teia_testweb::{Listen, Server, WebConfig};
@@ -84,6 +84,90 @@ fn added_urls_make_a_collection_that_can_be_collected_and_are_not_overwritten() 
     let ended = home.run(&["urls", "export", "-o", &there, "--data", &data]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
     assert_eq!(std::fs::read_to_string(&there).unwrap(), "mine");
+}
+
+/// Inverts a byte of the newest run: in its pages, or in its index, which is found again from them.
+fn hurt_a_run(home: &Home, in_pages: bool) -> String {
+    let folder = home.data().join("default/part-0/urls");
+    let runs = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let runs = runs.filter(|file| file.file_name().to_string_lossy().starts_with("run-"));
+    let run = runs.max_by_key(std::fs::DirEntry::file_name).unwrap();
+    let mut bytes = std::fs::read(run.path()).unwrap();
+    let trailer = bytes.len() - 64;
+    let index: [u8; 8] = bytes[trailer + 8..trailer + 16].try_into().unwrap();
+    let index = usize::try_from(u64::from_le_bytes(index)).unwrap();
+    let at = if in_pages { index / 2 } else { index + 9 };
+    bytes[at] ^= 0xFF;
+    std::fs::write(run.path(), bytes).unwrap();
+    run.file_name().to_string_lossy().into_owned()
+}
+
+#[test]
+fn damage_that_the_store_mends_is_a_word_and_no_failure() {
+    let home = Home::new();
+    let (text, first) = lines(0, 3000);
+    let file = home.write("list.txt", &text);
+    json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    let name = hurt_a_run(&home, false);
+    let (text, second) = lines(2000, 4500);
+    let file = home.write("more.txt", &text);
+    let ended = home.run(&["urls", "add", &file, "--memory", "16KiB"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.err.contains(&name), "{}", ended.err);
+    assert!(ended.err.contains("found again"), "{}", ended.err);
+    let added: serde_json::Value = serde_json::from_slice(&ended.out).unwrap();
+    assert_eq!(added["new"], second.difference(&first).count());
+}
+
+#[test]
+fn damage_that_cannot_be_mended_fails_once_and_the_journal_has_everything() {
+    let home = Home::new();
+    let (text, first) = lines(0, 3000);
+    let file = home.write("list.txt", &text);
+    json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    let name = hurt_a_run(&home, true);
+    let (text, second) = lines(0, 4500);
+    let file = home.write("more.txt", &text);
+    let ended = home.run(&["urls", "add", &file, "--memory", "16KiB"]);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(ended.err.contains(&name), "{}", ended.err);
+    json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    let counted = json(&home, &["urls", "count"]);
+    assert_eq!(counted["urls"], first.union(&second).count());
+    let verified = json(&home, &["urls", "verify"]);
+    assert_eq!(verified["problems"], serde_json::json!([]));
+}
+
+#[test]
+fn in_links_stand_beside_each_url_that_is_listed() {
+    let server = Server::start(
+        WebConfig {
+            hosts: 2,
+            pages_per_host: 20,
+            ..WebConfig::default()
+        },
+        Listen::Names { port: 0 },
+    )
+    .unwrap();
+    let home = Home::new();
+    home.good(&crawl(&home, &server, "0s", &[]));
+    let mut linking: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for line in home.good(&["export", "links"]).lines().skip(1) {
+        let mut cells = line.split('\t').map(str::to_owned);
+        let (from, to) = (cells.next().unwrap(), cells.next().unwrap());
+        linking.entry(to).or_default().insert(from);
+    }
+    let listed = home.good(&["urls", "export", "--in-links"]);
+    let mut lines = listed.lines();
+    assert!(lines.next().unwrap().ends_with("\tin_links"), "{listed}");
+    let mut most = 0;
+    for line in lines {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let count: usize = cells[4].parse().unwrap();
+        assert_eq!(count, linking.get(cells[0]).map_or(0, BTreeSet::len));
+        most = most.max(count);
+    }
+    assert!(most > 3, "{listed}");
 }
 
 /// Links are not kept on disk, and without them a limit of depth cannot be exact.

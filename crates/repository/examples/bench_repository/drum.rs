@@ -4,6 +4,9 @@
 //! each bucket is read and sorted, the table of (hash, 8 bytes) is read once from end to end beside
 //! them and written anew; texts of new URLs are appended to a file. One thread reads ahead, one
 //! writes behind, as its authors do. Hashes decide: it is not exact.
+//!
+//! It is filled by a bulk load: the sorted table is written at once. The texts of what came so are
+//! counted and not written: they are never read, and 350 million of them would take 30 GB.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -13,6 +16,7 @@ use std::thread;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::bulk::Buckets;
 use crate::generator::{Cycle, Generator};
 use crate::stores::{Contender, NewUrls};
 
@@ -24,18 +28,24 @@ pub(crate) struct Drum {
     every: u64,
     cycles: u64,
     buckets: Vec<BufWriter<File>>,
+    /// Bytes of texts that a bulk load did not write.
+    unwritten: u64,
 }
 
 impl Drum {
     pub(crate) fn open(folder: &Path, every: u64) -> Self {
         fs::create_dir_all(folder).unwrap();
-        File::create(folder.join("table")).unwrap();
-        File::create(folder.join("texts")).unwrap();
+        for name in ["table", "texts"] {
+            let mut options = File::options();
+            options.create(true).append(true);
+            options.open(folder.join(name)).unwrap();
+        }
         let mut drum = Self {
             folder: folder.to_owned(),
             every,
             cycles: 0,
             buckets: Vec::new(),
+            unwritten: 0,
         };
         drum.empty_buckets();
         drum
@@ -64,23 +74,13 @@ impl Drum {
             bucket.flush().unwrap();
         }
         let mut new = NewUrls::default();
-        let (table, next) = (self.folder.join("table"), self.folder.join("table.new"));
-        let (send_read, pieces) = sync_channel::<Vec<u8>>(4);
-        let source = table.clone();
-        let reader = thread::spawn(move || read_ahead(&source, &send_read));
-        let (send_write, to_write) = sync_channel::<Vec<u8>>(4);
-        let target = next.clone();
-        let writer = thread::spawn(move || write_behind(&target, &to_write));
         let texts = File::options()
             .append(true)
             .open(self.folder.join("texts"))
             .unwrap();
         let mut texts = BufWriter::with_capacity(1 << 20, texts);
-        let mut old = Table::new(pieces);
-        let mut out = Output {
-            piece: Vec::with_capacity(PIECE),
-            send: send_write,
-        };
+        let mut rewrite = Rewrite::begin(&self.folder);
+        let (old, out) = (&mut rewrite.old, &mut rewrite.out);
         for bucket in 0..BUCKETS {
             let bytes = fs::read(self.folder.join(format!("bucket-{bucket}"))).unwrap();
             for (hash, update, text) in sorted(&bytes) {
@@ -108,16 +108,8 @@ impl Drum {
                 }
             }
         }
-        while let Some((known, value)) = old.peek() {
-            out.put(known, value);
-            old.pass();
-        }
-        out.flush();
-        drop(out);
+        rewrite.finish(&self.folder);
         texts.into_inner().unwrap().sync_data().unwrap();
-        reader.join().unwrap();
-        writer.join().unwrap();
-        fs::rename(next, table).unwrap();
         self.empty_buckets();
         new
     }
@@ -143,8 +135,93 @@ impl Contender for Drum {
         }
     }
 
+    fn bulk(&mut self, generator: &mut Generator, size: u64) -> Option<NewUrls> {
+        let buckets = Buckets::fill(&self.folder, generator, size, false)?;
+        self.unwritten += buckets.text_bytes;
+        let mut new = NewUrls::default();
+        let mut rewrite = Rewrite::begin(&self.folder);
+        buckets.for_each(|urls| {
+            for &(hash, _) in urls {
+                if rewrite.pass_to(hash) != Some(hash) {
+                    rewrite.out.put(hash, 1);
+                    new.add_hash(hash);
+                }
+            }
+        });
+        rewrite.finish(&self.folder);
+        Some(new)
+    }
+
     fn finish(&mut self) -> NewUrls {
         self.merge()
+    }
+
+    fn unwritten(&self) -> u64 {
+        self.unwritten
+    }
+
+    fn save(&self) -> Vec<u64> {
+        vec![self.cycles, self.unwritten]
+    }
+
+    fn load(&mut self, numbers: &[u64]) {
+        [self.cycles, self.unwritten] = numbers.try_into().unwrap();
+        assert!(self.cycles.is_multiple_of(self.every), "nothing waits");
+    }
+
+    /// As many cycles as there are from one merge to the next: with fewer none might be among them.
+    fn least_cycles(&self) -> usize {
+        usize::try_from(self.every).unwrap()
+    }
+}
+
+/// The table while it is read, and written anew beside that.
+struct Rewrite {
+    old: Table,
+    out: Output,
+    reader: thread::JoinHandle<()>,
+    writer: thread::JoinHandle<()>,
+}
+
+impl Rewrite {
+    fn begin(folder: &Path) -> Self {
+        let (table, next) = (folder.join("table"), folder.join("table.new"));
+        let (send_read, pieces) = sync_channel::<Vec<u8>>(4);
+        let reader = thread::spawn(move || read_ahead(&table, &send_read));
+        let (send, to_write) = sync_channel::<Vec<u8>>(4);
+        let writer = thread::spawn(move || write_behind(&next, &to_write));
+        let piece = Vec::with_capacity(PIECE);
+        Self {
+            old: Table::new(pieces),
+            out: Output { piece, send },
+            reader,
+            writer,
+        }
+    }
+
+    /// Copies what comes before a hash; says what comes then.
+    fn pass_to(&mut self, hash: u64) -> Option<u64> {
+        while let Some((known, value)) = self.old.peek() {
+            if known >= hash {
+                return Some(known);
+            }
+            self.out.put(known, value);
+            self.old.pass();
+        }
+        None
+    }
+
+    /// Copies the rest, and lets the new table take the place of the old one.
+    fn finish(mut self, folder: &Path) {
+        while let Some((known, value)) = self.old.peek() {
+            self.out.put(known, value);
+            self.old.pass();
+        }
+        self.out.flush();
+        drop(self.out);
+        self.reader.join().unwrap();
+        self.writer.join().unwrap();
+        fs::rename(folder.join("table.new"), folder.join("table")).unwrap();
     }
 }
 

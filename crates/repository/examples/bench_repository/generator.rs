@@ -84,6 +84,23 @@ impl Generator {
         }
     }
 
+    /// Everything that decides what it makes next.
+    pub(crate) fn save(&self) -> (Vec<u64>, &[u32]) {
+        let numbers = vec![self.draw.0, self.hosts_draw.0, self.distinct, self.checksum];
+        (numbers, &self.hosts)
+    }
+
+    /// One that goes on where another one was saved.
+    pub(crate) fn load(numbers: &[u64], hosts: Vec<u32>) -> Self {
+        Self {
+            draw: Draw(numbers[0]),
+            hosts_draw: Draw(numbers[1]),
+            hosts,
+            distinct: numbers[2],
+            checksum: numbers[3],
+        }
+    }
+
     pub(crate) fn hosts(&self) -> usize {
         self.hosts.iter().filter(|urls| **urls > 0).count()
     }

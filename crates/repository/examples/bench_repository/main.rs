@@ -1,7 +1,7 @@
 //! Measures the store of blocks beside DRUM, RocksDB and a set in memory: `./dev bench repository`.
 //!
-//! Each store alone is filled by cycles of a million new URLs; at each size ten crawl cycles are
-//! measured: 100,000 URLs taken out and their states written, 900,000 links offered; then some more
+//! Teia is filled by cycles of a million new URLs, the others with the same URLs in the quickest way
+//! that they have; at each size ten crawl cycles are measured: 100,000 URLs taken out and their states written, 900,000 links offered; then some more
 //! after the store's files were dropped from the system's cache. The generator counts by itself what
 //! is new, and what each store called new is checked against that. It works while the store rests.
 
@@ -15,10 +15,13 @@
     reason = "a bench prints, and stops at what it did not expect"
 )]
 
+mod bulk;
 mod drum;
 mod generator;
+mod latency;
 mod measure;
 mod rocks;
+mod saved;
 mod stores;
 
 use std::path::{Path, PathBuf};
@@ -38,6 +41,11 @@ struct Options {
     take: usize,
     window: usize,
     cold: usize,
+    /// Crawl cycles before those that are measured: what the all-new fill left waiting is decided.
+    settle: usize,
+    /// Go on with what is there, and leave it there.
+    keep: bool,
+    latency: bool,
     folder: PathBuf,
     rocksdb: Option<PathBuf>,
     only: Vec<String>,
@@ -52,15 +60,21 @@ fn main() {
     );
     for name in &options.only {
         let folder = options.folder.join(name);
-        let _ = std::fs::remove_dir_all(&folder);
+        let state = saved::path(&options.folder, name);
+        if !options.keep || !state.exists() {
+            let _ = std::fs::remove_dir_all(&folder);
+            let _ = std::fs::remove_file(&state);
+        }
         if name == "rocksdb" && options.rocksdb.is_none() {
             println!("{{\"kind\":\"skipped\",\"store\":\"rocksdb\"}}");
             continue;
         }
-        measure::reset_peak();
+        measure::reset_peak(None);
         let store = open(name, &folder, &options);
         run(name, store, &folder, &options);
-        let _ = std::fs::remove_dir_all(&folder);
+        if !options.keep {
+            let _ = std::fs::remove_dir_all(&folder);
+        }
     }
 }
 
@@ -69,18 +83,19 @@ fn open(name: &str, folder: &Path, options: &Options) -> Box<dyn Contender> {
         key: 0x7E1A,
         ..StoreConfig::default()
     };
+    set(&mut config, "memory", MEMORY);
     for (key, value) in &options.settings {
         set(&mut config, key, value);
     }
     match name {
-        "teia" => Box::new(Teia::open(folder, config, options.window)),
+        "teia" => teia(folder, config, options),
         "teia-filter" => {
             config.filter_bits = config.filter_bits.or(Some(12));
-            Box::new(Teia::open(folder, config, options.window))
+            teia(folder, config, options)
         }
         "teia-recent" => {
             config.recent_links = config.recent_links.max(4 << 20);
-            Box::new(Teia::open(folder, config, options.window))
+            teia(folder, config, options)
         }
         "drum" => Box::new(drum::Drum::open(folder, 1)),
         "drum64" => Box::new(drum::Drum::open(folder, 64)),
@@ -93,11 +108,21 @@ fn open(name: &str, folder: &Path, options: &Options) -> Box<dyn Contender> {
     }
 }
 
+fn teia(folder: &Path, config: StoreConfig, options: &Options) -> Box<dyn Contender> {
+    Box::new(Teia::open(folder, config, options.window, options.latency))
+}
+
 fn set(config: &mut StoreConfig, key: &str, value: &str) {
-    if key == "base-level" {
-        config.base_level = value.parse().unwrap();
-        return;
+    let level: Option<i32> = value.parse().ok();
+    match key {
+        "base-level" => config.base_level = level.unwrap(),
+        "small-level" => config.small_level = level,
+        "pending-level" => config.pending_level = level,
+        _ => set_number(config, key, value),
     }
+}
+
+fn set_number(config: &mut StoreConfig, key: &str, value: &str) {
     let number: u64 = value.parse().unwrap();
     match key {
         // As the Repository sets the store up within so much memory, but for the filter.
@@ -120,7 +145,6 @@ fn set(config: &mut StoreConfig, key: &str, value: &str) {
         "delay" => config.delay = number,
         "scan-rows" => config.scan_rows = number,
         "waiting-share" => config.waiting_share = number,
-        "pending-level" => config.pending_level = Some(number as i32),
         "filter-bits" => config.filter_bits = Some(number as u32),
         "recent-links" => config.recent_links = number as usize,
         "threads" => config.threads = number as usize,
@@ -128,6 +152,9 @@ fn set(config: &mut StoreConfig, key: &str, value: &str) {
         _ => panic!("there is no setting {key}"),
     }
 }
+
+/// Bytes for which the store is set up, as the Repository does it by default; without a filter.
+const MEMORY: &str = "536870912";
 
 /// Cycles of a million new URLs that are made ahead at once.
 const FILL_BATCH: usize = 8;
@@ -151,6 +178,7 @@ struct Run<'a> {
 #[derive(Default)]
 struct Measured {
     mean: Cost,
+    sum: Cost,
     longest: f64,
     at_once: u64,
 }
@@ -176,7 +204,7 @@ impl Run<'_> {
     fn work(&mut self, take: usize, kind: Option<&str>) -> Measured {
         let mut measured = Measured::default();
         let mut sum = Cost::default();
-        measure::reset_peak();
+        measure::reset_peak(self.store.helper());
         let ahead = std::mem::take(&mut self.ahead);
         for (number, (links, fetched)) in ahead.iter().enumerate() {
             let before = Spent::now(self.store.helper());
@@ -199,6 +227,7 @@ impl Run<'_> {
             add(&mut self.total, new);
         }
         measured.mean = sum.over(ahead.len());
+        measured.sum = sum;
         self.ahead = ahead;
         self.peak = self.peak.max(self.memory());
         measured
@@ -219,6 +248,10 @@ impl Run<'_> {
     /// Fills up to a size, and says what the last cycles of it cost, each.
     fn fill(&mut self, size: u64) -> Measured {
         let mut last = Measured::default();
+        if let Some(new) = self.store.bulk(&mut self.generator, size) {
+            add(&mut self.total, new);
+            return last;
+        }
         loop {
             let left = size.saturating_sub(self.generator.distinct) / 1_000_000;
             let cycles = usize::try_from(left).unwrap().min(FILL_BATCH);
@@ -240,10 +273,33 @@ impl Run<'_> {
         let options = self.options;
         self.peak = 0.0;
         let fill = self.fill(size);
+        let mut left = options.settle;
+        while left > 0 {
+            let cycles = left.min(FILL_BATCH);
+            self.make(cycles, options.links, options.take);
+            self.work(options.take, None);
+            left -= cycles;
+        }
+        if options.cycles == 0 {
+            return;
+        }
         let at = self.generator.distinct;
-        let fresh = self.make(options.cycles, options.links, options.take);
-        let crawl = self.work(options.take, Some("cycle"));
-        let disk = measure::bytes_below(self.folder);
+        let cycles = options.cycles.max(self.store.least_cycles());
+        let mut crawl = Measured::default();
+        let mut sum = Cost::default();
+        let mut fresh = 0;
+        let mut left = cycles;
+        while left > 0 {
+            let batch = left.min(options.cycles);
+            fresh += self.make(batch, options.links, options.take);
+            let part = self.work(options.take, Some("cycle"));
+            sum.add(part.sum);
+            crawl.longest = crawl.longest.max(part.longest);
+            crawl.at_once += part.at_once;
+            left -= batch;
+        }
+        crawl.mean = sum.over(cycles);
+        let disk = measure::bytes_below(self.folder) + self.store.unwritten();
         let urls = self.generator.distinct;
         let mut cold = Cost::default();
         for _ in 0..options.cold {
@@ -255,7 +311,7 @@ impl Run<'_> {
         println!(
             "{{\"kind\":\"point\",\"store\":\"{}\",\"urls\":{at},\"hosts\":{},{},\
              \"longest\":{:.4},\"memory_mib\":{:.1},\"apart_mib\":{:.1},\"bytes_per_url\":{:.2},\"at_once\":{:.4},\"fill_wall\":{:.4},\
-             \"fill_cpu\":{:.4},\"cold_wall\":{:.4},\"cold_cpu\":{:.4},\"inside\":{:?}}}",
+             \"fill_cpu\":{:.4},\"cold_wall\":{:.4},\"cold_cpu\":{:.4}{},\"inside\":{:?}}}",
             self.name,
             self.generator.hosts(),
             crawl.mean.json(),
@@ -268,6 +324,7 @@ impl Run<'_> {
             fill.mean.cpu,
             cold.wall,
             cold.cpu,
+            self.store.latencies(),
             self.store.inside(),
         );
     }
@@ -284,8 +341,20 @@ fn run(name: &str, store: Box<dyn Contender>, folder: &Path, options: &Options) 
         total: NewUrls::default(),
         peak: 0.0,
     };
+    let state = saved::path(&options.folder, name);
+    if state.exists() {
+        (run.generator, run.total) = saved::load(&state, &mut *run.store);
+        // Whatever comes in between, this state is used once.
+        std::fs::remove_file(&state).unwrap();
+    }
     for &size in &options.sizes {
         run.point(size);
+    }
+    let closed = run.store.close();
+    add(&mut run.total, closed);
+    if options.keep {
+        saved::save(&state, &run.generator, run.total, &*run.store);
+        return;
     }
     let before = Spent::now(run.store.helper());
     run.store.reopen();
@@ -304,7 +373,7 @@ fn run(name: &str, store: Box<dyn Contender>, folder: &Path, options: &Options) 
         reopened.wall,
         reopened.cpu,
         finish.wall,
-        measure::bytes_below(folder) as f64 / generator.distinct as f64,
+        (measure::bytes_below(folder) + run.store.unwritten()) as f64 / generator.distinct as f64,
         run.store.inside(),
     );
     assert!(exact || name != "teia", "{name} lost or doubled URLs");
@@ -324,6 +393,9 @@ fn parse() -> Options {
         take: 100_000,
         window: 1000,
         cold: 0,
+        settle: 0,
+        keep: false,
+        latency: false,
         folder: std::env::temp_dir().join("teia-bench-repository"),
         rocksdb: None,
         only: vec!["teia".to_owned()],
@@ -341,6 +413,9 @@ fn parse() -> Options {
             "--links" => options.links = value.parse().unwrap(),
             "--take" => options.take = value.parse().unwrap(),
             "--cold" => options.cold = value.parse().unwrap(),
+            "--settle" => options.settle = value.parse().unwrap(),
+            "--keep" => options.keep = value == "yes",
+            "--latency" => options.latency = value == "yes",
             "--window" => options.window = value.parse().unwrap(),
             "--folder" => options.folder = value.into(),
             "--rocksdb" => options.rocksdb = Some(value.into()),

@@ -129,9 +129,12 @@ fn cpu_of(pid: u32) -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// Forgets the highest memory so far.
-pub(crate) fn reset_peak() {
+/// Forgets the highest memory so far, of this process and another one.
+pub(crate) fn reset_peak(other: Option<u32>) {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
+    if let Some(pid) = other {
+        let _ = std::fs::write(format!("/proc/{pid}/clear_refs"), "5");
+    }
 }
 
 /// The highest memory since then, in MiB.

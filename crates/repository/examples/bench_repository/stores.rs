@@ -12,6 +12,7 @@ use teia_repository::blocks::{
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::generator::{Cycle, Generator};
+use crate::latency::Latency;
 
 /// What a store called new in a cycle: how many, the sum of their hashes, and how many of them at
 /// once.
@@ -27,6 +28,12 @@ impl NewUrls {
         self.count += 1;
         self.checksum = self.checksum.wrapping_add(xxh3_64(url.as_bytes()));
     }
+
+    /// Of a URL of which only the hash is at hand.
+    pub(crate) fn add_hash(&mut self, hash: u64) {
+        self.count += 1;
+        self.checksum = self.checksum.wrapping_add(hash);
+    }
 }
 
 pub(crate) trait Contender {
@@ -39,8 +46,35 @@ pub(crate) trait Contender {
         take: usize,
         generator: &mut Generator,
     ) -> NewUrls;
+    /// Takes in all-new cycles up to a size in the quickest way that it has; none where that is one
+    /// cycle after another.
+    fn bulk(&mut self, _: &mut Generator, _: u64) -> Option<NewUrls> {
+        None
+    }
+    /// Bytes that belong to it on disk, and that a bulk load did not write.
+    fn unwritten(&self) -> u64 {
+        0
+    }
+    /// Cycles that are measured at least.
+    fn least_cycles(&self) -> usize {
+        1
+    }
+    /// What it has to know beside its files to go on in another process.
+    fn save(&self) -> Vec<u64> {
+        Vec::new()
+    }
+    /// Goes on with that.
+    fn load(&mut self, _: &[u64]) {}
+    /// How long its calls took, as fields of a record.
+    fn latencies(&self) -> String {
+        String::new()
+    }
     /// Ends what goes on in the background.
     fn rest(&mut self) -> NewUrls {
+        NewUrls::default()
+    }
+    /// Brings everything that is in memory only to the disk: there is no journal here.
+    fn close(&mut self) -> NewUrls {
         NewUrls::default()
     }
     /// Ends without a word and begins again, as after a kill; nothing where that means nothing.
@@ -61,6 +95,9 @@ pub(crate) trait Contender {
     }
 }
 
+/// Rows whose news is heard at once.
+const STEP: usize = 10_000;
+
 /// Teia's blocks.
 pub(crate) struct Teia {
     store: Store,
@@ -73,13 +110,15 @@ pub(crate) struct Teia {
     pub(crate) taken: u64,
     folded: u64,
     front_urls: usize,
+    latency: Latency,
     /// The fold that runs beside the next cycle.
     folding: Option<JoinHandle<FoldDone>>,
 }
 
 impl Teia {
-    pub(crate) fn open(folder: &Path, config: StoreConfig, window: usize) -> Self {
+    pub(crate) fn open(folder: &Path, config: StoreConfig, window: usize, latency: bool) -> Self {
         Self {
+            latency: Latency::new(latency),
             front_urls: config.front_urls,
             store: open(folder, &config),
             folder: folder.to_owned(),
@@ -94,15 +133,21 @@ impl Teia {
     }
 
     fn listen(&mut self, new: &mut NewUrls) {
-        for news in self.store.verdicts().unwrap() {
+        loop {
+            self.latency.begin();
+            let news = self.store.some_verdicts(STEP).unwrap();
+            self.latency.end("verdicts");
+            let Some(news) = news else { break };
             let is_heard = news.fold <= self.noted;
             for told in news.urls.iter().filter(|_| !is_heard) {
                 if told.news == News::New {
                     new.add(&told.url);
                 }
             }
-            self.noted = self.noted.max(news.fold);
-            self.store.acknowledge(news.fold);
+            if news.is_last {
+                self.noted = self.noted.max(news.fold);
+                self.store.acknowledge(news.fold);
+            }
         }
     }
 
@@ -110,15 +155,21 @@ impl Teia {
     fn fold(&mut self, new: &mut NewUrls) {
         self.finish_folding(new);
         self.folded += 1;
+        self.latency.begin();
         let job = self.store.begin_fold(self.folded);
+        self.latency.end("begin_fold");
         let folding = std::thread::Builder::new().name("fold".to_owned());
         let folding = folding.spawn(move || job.run().unwrap());
         self.folding = Some(folding.unwrap());
     }
 
+    /// What the last fold found out is heard in steps, as the Repository does.
     fn finish_folding(&mut self, new: &mut NewUrls) {
         if let Some(folding) = self.folding.take() {
-            let report = self.store.finish_fold(folding.join().unwrap()).unwrap();
+            let done = folding.join().unwrap();
+            self.latency.begin();
+            let report = self.store.finish_fold(done).unwrap();
+            self.latency.end("finish_fold");
             self.report(&report);
             self.listen(new);
         }
@@ -150,14 +201,17 @@ impl Contender for Teia {
             tries += 1;
             let host = generator.some_host();
             let n = left.min(self.window);
+            self.latency.begin();
             let window = self
                 .store
                 .window(&host, n, WindowOrder::Depth, self.now)
                 .unwrap();
+            self.latency.end("window");
             left -= window.len();
             self.taken += window.len() as u64;
             for leased in window {
                 let digest = u128::from(xxh3_64(leased.url.as_bytes()));
+                self.latency.begin();
                 self.store.settle(
                     &leased.url,
                     Settlement {
@@ -171,6 +225,7 @@ impl Contender for Teia {
                         ..Settlement::default()
                     },
                 );
+                self.latency.end("settle");
             }
         }
         let windows = crate::measure::thread_cpu();
@@ -181,17 +236,19 @@ impl Contender for Teia {
                 referrer: referrer + number as u64 / 30,
                 ..Link::new(url, depth)
             };
-            if let Answer::New(_) = self.store.offer(&link) {
+            self.latency.begin();
+            let answer = self.store.offer(&link);
+            self.latency.end("offer");
+            if let Answer::New(_) = answer {
                 new.add(url);
                 new.at_once += 1;
             }
-            // With little memory a cycle has several folds.
+            // As the Repository does: when enough was met, and not before.
             if number % 4096 == 4095 && self.store.stats().front >= self.front_urls {
                 self.fold(&mut new);
             }
         }
         let offers = crate::measure::thread_cpu();
-        self.fold(&mut new);
         if std::env::var_os("TEIA_BENCH_FOLDS").is_some() {
             let end = crate::measure::thread_cpu();
             eprintln!(
@@ -206,6 +263,13 @@ impl Contender for Teia {
 
     fn rest(&mut self) -> NewUrls {
         let mut new = NewUrls::default();
+        self.finish_folding(&mut new);
+        new
+    }
+
+    fn close(&mut self) -> NewUrls {
+        let mut new = NewUrls::default();
+        self.fold(&mut new);
         self.finish_folding(&mut new);
         new
     }
@@ -228,6 +292,21 @@ impl Contender for Teia {
 
     fn apart(&self) -> usize {
         self.store.stats().filter_bytes
+    }
+
+    fn save(&self) -> Vec<u64> {
+        assert!(self.folding.is_none(), "it rests");
+        vec![self.noted, u64::from(self.now), self.taken, self.folded]
+    }
+
+    fn load(&mut self, numbers: &[u64]) {
+        let now;
+        [self.noted, now, self.taken, self.folded] = numbers.try_into().unwrap();
+        self.now = u32::try_from(now).unwrap();
+    }
+
+    fn latencies(&self) -> String {
+        self.latency.json()
     }
 
     fn inside(&self) -> String {

@@ -28,6 +28,8 @@ pub struct StoreConfig {
     pub waiting_share: u64,
     /// zstd level of base runs.
     pub base_level: i32,
+    /// zstd level of small runs; none leaves them front-coded only.
+    pub small_level: Option<i32>,
     /// zstd level of links that wait; none leaves them front-coded only.
     pub pending_level: Option<i32>,
     /// Bits of a filter in memory for each URL, with which most new URLs are known at once; none
@@ -50,11 +52,12 @@ impl Default for StoreConfig {
             page_bytes: 16 << 10,
             block_bytes: 64 << 20,
             compact_share: 2,
-            delay: 64,
-            scan_rows: 3_000_000,
-            waiting_share: 25,
+            delay: 128,
+            scan_rows: 2_000_000,
+            waiting_share: 35,
             base_level: 1,
-            pending_level: None,
+            small_level: Some(1),
+            pending_level: Some(1),
             filter_bits: None,
             recent_links: 0,
             threads: 2,

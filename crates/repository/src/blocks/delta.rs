@@ -23,8 +23,10 @@ pub(crate) const PRIORITISED: u8 = 16;
 /// Something became of it.
 pub(crate) const SETTLED: u8 = 32;
 
-/// News of one URL.
+/// News of one URL. Packed, so that an entry of the front is as long as one line of the processor's
+/// cache: most of the time that a link takes is spent on waiting for these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(Rust, packed(4))]
 pub(crate) struct Delta {
     pub(crate) ops: u8,
     pub(crate) flags: u8,
@@ -33,7 +35,6 @@ pub(crate) struct Delta {
     pub(crate) referrer: u64,
     pub(crate) rule: u32,
     pub(crate) priority: i32,
-    pub(crate) links: u32,
 }
 
 /// What does not fit into numbers, in the order in which it happened.
@@ -141,7 +142,7 @@ impl Delta {
             self.referrer,
             u64::from(self.rule),
             zigzag(self.priority),
-            u64::from(self.links),
+            0,
         ]
     }
 
@@ -154,8 +155,13 @@ impl Delta {
             referrer: cells[3],
             rule: u32::try_from(cells[4]).unwrap_or(0),
             priority: unzigzag(cells[5]),
-            links: u32::try_from(cells[6]).unwrap_or(0),
         }
+    }
+
+    /// Whether it makes a URL that may be handed out before its block is visited: one that was
+    /// called new at once.
+    pub(crate) fn may_be_handed_out(&self) -> bool {
+        self.ops & (DECIDED | ADMITS | SETTLED) == DECIDED | ADMITS
     }
 
     /// Whether it says nothing but that links led here, at some depth.
@@ -176,7 +182,6 @@ impl Delta {
         self.ops |= later.ops;
         self.flags |= later.flags;
         self.depth = self.depth.min(later.depth);
-        self.links = self.links.saturating_add(later.links);
     }
 
     /// The row of a URL that was never met.
@@ -205,11 +210,8 @@ impl Delta {
             due: 0,
             rare: &[],
         };
-        if !events.is_empty() || self.links > 1 {
-            let mut rare = Rare {
-                more_links: self.links.saturating_sub(1),
-                ..Rare::default()
-            };
+        if !events.is_empty() {
+            let mut rare = Rare::default();
             happen(&mut row, &mut rare, events, true);
             scratch.clear();
             rare.write(scratch);
@@ -258,7 +260,6 @@ impl Delta {
         if row == before && rare == rare_before {
             return None;
         }
-        rare.more_links = rare.more_links.saturating_add(self.links);
         scratch.clear();
         rare.write(scratch);
         row.rare = scratch;

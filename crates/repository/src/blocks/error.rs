@@ -26,6 +26,8 @@ pub enum StoreError {
         offset: u64,
         /// What does not hold.
         what: &'static str,
+        /// Whether what was there was found again elsewhere: nothing is missing, and nothing waits.
+        is_mended: bool,
     },
     /// A manifest of a later program.
     #[error("{} has format {found}, and this program knows {known} at most", path.display())]
@@ -49,10 +51,30 @@ impl StoreError {
     /// Whether something that was written is gone or damaged, so that only the journal knows it.
     pub fn is_loss(&self) -> bool {
         match self {
-            Self::Damaged { .. } => true,
+            Self::Damaged { is_mended, .. } => !is_mended,
             Self::Disk { source, .. } => source.kind() == io::ErrorKind::NotFound,
             _ => false,
         }
+    }
+
+    /// Whether this is damage that the store has mended by itself: worth a word, and no failure.
+    pub fn is_mended(&self) -> bool {
+        matches!(
+            self,
+            Self::Damaged {
+                is_mended: true,
+                ..
+            }
+        )
+    }
+
+    /// The same damage, after what was there was found again elsewhere.
+    #[must_use]
+    pub(crate) fn mended(mut self) -> Self {
+        if let Self::Damaged { is_mended, .. } = &mut self {
+            *is_mended = true;
+        }
+        self
     }
 
     pub(crate) fn disk(
@@ -78,6 +100,7 @@ impl Flaw {
             path: path.into(),
             offset,
             what: self.0,
+            is_mended: false,
         }
     }
 }

@@ -256,6 +256,11 @@ fn half_of(url_hash: u64) -> u32 {
 mod tests {
     use super::*;
 
+    #[test]
+    fn an_entry_is_one_line_of_cache() {
+        assert_eq!(size_of::<Entry>(), 64);
+    }
+
     fn delta() -> Delta {
         Delta::read(&[0; 7])
     }

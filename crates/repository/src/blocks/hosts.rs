@@ -32,7 +32,8 @@ impl Store {
             let counts = match read_directories(block) {
                 Ok(counts) => counts,
                 Err(error) => {
-                    self.damage.note(error)?;
+                    // A page that is damaged as well is noted for itself.
+                    self.damage.note(error.mended())?;
                     self.count_hosts(block)?
                 }
             };

@@ -18,6 +18,10 @@ use crate::row::State;
 /// One look at a host chooses one in so many of its waiting URLs.
 const SHARE: u64 = 32;
 
+/// Parts of so many pages are kept while a host is looked at: a small host lies in a few pages, of
+/// which each part is then read once.
+const KEPT: usize = 32;
+
 /// A row that was chosen by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Choice {
@@ -39,6 +43,27 @@ struct Look<'a> {
     until: u32,
     /// Sequence numbers of URLs with a newer row than those still to be looked at.
     newer: HashSet<u64, ByHash>,
+    texts: Kept,
+    states: Kept,
+    /// The store's, for as long as this lasts: to make one takes longer than to unpack a page.
+    unpacker: Unpacker,
+}
+
+/// Parts of pages that were read, by run and page.
+#[derive(Debug, Default)]
+struct Kept(Vec<((u32, usize), Vec<u8>)>);
+
+impl Kept {
+    fn keep(&mut self, run: u32, page: usize, part: &[u8]) {
+        if self.0.len() < KEPT {
+            self.0.push(((run, page), part.to_vec()));
+        }
+    }
+
+    fn get(&self, run: u32, page: usize) -> Option<&[u8]> {
+        let found = self.0.iter().find(|(place, _)| *place == (run, page));
+        found.map(|(_, part)| part.as_slice())
+    }
 }
 
 impl Store {
@@ -74,6 +99,9 @@ impl Store {
             runs: Vec::new(),
             until: u32::MAX,
             newer: HashSet::default(),
+            texts: Kept::default(),
+            states: Kept::default(),
+            unpacker: std::mem::take(&mut self.unpacker),
         };
         for at in self.blocks_of(hash) {
             let runs = self.blocks[at].runs.iter();
@@ -82,8 +110,9 @@ impl Store {
         let chosen = self.choose(&mut look, n, after);
         let chosen = chosen.and_then(|(choices, is_last)| {
             let last = choices.last().map(|choice| choice.place);
-            Ok((self.read_texts(&look, choices)?, last, is_last))
+            Ok((self.read_texts(&mut look, choices)?, last, is_last))
         });
+        self.unpacker = std::mem::take(&mut look.unpacker);
         let (candidates, last, is_last) = chosen.or_else(|error| {
             // Nobody can say what waits on this host, so nothing of it is handed out.
             self.damage.note(error)?;
@@ -111,7 +140,6 @@ impl Store {
         after: Option<Place>,
     ) -> Result<(Vec<Choice>, bool), StoreError> {
         let mut spans = Vec::new();
-        let mut unpacker = Unpacker::default();
         let mut buffer = Vec::new();
         let mut waiting = 0;
         for (number, (_, run)) in (0_u32..).zip(&look.runs) {
@@ -129,12 +157,15 @@ impl Store {
                     0..entry.rows as usize
                 } else {
                     run.read_text(at, &mut buffer)?;
-                    let text = unpacker.unpack(&buffer);
+                    let text = look.unpacker.unpack(&buffer);
                     let group = text.and_then(|text| group_of(text, look.host));
                     let group = group.map_err(|flaw| run.damaged(at, flaw))?;
                     group.map_or(0..0, |group| group.first_row..group.first_row + group.rows)
                 };
                 if !rows.is_empty() {
+                    if !inside {
+                        look.texts.keep(number, at, &buffer);
+                    }
                     waiting += u64::from(entry.waiting).min(rows.len() as u64);
                     spans.push((number, at, rows));
                 }
@@ -147,6 +178,7 @@ impl Store {
         for (number, at, rows) in spans.into_iter().rev() {
             let run = &look.runs[number as usize].1;
             run.read_state(at, &mut buffer)?;
+            look.states.keep(number, at, &buffer);
             let facts = Facts::read(&buffer).map_err(|flaw| run.damaged(at, flaw))?;
             for row in rows.start..rows.end.min(facts.rows()) {
                 let mark = facts.cell(MARK, row);
@@ -202,21 +234,33 @@ impl Store {
     /// Unpacks the pages of what was chosen, and drops what is not to be handed out.
     fn read_texts(
         &self,
-        look: &Look<'_>,
+        look: &mut Look<'_>,
         mut choices: Vec<Choice>,
     ) -> Result<Vec<Candidate>, StoreError> {
         choices.sort_unstable_by_key(|choice| (choice.run, choice.page, choice.row));
         let mut candidates = Vec::with_capacity(choices.len());
-        let mut unpacker = Unpacker::default();
+        let unpacker = &mut look.unpacker;
         let (mut state, mut text) = (Vec::new(), Vec::new());
         for same in choices.chunk_by(|one, other| (one.run, one.page) == (other.run, other.page)) {
             let (block, run) = &look.runs[same[0].run as usize];
-            let at = same[0].page as usize;
-            run.read_state(at, &mut state)?;
-            run.read_text(at, &mut text)?;
+            let (number, at) = (same[0].run, same[0].page as usize);
+            let state = match look.states.get(number, at) {
+                Some(state) => state,
+                None => {
+                    run.read_state(at, &mut state)?;
+                    &state
+                }
+            };
+            let text = match look.texts.get(number, at) {
+                Some(text) => text,
+                None => {
+                    run.read_text(at, &mut text)?;
+                    &text
+                }
+            };
             let mut read = || -> Result<(), Flaw> {
-                let facts = Facts::read(&state)?;
-                let group = group_of(unpacker.unpack(&text)?, look.host)?;
+                let facts = Facts::read(state)?;
+                let group = group_of(unpacker.unpack(text)?, look.host)?;
                 let mut tell = |choice: &Choice, rest: &[u8]| -> Result<(), Flaw> {
                     let (hash, host) = (look.hash, look.host);
                     let url_hash = Key { hash, host, rest }.url_hash();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::block::block_of;
 use super::decoded::DecodedPage;
-use super::delta::{ADMITS, DECIDED, Delta, SETTLED};
+use super::delta::Delta;
 use super::error::StoreError;
 use super::lookup::merged;
 use super::run::RunFile;
@@ -56,17 +56,22 @@ impl Store {
         candidates: &mut Vec<Candidate>,
     ) -> Result<(), StoreError> {
         run.whole()?;
-        let mut pages = run.read_pages(run.pages_of(hash, hash));
+        // Most pages are only about links that a visit will decide, and are left unread.
+        let pages = run.pages_of(hash, hash);
+        let pages: Vec<usize> = pages.filter(|&at| run.index[at].waiting > 0).collect();
         let mut page = DecodedPage::default();
-        while let Some(parts) = pages.next_page()? {
+        for number in pages {
+            let mut pages = run.read_pages(number..number + 1);
+            let Some(parts) = pages.next_page()? else {
+                continue;
+            };
             let damaged = |flaw| run.damaged(parts.number, flaw);
             page.load(self.disk.config.key, parts.state, parts.text)
                 .map_err(damaged)?;
             for at in 0..page.len() {
                 let key = page.key(at);
                 let delta = Delta::read(page.cells(at));
-                let wanted = DECIDED | ADMITS;
-                if key.host != host || delta.ops & (wanted | SETTLED) != wanted {
+                if key.host != host || !delta.may_be_handed_out() {
                     continue;
                 }
                 let url_hash = key.url_hash();

@@ -84,7 +84,7 @@ impl Manifest {
                 Ok(Some((manifest, None)))
             }
             Err(damage @ StoreError::Damaged { .. }) => match Self::decode(&copied, &copy) {
-                Ok(manifest) => Ok(Some((manifest, Some(damage)))),
+                Ok(manifest) => Ok(Some((manifest, Some(damage.mended())))),
                 Err(_) => Err(damage),
             },
             Err(error) => Err(error),

@@ -1,5 +1,8 @@
 //! What visits found out: told once the fold counts, and again after a start until acknowledged.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use super::decoded::DecodedPage;
 use super::error::{Flaw, StoreError};
 use super::page::Facts;
@@ -8,13 +11,23 @@ use super::run::{PageParts, RunFile};
 use super::store::Store;
 use crate::row::State;
 
-/// The news of one fold.
+/// The news of one fold, or a part of it.
 #[derive(Debug)]
 pub struct FoldNews {
     /// The fold: the same number tells the same news, also after a start.
     pub fold: u64,
     /// What was found out.
     pub urls: Vec<Told>,
+    /// Whether nothing more is told of this fold.
+    pub is_last: bool,
+}
+
+/// How far the news of a fold was told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Telling {
+    fold: u64,
+    run: usize,
+    page: usize,
 }
 
 /// What was found out about a URL.
@@ -40,20 +53,77 @@ impl Store {
     /// damage is noted.
     pub fn verdicts(&mut self) -> Result<Vec<FoldNews>, StoreError> {
         let mut all = Vec::new();
-        for (fold, runs) in self.untold() {
-            let mut urls = Vec::new();
-            for run in &runs {
-                run.whole()
-                    .and_then(|()| self.read_news(run, &mut urls))
-                    .or_else(|error| self.damage.note(error))?;
-            }
-            all.push(FoldNews { fold, urls });
+        while let Some(news) = self.some_verdicts(usize::MAX)? {
+            all.push(news);
         }
         Ok(all)
     }
 
-    fn read_news(&self, run: &RunFile, urls: &mut Vec<Told>) -> Result<(), StoreError> {
-        let mut pages = run.read_pages(0..run.index.len());
+    /// The next piece of that: what pages with about this many rows tell, of one fold. Whoever has
+    /// other things to do takes it in such steps.
+    pub fn some_verdicts(&mut self, most: usize) -> Result<Option<FoldNews>, StoreError> {
+        let Some((fold, runs)) = self.untold() else {
+            return Ok(None);
+        };
+        let mut telling = self.telling;
+        if telling.fold != fold {
+            telling = Telling {
+                fold,
+                ..Telling::default()
+            };
+        }
+        let mut urls = Vec::new();
+        let mut left = most;
+        while let Some(run) = runs.get(telling.run).filter(|_| left > 0) {
+            let mut rows = 0;
+            let pages = run.index[telling.page..].iter();
+            let pages = pages.take_while(|page| {
+                let is_wanted = rows < left;
+                rows += page.rows as usize;
+                is_wanted
+            });
+            let pages = telling.page..telling.page + pages.count();
+            left = left.saturating_sub(rows);
+            telling.page = pages.end;
+            run.whole()
+                .and_then(|()| self.read_news(run, pages, &mut urls))
+                .or_else(|error| self.damage.note(error))?;
+            if telling.page >= run.index.len() {
+                telling.run += 1;
+                telling.page = 0;
+            }
+        }
+        let is_last = telling.run >= runs.len();
+        self.telling = telling;
+        if is_last {
+            self.told = fold;
+        }
+        Ok(Some(FoldNews {
+            fold,
+            urls,
+            is_last,
+        }))
+    }
+
+    /// Whether there is news that was not told yet.
+    pub fn has_verdicts(&self) -> bool {
+        let told = self.told.max(self.acknowledged);
+        self.news.iter().any(|(fold, _)| *fold > told)
+    }
+
+    /// The oldest fold whose news was not all told in this process.
+    fn untold(&self) -> Option<(u64, Vec<Arc<RunFile>>)> {
+        let told = self.told.max(self.acknowledged);
+        self.news.iter().find(|(fold, _)| *fold > told).cloned()
+    }
+
+    fn read_news(
+        &self,
+        run: &RunFile,
+        pages: Range<usize>,
+        urls: &mut Vec<Told>,
+    ) -> Result<(), StoreError> {
+        let mut pages = run.read_pages(pages);
         let mut page = DecodedPage::default();
         while let Some(parts) = pages.next_page()? {
             let read = read_page(&mut page, self.disk.config.key, parts, urls);

@@ -7,6 +7,7 @@ use super::delta::{
     ADMITS, DECIDED, DECIDED_OUT, Delta, Event, OFFERED, PRIORITISED, SETTLED, Settled, Settlement,
     Standing, Stands,
 };
+use super::filter::Filter;
 use super::key::{Key, host_hash, write_key};
 use super::recent::Recent;
 use super::row::{FALLBACK_HTTP, REQUISITE, SEED};
@@ -108,8 +109,7 @@ impl Store {
         {
             return Answer::Known;
         }
-        let block = block_of(&self.blocks, &key);
-        let filter = self.filters[block].as_mut();
+        let filter = self.filter_of(&key);
         let answer = if filter.is_some_and(|filter| !filter.insert(url_hash)) {
             Answer::New(self.sequence)
         } else {
@@ -126,6 +126,13 @@ impl Store {
         answer
     }
 
+    /// The filter of a URL's block, where there are filters.
+    fn filter_of(&mut self, key: &Key<'_>) -> Option<&mut Filter> {
+        self.disk.config.filter_bits?;
+        let block = block_of(&self.blocks, key);
+        self.filters[block].as_mut()
+    }
+
     fn insert(&mut self, link: &Link<'_>, key: &Key<'_>, url_hash: u64, decided: bool) -> usize {
         let admits = link.rule == 0;
         let ops = OFFERED
@@ -140,7 +147,6 @@ impl Store {
             referrer: link.referrer,
             rule: link.rule,
             priority: 0,
-            links: 1,
         };
         self.sequence += 1;
         let at = self.front.insert(key, url_hash, delta);
@@ -173,7 +179,6 @@ impl Store {
         }
         delta.depth = delta.depth.min(link.depth);
         delta.flags |= link.flags();
-        delta.links = delta.links.saturating_add(1);
         delta.ops |= OFFERED;
         let mut answer = if decided || !met {
             Answer::Known
@@ -263,8 +268,7 @@ impl Store {
                 again
             };
         } else {
-            let block = block_of(&self.blocks, &key);
-            if let Some(filter) = &mut self.filters[block] {
+            if let Some(filter) = self.filter_of(&key) {
                 filter.insert(url_hash);
             }
             // One that was known then may still wait as the first link to a new URL: it must not
@@ -351,11 +355,9 @@ impl Store {
                 referrer: 0,
                 rule: 0,
                 priority: 0,
-                links: 0,
             };
             self.sequence += 1;
-            let block = block_of(&self.blocks, &key);
-            if let Some(filter) = &mut self.filters[block] {
+            if let Some(filter) = self.filter_of(&key) {
                 filter.insert(url_hash);
             }
             self.front.insert(&key, url_hash, delta)

@@ -145,10 +145,10 @@ pub struct Rare {
     pub chain: Option<Chain>,
     /// `lastmod` of a sitemap or feed.
     pub last_modified: Option<u32>,
-    /// Links met beyond the first, as far as they came by with other news: a link to a known URL
-    /// alone does not rewrite its row, and a page that is visited again counts again. A hint for an
-    /// order, no count: which pages link to a URL, each once, the link graph knows.
-    pub more_links: u32,
+    /// Always 0. Runs of earlier builds have a number of links here, which was no exact count: which
+    /// pages link to a URL, each once, the link graph knows.
+    #[doc(hidden)]
+    pub unused: u32,
     /// What the visits brought.
     pub visited: Option<Visited>,
 }
@@ -189,7 +189,8 @@ impl Rare {
         if bytes.is_empty() {
             return Self::default();
         }
-        postcard::from_bytes(bytes).unwrap_or_default()
+        let rare = postcard::from_bytes(bytes).unwrap_or_default();
+        Self { unused: 0, ..rare }
     }
 
     /// Appends it, unless there is nothing in it.

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use teia_base::{AppendFile, Files, ReadFile};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::delta::Delta;
 use super::directory::Directory;
 use super::error::{Flaw, StoreError};
 use super::key::Key;
@@ -37,6 +38,8 @@ pub(crate) struct PageEntry {
     pub(crate) state_len: u32,
     pub(crate) text_len: u32,
     pub(crate) rows: u32,
+    /// URLs that wait to be handed out. In a file of waiting news: those that were called new at
+    /// once, and so may be handed out before a visit.
     pub(crate) waiting: u32,
     /// The least moment at which a waiting URL is due; the greatest number where none waits.
     pub(crate) least_due: u32,
@@ -109,7 +112,11 @@ impl RunWriter {
         if self.page.rows() == 0 {
             self.open.first_hash = key.hash;
         }
-        let waits = state_of(cells[MARK]) == State::Waiting;
+        let waits = if self.directory.is_some() {
+            state_of(cells[MARK]) == State::Waiting
+        } else {
+            Delta::read(cells).may_be_handed_out()
+        };
         if waits {
             self.open.waiting += 1;
             let due = u32::try_from(cells[DUE]).unwrap_or(u32::MAX);
@@ -358,7 +365,13 @@ impl RunFile {
 
     /// What was found wrong when it was opened.
     pub(crate) fn flaw(&self) -> Option<StoreError> {
-        self.flaw.map(|(offset, flaw)| flaw.at(&self.path, offset))
+        let (offset, flaw) = self.flaw?;
+        let damage = flaw.at(&self.path, offset);
+        Some(if self.is_lost {
+            damage
+        } else {
+            damage.mended()
+        })
     }
 
     /// Reads all of these bytes. A file that ends before them is damaged.

@@ -16,6 +16,8 @@ use super::filter::Filter;
 use super::front::{ByHash, Front};
 use super::manifest::{Manifest, key_check};
 use super::media_types::MediaTypes;
+use super::news::Telling;
+use super::page::Unpacker;
 use super::recent::Recent;
 use super::run::RunFile;
 use super::schedule::Schedule;
@@ -41,8 +43,10 @@ pub struct Store {
     pub(crate) spare: Option<Front>,
     pub(crate) recent: Option<Recent>,
     pub(crate) scratch: Vec<u8>,
+    pub(crate) unpacker: Unpacker,
     pub(crate) news: Vec<(u64, Vec<Arc<RunFile>>)>,
     pub(crate) told: u64,
+    pub(crate) telling: Telling,
     pub(crate) acknowledged: u64,
     pub(crate) position: u64,
     pub(crate) sealed_position: u64,
@@ -154,8 +158,10 @@ impl Store {
             sealed: None,
             spare: None,
             scratch: Vec::new(),
+            unpacker: Unpacker::default(),
             news,
             told: 0,
+            telling: Telling::default(),
             acknowledged: 0,
             position: manifest.position,
             sealed_position: manifest.position,
@@ -209,21 +215,6 @@ impl Store {
             Some((_, second)) if now.saturating_sub(*second) < 60 => {}
             _ => self.epochs.push((self.sequence, now)),
         }
-    }
-
-    /// Folds whose news was not handed out yet in this process, oldest first.
-    pub(crate) fn untold(&mut self) -> Vec<(u64, Vec<Arc<RunFile>>)> {
-        let told = self.told.max(self.acknowledged);
-        let untold: Vec<_> = self
-            .news
-            .iter()
-            .filter(|(fold, _)| *fold > told)
-            .cloned()
-            .collect();
-        if let Some((fold, _)) = untold.last() {
-            self.told = *fold;
-        }
-        untold
     }
 
     /// The caller has noted the news of all folds up to this one durably: it is not told again.

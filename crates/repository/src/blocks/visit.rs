@@ -80,7 +80,11 @@ pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
     let bits = disk.config.filter_bits.filter(|_| is_base);
     let mut output = Output {
         disk,
-        level: is_base.then_some(disk.config.base_level),
+        level: if is_base {
+            Some(disk.config.base_level)
+        } else {
+            disk.config.small_level
+        },
         open: None,
         filter: bits.map(|bits| Filter::new(rows * 3 / 2, bits)),
     };

@@ -51,28 +51,34 @@ impl Backing {
     pub fn store_config(&self, key: u64) -> StoreConfig {
         let part = |of: u64, least: u64, most: u64| (self.memory / of).clamp(least, most);
         let narrow = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        // What is being folded and what comes meanwhile, at about 200 bytes each, and as much
+        // again for the fold itself.
+        let front = part(1024, 16, 1_000_000);
         StoreConfig {
             prefix: self.prefix.clone(),
             key,
-            // What is being folded and what comes meanwhile, at about 200 bytes each, and as much
-            // again for the fold itself.
-            front_urls: narrow(part(1024, 16, 1_000_000)),
+            front_urls: narrow(front),
             page_bytes: narrow(part(64, 512, 16 << 10)),
             block_bytes: part(8, 4 << 10, 64 << 20),
-            scan_rows: part(128, 64, 3_000_000),
+            // Smaller folds are more folds: what is read, and how long a link waits, is meant for
+            // as many links.
+            scan_rows: (2 * front).max(64),
+            delay: (128_000_000 / front).clamp(128, 256),
             filter_bits: Some(10),
             ..StoreConfig::default()
         }
     }
 }
 
-/// What a fold found out, to be written down and then acknowledged by that entry.
+/// What a fold found out, or a part of it, to be written down and then acknowledged by that entry.
 #[derive(Debug)]
 pub struct News {
     /// Number of the fold.
     pub fold: u64,
     /// URLs that are new, or admitted again.
     pub changes: Vec<UrlChange>,
+    /// Whether nothing more comes of this fold: only then it is acknowledged.
+    pub is_last: bool,
 }
 
 /// The store, and what goes on around it.

@@ -18,6 +18,10 @@ use crate::row::State;
 /// A fold is begun at the latest after this long, if there is anything to fold.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Rows of a fold whose news is heard at once, about: a fold may have news of a million URLs, and
+/// commits go on beside it.
+pub(super) const NEWS_AT_ONCE: usize = 10_000;
+
 /// What the store keeps for the Repository beside the URLs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Notes {
@@ -42,7 +46,7 @@ impl Repository {
             return Err(error);
         }
         if std::mem::take(&mut self.replaying) {
-            self.hear_news()?;
+            self.hear_all_news()?;
         }
         let Some(disk) = &mut self.disk else {
             return Ok(());
@@ -58,6 +62,7 @@ impl Repository {
             let done = join(folding)?;
             self.finish_fold(done)?;
         }
+        self.hear_news(NEWS_AT_ONCE)?;
         let Some(disk) = &mut self.disk else {
             return Ok(());
         };
@@ -122,21 +127,28 @@ impl Repository {
             let change = disk.store.count(state).cast_signed() - before.cast_signed();
             disk.ahead[0][state as usize] -= change;
         }
-        // While the journal is replayed, an entry to come may say that this news was told.
-        if !self.replaying {
-            self.hear_news()?;
-        }
         Ok(report.visited)
     }
 
-    /// Takes the news of folds that was not told yet.
-    fn hear_news(&mut self) -> Result<(), StoreError> {
+    /// Takes all news of folds that was not told yet. Says whether there was any.
+    fn hear_all_news(&mut self) -> Result<bool, StoreError> {
+        let mut heard = false;
+        while self.hear_news(NEWS_AT_ONCE)? {
+            heard = true;
+        }
+        Ok(heard)
+    }
+
+    /// Takes news of folds that was not told yet, that of about so many rows. Says whether there
+    /// was any.
+    fn hear_news(&mut self, most: usize) -> Result<bool, StoreError> {
         let Some(disk) = &mut self.disk else {
-            return Ok(());
+            return Ok(false);
         };
-        let verdicts = disk.store.verdicts()?;
+        let verdicts = disk.store.some_verdicts(most)?;
+        let heard = verdicts.is_some();
         let inherited = disk.inherited;
-        for fold in verdicts {
+        if let Some(fold) = verdicts {
             let is_counted = fold.fold <= inherited;
             let mut changes = Vec::new();
             for told in fold.urls {
@@ -162,18 +174,24 @@ impl Repository {
                     verdict,
                 });
             }
-            if let Some(disk) = &mut self.disk {
-                let fold = fold.fold;
-                disk.news.push(News { fold, changes });
+            if let Some(disk) = &mut self.disk
+                && (fold.is_last || !changes.is_empty())
+            {
+                disk.news.push(News {
+                    fold: fold.fold,
+                    changes,
+                    is_last: fold.is_last,
+                });
             }
         }
         if let Some(disk) = &mut self.disk
+            && !disk.store.has_verdicts()
             && disk.store.stats().waiting_rows == 0
         {
             // What the blocks say is all that was sealed.
             disk.ahead[0] = [0; 5];
         }
-        Ok(())
+        Ok(heard)
     }
 
     /// What a fold found out has reached the blocks with it: nobody had counted it before.
@@ -227,8 +245,9 @@ impl Repository {
             return Ok(false);
         };
         disk.open_commits = 0;
-        if !disk.store.has_unfolded() && disk.moving.is_none() {
-            return Ok(false);
+        let is_all = !disk.store.has_unfolded() && disk.moving.is_none();
+        if is_all {
+            return self.hear_all_news();
         }
         let visited = self.fold_everything()?;
         self.find_hosts()?;
@@ -247,8 +266,9 @@ impl Repository {
         if unfolded && let Some(job) = self.seal() {
             let done = job.everywhere().run()?;
             visited += self.finish_fold(done)?;
+            self.hear_unless_replaying()?;
             if let Some(disk) = &mut self.disk
-                && disk.damaged.is_empty()
+                && disk.damaged.iter().all(StoreError::is_mended)
             {
                 // Every block has its news: what the blocks say is all there is.
                 disk.ahead = [[0; 5]; 2];
@@ -274,10 +294,20 @@ impl Repository {
         match folding {
             Some(folding) => {
                 let done = join(folding)?;
-                self.finish_fold(done)
+                let visited = self.finish_fold(done)?;
+                self.hear_unless_replaying()?;
+                Ok(visited)
             }
             None => Ok(0),
         }
+    }
+
+    /// While the journal is replayed, an entry to come may say that this news was told.
+    fn hear_unless_replaying(&mut self) -> Result<(), StoreError> {
+        if !self.replaying {
+            self.hear_all_news()?;
+        }
+        Ok(())
     }
 
     /// After an entry of the journal was replayed: nothing else goes on, so everything may take its

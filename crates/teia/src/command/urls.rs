@@ -13,6 +13,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use teia_base::SystemClock;
 use teia_engine::{CollectionConfig, Directory, EngineError, Layout, Reading, UrlList};
+use teia_graph::Snapshot;
 use teia_repository::{State, UrlState};
 
 use super::Usage;
@@ -42,6 +43,9 @@ pub(crate) enum Do {
         /// At most so many
         #[arg(long, value_name = "N", default_value_t = 100)]
         limit: u64,
+        /// With the number of pages that link to each, from the link graph
+        #[arg(long)]
+        in_links: bool,
     },
     /// Count URLs, in each state
     Count {
@@ -58,6 +62,9 @@ pub(crate) enum Do {
         /// Replace the file
         #[arg(long)]
         force: bool,
+        /// With the number of pages that link to each, from the link graph
+        #[arg(long)]
+        in_links: bool,
     },
     /// Check every byte of the URLs on disk
     Verify,
@@ -79,6 +86,39 @@ pub(crate) struct Which {
     prefix: Option<String>,
 }
 
+/// How many pages link to a URL, each once, as they were when they were last fetched.
+struct InLinks(Option<Snapshot>);
+
+impl InLinks {
+    /// The link graph knows, if it is asked for.
+    fn open(data: &Path, collection: &str, wanted: bool) -> Result<Self> {
+        if !wanted {
+            return Ok(Self(None));
+        }
+        let directory = Directory::open(data)?;
+        let reading = Reading::open(&directory, collection)?;
+        let (files, layout) = (reading.files(), reading.layout());
+        let config = CollectionConfig::load(&*files, directory.root(), layout)?.unwrap_or_default();
+        let snapshot = Snapshot::open(&*files, &layout.links(), &config.links.graph())?;
+        if snapshot.position() == 0 {
+            let rebuild = Place::new(data, collection).command(&["index", "rebuild", "--links"]);
+            let text = format!("there is no link graph to ask for in-links; `{rebuild}` makes it");
+            return Err(Usage(text).into());
+        }
+        Ok(Self(Some(snapshot)))
+    }
+
+    /// As one more cell of a line.
+    fn cell(&self, url: &UrlState) -> std::io::Result<String> {
+        let Some(snapshot) = &self.0 else {
+            return Ok(String::new());
+        };
+        let counts = snapshot.counts(url.url.normal());
+        let counts = counts.map_err(std::io::Error::other)?;
+        Ok(format!("\t{}", counts.map_or(0, |counts| counts.in_links)))
+    }
+}
+
 fn state(text: &str) -> Result<State, String> {
     let found = State::ALL.into_iter().find(|state| state.name() == text);
     found.ok_or_else(|| "use waiting, fetched, gone, failed or excluded".to_owned())
@@ -92,13 +132,19 @@ fn size(text: &str) -> Result<u64, String> {
 pub(crate) fn urls(data: &Path, collection: &str, what: &Do) -> Result<ExitCode> {
     match what {
         Do::Add { file, memory } => add(data, collection, file.as_deref(), *memory),
-        Do::List { which, limit } => {
+        Do::List {
+            which,
+            limit,
+            in_links,
+        } => {
+            let in_links = InLinks::open(data, collection, *in_links)?;
             let mut left = *limit;
             let mut out = std::io::stdout().lock();
             each(data, collection, which, &mut |url| {
                 if left > 0 {
                     left -= 1;
-                    writeln!(out, "{}\t{}", url.state.name(), url.url.normal())?;
+                    let cell = in_links.cell(url)?;
+                    writeln!(out, "{}\t{}{cell}", url.state.name(), url.url.normal())?;
                 }
                 Ok(())
             })
@@ -123,13 +169,18 @@ pub(crate) fn urls(data: &Path, collection: &str, what: &Do) -> Result<ExitCode>
             which,
             output,
             force,
+            in_links,
         } => {
+            let in_links = InLinks::open(data, collection, *in_links)?;
             let output = output.as_deref().filter(|path| *path != Path::new("-"));
             let mut out = Sink::open(output, *force)?;
-            writeln!(out, "url\tstate\tdepth\tfirst_seen")?;
+            let title = in_links.0.as_ref().map_or("", |_| "\tin_links");
+            writeln!(out, "url\tstate\tdepth\tfirst_seen{title}")?;
             let code = each(data, collection, which, &mut |url| {
                 let (normal, state) = (url.url.normal(), url.state.name());
-                writeln!(out, "{normal}\t{state}\t{}\t{}", url.depth, url.first_seen)
+                let cell = in_links.cell(url)?;
+                let (depth, first_seen) = (url.depth, url.first_seen);
+                writeln!(out, "{normal}\t{state}\t{depth}\t{first_seen}{cell}")
             })?;
             out.finish()?;
             Ok(code)
@@ -203,6 +254,7 @@ fn add(
             lines.push(String::from_utf8_lossy(&raw).into_owned());
         }
         list.add(lines.iter().map(String::as_str))?;
+        warn(&mut list);
         if is_terminal && told.elapsed() >= Duration::from_millis(250) {
             told = Instant::now();
             let report = list.report();
@@ -213,6 +265,7 @@ fn add(
     if is_terminal {
         eprint!("\r\x1b[K");
     }
+    warn(&mut list);
     outln!(
         "{}",
         json!({
@@ -228,6 +281,12 @@ fn add(
         return Ok(ExitCode::from(130));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn warn(list: &mut UrlList) {
+    for warning in list.take_warnings() {
+        eprintln!("teia: {warning}");
+    }
 }
 
 /// A flag that SIGINT and SIGTERM set: the commit under way is finished.
