@@ -25,15 +25,18 @@ use crate::analysis::Analysis;
 use crate::analyzed::Analyzed;
 use crate::analyzer::Analyzer;
 use crate::answers::Answers;
-use crate::collection::CollectionConfig;
+use crate::collection::{CollectionConfig, Mode};
+use crate::company::Company;
 use crate::control::Control;
+use crate::copies::Copies;
 use crate::digests::Digests;
 use crate::directory::Layout;
 use crate::feedback::{Event, Feedback, Level, Silence};
 use crate::followers::{Crew, OrderByRank};
+use crate::hours::Hours;
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
-use crate::past::{Past, forget_blocks};
+use crate::past::{Past, begin_run, forget_blocks};
 use crate::rates::Rates;
 use crate::rekey::remove_aside;
 use crate::report::{EndReason, Report};
@@ -87,6 +90,8 @@ pub struct Parts {
     pub filter: Option<Arc<dyn Filter>>,
     /// In place of the polite one.
     pub frontier: Option<Box<dyn Frontier>>,
+    /// Other runs of this process, with which politeness is shared.
+    pub company: Option<Arc<Company>>,
     /// Beside the Repository, after each commit.
     pub analyzers: Vec<Arc<dyn Analyzer>>,
     /// Who listens.
@@ -101,6 +106,7 @@ impl Default for Parts {
             authenticator: None,
             filter: None,
             frontier: None,
+            company: None,
             analyzers: Vec::new(),
             feedback: Arc::new(Silence),
         }
@@ -251,6 +257,7 @@ impl Crawl {
             None
         };
         let new_seeds = normal_seeds(&config, &seeds)?;
+        let begins = past.ledger.run_has_ended(config.mode);
         let mut all_seeds = past.ledger.seeds.clone();
         let is_new = |seed: &&FoundUrl| !past.ledger.knows_seed(seed.normal());
         let seeds = new_seeds.iter().map(|(seed, _)| seed).filter(is_new);
@@ -277,10 +284,21 @@ impl Crawl {
         if save {
             given_config.save(&*files, &root, &layout)?;
         }
-        let (run, stats) = if past.ledger.run_has_ended() {
-            past.repository.begin_run(clock.wall(), NEW_CHANCE);
+        let mut first_seeds = new_seeds;
+        let mut run_began = clock.wall();
+        let (run, stats) = if begins {
+            begin_run(
+                &mut past.repository,
+                config.mode,
+                config.run.revisit,
+                run_began,
+            );
+            if config.mode == Mode::Periodic {
+                first_seeds = all_given(&config, first_seeds, &past.given)?;
+            }
             (past.ledger.head.run + 1, Stats::default())
         } else {
+            run_began = past.ledger.run_began().unwrap_or(run_began);
             (past.ledger.head.run, past.ledger.stats())
         };
         let pages = stats.hosts.iter();
@@ -308,6 +326,10 @@ impl Crawl {
                 .archive
                 .enabled
                 .then(|| (config.archive.warc.clone(), names)),
+            copies: config
+                .archive
+                .enabled
+                .then(|| Copies::new(Arc::clone(&files), layout.archive())),
             next_capture: AtomicU64::new(past.ledger.head.last_capture + 1),
             digests,
             readers: match (parts.analyzers.is_empty(), crew.reads_texts()) {
@@ -368,11 +390,17 @@ impl Crawl {
             http.map(|http| Box::new(move |url: &url::Url| allow_seed(&http, url)) as Allow);
         let now = clock.now();
         // A seed may widen the scope, and nobody knows what another filter says.
-        let is_judged = seeds_are_known
+        let has_judged = seeds_are_known
             && parts.filter.is_none()
             && past
                 .ledger
                 .has_judged_all(&config.without_secrets().to_toml());
+        // A run that visits everything again meets everything again.
+        let is_judged = has_judged || (begins && config.mode == Mode::Periodic);
+        // Sitemaps are named by robots.txt, and so it is read in each such run.
+        let robots_since = (config.mode == Mode::Periodic && config.run.sitemaps)
+            .then_some(run_began)
+            .unwrap_or_default();
         let mut ring = Ring {
             collection: layout.name().to_owned(),
             key,
@@ -381,9 +409,12 @@ impl Crawl {
             fetcher,
             allow,
             workshop,
-            robots: RobotsBook::new(&robot_token, config.robots.clone()),
+            robots: RobotsBook::new(&robot_token, config.robots.clone(), robots_since),
             errands: HashMap::new(),
             addresses,
+            company: parts
+                .company
+                .map(|company| company.join(config.schedule.weight, &control)),
             aliases: AliasWatch::default(),
             alias_hosts: HashMap::new(),
             feedback: parts.feedback,
@@ -399,8 +430,15 @@ impl Crawl {
             host_pages,
             stopping: false,
             paused: false,
+            run_began,
+            hours: hours_of(&config),
+            is_quiet: false,
             rested: Duration::ZERO,
             resting_since: None,
+            rules_changed: {
+                let last = past.ledger.head.options.as_deref();
+                last.is_some_and(|last| last != config.without_secrets().to_toml())
+            },
             pause_noted: past.ledger.head.paused,
             reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
@@ -424,7 +462,7 @@ impl Crawl {
             config,
         };
         ring.rest_known_hosts();
-        ring.begin(&new_seeds, is_judged);
+        ring.begin(&first_seeds, is_judged);
         Ok((ring, inbox, crew))
     }
 }
@@ -492,7 +530,7 @@ fn mentions_crawl_delay(robots: &[u8]) -> bool {
         .any(|window| window.eq_ignore_ascii_case(WORD))
 }
 
-fn normal_seeds(
+pub(crate) fn normal_seeds(
     config: &CollectionConfig,
     seeds: &[Seed],
 ) -> Result<Vec<(FoundUrl, bool)>, EngineError> {
@@ -512,6 +550,33 @@ fn normal_seeds(
         }
     }
     Ok(normal)
+}
+
+/// The hours in which requests are made, where there is a limit; they were found good before.
+pub(crate) fn hours_of(config: &CollectionConfig) -> Option<Hours> {
+    let window = config.schedule.window.as_ref()?;
+    Hours::parse(window, &config.schedule.time_zone).ok()
+}
+
+/// The seeds of a run that visits everything again: those given now and those of the settings; where
+/// there are none, those of earlier runs.
+fn all_given(
+    config: &CollectionConfig,
+    mut given: Vec<(FoundUrl, bool)>,
+    before: &[(FoundUrl, bool)],
+) -> Result<Vec<(FoundUrl, bool)>, EngineError> {
+    let settings = config.seeds.iter();
+    let settings: Vec<Seed> = settings
+        .filter_map(|text| Seed::parse(text).ok().flatten())
+        .collect();
+    let mut more = normal_seeds(config, &settings)?;
+    if given.is_empty() && more.is_empty() {
+        more.extend_from_slice(before);
+    }
+    let mut known: HashSet<FoundUrl> = given.iter().map(|(url, _)| url.clone()).collect();
+    more.retain(|(url, _)| known.insert(url.clone()));
+    given.extend(more);
+    Ok(given)
 }
 
 /// Large bodies wait on the disk of the data directory, which the reserve watches. What a killed

@@ -14,6 +14,10 @@ pub(crate) struct HostRow {
     /// URLs that may be asked now, smallest key first. An entry is stale when its URL is no longer
     /// waiting or has been put in again with a smaller key.
     pub(crate) queue: BinaryHeap<Reverse<((u8, u64), UrlRef)>>,
+    /// The same, of URLs that were visited before, where these share the turns with new ones.
+    pub(crate) again: BinaryHeap<Reverse<((u8, u64), UrlRef)>>,
+    /// Turns since both had something: of new URLs, and of those visited before.
+    pub(crate) turns: (u64, u64),
     /// URLs whose next try lies ahead.
     pub(crate) later: BinaryHeap<Reverse<(Timestamp, UrlRef)>>,
     /// What waits on disk.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use teia_base::journal::{Attempt, LinkVerdict, Record, read_segment, segments};
+use teia_base::journal::{Attempt, Entry, LinkVerdict, Record, read_segment, segments};
 use teia_base::{DiskFiles, Files, Seed};
 use teia_engine::{
     CollectionConfig, Control, Crawl, EngineError, Executor, Layout, Parts, Report, ThisMachine,
@@ -71,6 +71,17 @@ pub(crate) fn crawl_on(
         control: control.clone(),
     };
     runtime.block_on(ThisMachine.run(crawl))
+}
+
+/// Every entry in the journal.
+pub(crate) fn entries(files: &dyn Files) -> Vec<Entry> {
+    let directory = Layout::new("default").unwrap().journal();
+    let found = segments(files, &directory).unwrap();
+    let read = |(at, first): (usize, &u64)| {
+        read_segment(files, &directory, *first, at + 1 == found.len()).unwrap()
+    };
+    let read = found.iter().enumerate().map(read);
+    read.flat_map(|segment| segment.entries).collect()
 }
 
 /// Every attempt in the journal.
