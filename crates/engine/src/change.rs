@@ -65,6 +65,7 @@ impl Ring {
         self.frontier.set_politeness(next.politeness.clone());
         self.config = next;
         self.hours = hours_of(&self.config);
+        self.weigh(self.config.schedule.weight);
         self.rules_changed = true;
         let seeds = self.offer_seeds(&seeds);
         let record = Record::RunStarted(RunStarted {

@@ -162,6 +162,13 @@ impl Ring {
         company.guest.leave(answered.is_some());
     }
 
+    /// Another weight among the others.
+    pub(crate) fn weigh(&self, weight: u32) {
+        if let Some(company) = &self.company {
+            company.guest.set_weight(weight);
+        }
+    }
+
     /// Nobody asks the host before then.
     pub(crate) fn hold_for_all(&mut self, host: HostId, until: Instant) {
         self.frontier.hold(host, until);

@@ -1,11 +1,15 @@
 //! The copies that the archive has: what a page was, where its server says that it has not changed.
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use teia_archive::{Captures, CdxEntry, StoredCapture};
 use teia_base::journal::Revisit;
 use teia_base::{CaptureId, Files, Timestamp};
+
+/// So long the archive is not opened again for copies that it does not have.
+const REST: Duration = Duration::from_secs(10);
 
 /// The archive, opened when a copy is first asked for. Shared by the workers.
 #[derive(Debug)]
@@ -13,6 +17,8 @@ pub(crate) struct Copies {
     files: Arc<dyn Files>,
     archive: PathBuf,
     captures: RwLock<Option<Captures>>,
+    /// A copy was not there though the archive was opened again: others may be gone as well.
+    missed: Mutex<Option<Instant>>,
 }
 
 impl Copies {
@@ -21,6 +27,7 @@ impl Copies {
             files,
             archive,
             captures: RwLock::new(None),
+            missed: Mutex::new(None),
         }
     }
 
@@ -28,8 +35,14 @@ impl Copies {
     pub(crate) fn read(&self, url: &str, capture: CaptureId) -> Option<StoredCapture> {
         self.look(url, capture).or_else(|| {
             // It may be newer than what was opened.
+            let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+            if missed.is_some_and(|moment| moment.elapsed() < REST) {
+                return None;
+            }
             self.open_again()?;
-            self.look(url, capture)
+            let found = self.look(url, capture);
+            *missed = found.is_none().then(Instant::now);
+            found
         })
     }
 

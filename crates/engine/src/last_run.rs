@@ -25,11 +25,10 @@ impl LastRun {
     /// to where the run begins.
     pub fn read(files: &Arc<dyn Files>, layout: &Layout) -> Result<Option<Self>, EngineError> {
         let directory = layout.journal();
-        if !files.exists(&directory) {
-            return Ok(None);
-        }
-        let found = segments(&**files, &directory);
-        let found = found.map_err(EngineError::disk("list", &directory))?;
+        let found = match segments(&**files, &directory) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            found => found.map_err(EngineError::disk("list", &directory))?,
+        };
         let mut last: Option<Self> = None;
         for (at, first) in found.iter().enumerate().rev() {
             let is_last = at + 1 == found.len();

@@ -17,6 +17,7 @@ use teia_archive::Captures;
 use teia_base::journal::{Attempt, Next, Record};
 use teia_base::{Files, Outcome, PowerCut, SimulatedDisk};
 use teia_engine::{CollectionConfig, Control, EndReason, LastRun, Layout, Mode, Parts, Report};
+use teia_testweb::{Asked, Listen, Server, WebConfig};
 
 const PAGES: u64 = 60;
 const RUNS: u32 = 4;
@@ -336,4 +337,68 @@ fn what_was_collected_once_can_be_visited_again() {
     config.mode = Mode::Periodic;
     run(&disk, &web, &config).unwrap();
     assert_eq!(web.asked().len(), 2 * first);
+}
+
+#[test]
+fn over_http_only_what_has_changed_is_sent_again() {
+    let web = WebConfig {
+        conditional: true,
+        changing_every: 4,
+        redirects: 2,
+        missing: 1,
+        gzip_every: 3,
+        chunked_every: 4,
+        sitemap: true,
+        orphans: 2,
+        ..WebConfig::default()
+    };
+    let server = Server::start(web, Listen::Names { port: 0 }).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let mut config = support::config(&server);
+    config.mode = Mode::Periodic;
+    let seeds = [server.web().front(0)];
+    let (mut asked, mut sets) = (0, Vec::new());
+    for epoch in 0..3 {
+        server.set_epoch(epoch);
+        let report = support::crawl(root.path(), &config, &seeds).unwrap();
+        assert_eq!(report.reason, EndReason::Done);
+        let log = server.log();
+        let mut urls = BTreeSet::new();
+        for entry in log.entries[asked..].iter().filter(|it| !it.is_robots()) {
+            assert!(urls.insert(entry.url.clone()), "{} twice", entry.url);
+            let host = entry.host.unwrap();
+            let path = entry.url.splitn(4, '/').nth(3).unwrap();
+            let body = |epoch: u32| {
+                let asked = Asked {
+                    epoch,
+                    ..Asked::default()
+                };
+                let answer = server.web().answer(host, &format!("/{path}"), &asked);
+                (answer.status, answer.header("ETag").map(str::to_owned))
+            };
+            let expected = match body(epoch) {
+                (200, Some(tag))
+                    if epoch > 0 && body(epoch - 1).1.as_deref() == Some(tag.as_str()) =>
+                {
+                    304
+                }
+                (status, _) => status,
+            };
+            assert_eq!(entry.status, expected, "epoch {epoch}: {}", entry.url);
+        }
+        asked = log.entries.len();
+        sets.push(urls);
+    }
+    assert!(sets[0] == sets[1] && sets[1] == sets[2]);
+    let counts = |status: u16| {
+        let entries = server.log().entries;
+        entries.iter().filter(|it| it.status == status).count()
+    };
+    // Some pages change in each epoch, most do not.
+    assert!(
+        counts(304) > counts(200) / 2,
+        "{} {}",
+        counts(304),
+        counts(200)
+    );
 }

@@ -186,6 +186,13 @@ impl fmt::Debug for Guest {
 }
 
 impl Guest {
+    /// Another weight, from the next turn on.
+    pub fn set_weight(&self, weight: u32) {
+        if let Some(seat) = self.courtesy.lock().guests.get_mut(&self.id) {
+            seat.weight = u64::from(weight.max(1));
+        }
+    }
+
     /// Asks for a place. Where there is none, or another has had less for its weight, the guest is
     /// woken when it may try again; it should try after [`Guest::PATIENCE`] in any case.
     pub fn enter(&self, now: Instant) -> bool {

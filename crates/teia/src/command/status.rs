@@ -53,7 +53,9 @@ pub(crate) fn tell(place: &Place, order: Order) -> Result<ExitCode> {
     };
     if let Some(problem) = problem {
         // Perhaps because there is no such collection at all.
-        Reading::open(&directory, place.name())?;
+        if reply.is_none() || place.chosen().is_some() {
+            Reading::open(&directory, place.name())?;
+        }
         return Err(Usage(problem).into());
     }
     let reply = reply.unwrap_or_default();
