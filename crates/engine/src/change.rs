@@ -9,8 +9,8 @@ use teia_base::{HostId, LinkKind};
 use teia_repository::{Admission, UrlState};
 
 use crate::collection::CollectionConfig;
-use crate::crawl::{hours_of, normal_seeds};
 use crate::feedback::{Event, Level};
+use crate::given::{hours_of, normal_seeds};
 use crate::judge::{Judge, admission};
 use crate::limits::hosts_at_once;
 use crate::ring::Ring;

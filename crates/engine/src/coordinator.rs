@@ -31,6 +31,9 @@ use crate::schedule::{Due, Schedule};
 /// A run that failed is begun again after this long.
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
 
+/// Hears what happens, for a log or for people.
+pub type Tell = Box<dyn Fn(Level, &str) + Send>;
+
 /// What a Coordinator is given.
 pub struct CoordinatorConfig {
     /// Where the collections are.
@@ -46,7 +49,7 @@ pub struct CoordinatorConfig {
     /// The settings as a run gets them: secrets come from elsewhere than from a file.
     pub with_secrets: fn(CollectionConfig) -> CollectionConfig,
     /// Who is told what happens.
-    pub tell: Box<dyn Fn(Level, String) + Send>,
+    pub tell: Tell,
 }
 
 impl std::fmt::Debug for CoordinatorConfig {
@@ -497,8 +500,8 @@ impl Coordinator {
         Ok(())
     }
 
-    fn say(&self, level: Level, text: String) {
-        (self.config.tell)(level, text);
+    fn say(&self, level: Level, text: impl AsRef<str>) {
+        (self.config.tell)(level, text.as_ref());
     }
 }
 

@@ -1,6 +1,6 @@
 //! A crawl: what an Executor is given, and how the one on this machine starts it.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
-use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SystemClock, measure};
+use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SystemClock, Timestamp, measure};
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
 use teia_repository::blocks::StoreError;
@@ -33,7 +33,7 @@ use crate::digests::Digests;
 use crate::directory::Layout;
 use crate::feedback::{Event, Feedback, Level, Silence};
 use crate::followers::{Crew, OrderByRank};
-use crate::hours::Hours;
+use crate::given::{all_given, hours_of, normal_seeds};
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
 use crate::past::{Past, begin_run, forget_blocks};
@@ -167,7 +167,7 @@ impl Executor for DryRun {
             // As a signal ends a run, not as a person does: a pause that was left stays.
             crawl.control.interrupt();
             let (ring, inbox, crew) = crawl.start()?;
-            let mut report = ring.run(inbox).await?;
+            let mut report = Box::pin(ring.run(inbox)).await?;
             // The followers are not interrupted: they take in what was committed before.
             crew.finish(EndReason::Stopped, Control::default()).await;
             report.reason = EndReason::Stopped;
@@ -184,7 +184,7 @@ impl Crawl {
         let (ring, inbox, crew) = self
             .start()
             .inspect_err(|error| give_up_blocks(&*files, &layout, Some(error)))?;
-        let ended = ring.run(inbox).await;
+        let ended = Box::pin(ring.run(inbox)).await;
         match &ended {
             Ok(report) if report.blocks_damaged => give_up_blocks(&*files, &layout, None),
             Ok(_) => {}
@@ -398,9 +398,11 @@ impl Crawl {
         // A run that visits everything again meets everything again.
         let is_judged = has_judged || (begins && config.mode == Mode::Periodic);
         // Sitemaps are named by robots.txt, and so it is read in each such run.
-        let robots_since = (config.mode == Mode::Periodic && config.run.sitemaps)
-            .then_some(run_began)
-            .unwrap_or_default();
+        let robots_since = if config.mode == Mode::Periodic && config.run.sitemaps {
+            run_began
+        } else {
+            Timestamp::default()
+        };
         let mut ring = Ring {
             collection: layout.name().to_owned(),
             key,
@@ -528,55 +530,6 @@ fn mentions_crawl_delay(robots: &[u8]) -> bool {
     robots
         .windows(WORD.len())
         .any(|window| window.eq_ignore_ascii_case(WORD))
-}
-
-pub(crate) fn normal_seeds(
-    config: &CollectionConfig,
-    seeds: &[Seed],
-) -> Result<Vec<(FoundUrl, bool)>, EngineError> {
-    let mut normal = Vec::new();
-    let mut seen = HashSet::new();
-    for seed in seeds {
-        let found =
-            config
-                .normal_form
-                .normalise(&seed.url)
-                .map_err(|error| EngineError::Config {
-                    path: PathBuf::from(seed.url.as_str()),
-                    message: error.to_string(),
-                })?;
-        if seen.insert(found.normal().clone()) {
-            normal.push((found, seed.fallback_http));
-        }
-    }
-    Ok(normal)
-}
-
-/// The hours in which requests are made, where there is a limit; they were found good before.
-pub(crate) fn hours_of(config: &CollectionConfig) -> Option<Hours> {
-    let window = config.schedule.window.as_ref()?;
-    Hours::parse(window, &config.schedule.time_zone).ok()
-}
-
-/// The seeds of a run that visits everything again: those given now and those of the settings; where
-/// there are none, those of earlier runs.
-fn all_given(
-    config: &CollectionConfig,
-    mut given: Vec<(FoundUrl, bool)>,
-    before: &[(FoundUrl, bool)],
-) -> Result<Vec<(FoundUrl, bool)>, EngineError> {
-    let settings = config.seeds.iter();
-    let settings: Vec<Seed> = settings
-        .filter_map(|text| Seed::parse(text).ok().flatten())
-        .collect();
-    let mut more = normal_seeds(config, &settings)?;
-    if given.is_empty() && more.is_empty() {
-        more.extend_from_slice(before);
-    }
-    let mut known: HashSet<FoundUrl> = given.iter().map(|(url, _)| url.clone()).collect();
-    more.retain(|(url, _)| known.insert(url.clone()));
-    given.extend(more);
-    Ok(given)
 }
 
 /// Large bodies wait on the disk of the data directory, which the reserve watches. What a killed

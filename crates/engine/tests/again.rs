@@ -96,7 +96,8 @@ fn check_runs(disk: &SimulatedDisk, web: &ChangingWeb, max_depth: Option<u16>, s
                 Content::Missing => Outcome::http(404),
                 Content::Redirect(_) => Outcome::http(301),
                 Content::Page(..)
-                    if page % 5 != 0 && known.is_some_and(|(_, _, was)| *was == content) =>
+                    if !page.is_multiple_of(5)
+                        && known.is_some_and(|(_, _, was)| *was == content) =>
                 {
                     unchanged += 1;
                     Outcome::NOT_MODIFIED

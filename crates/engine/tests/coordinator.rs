@@ -83,7 +83,7 @@ impl World {
             with_secrets: |config| config,
             tell: Box::new(move |level, text| {
                 if level != Level::Info {
-                    told.lock().unwrap().push(text);
+                    told.lock().unwrap().push(text.to_owned());
                 }
             }),
         }));

@@ -123,7 +123,7 @@ impl Minder {
             } else if socket.is_none() {
                 let _within = self.handle.enter();
                 socket = ControlSocket::open(&socket_path, Arc::clone(&runs))
-                    .inspect_err(|error| say(Level::Warning, format!("{error:#}")))
+                    .inspect_err(|error| say(Level::Warning, &format!("{error:#}")))
                     .ok();
             }
             let until = next.map_or(LOOK, |next| next.since(clock.wall()));
@@ -141,7 +141,7 @@ impl Minder {
                 Ok(directory) => return Some(directory),
                 Err(error) if self.data.exists() && !has_told => {
                     has_told = true;
-                    say(Level::Warning, format!("nothing is collected: {error}"));
+                    say(Level::Warning, &format!("nothing is collected: {error}"));
                 }
                 Err(_) => {}
             }
@@ -151,7 +151,7 @@ impl Minder {
     }
 }
 
-fn say(level: Level, text: String) {
+fn say(level: Level, text: &str) {
     let word = match level {
         Level::Info => "",
         Level::Warning => "warning: ",
