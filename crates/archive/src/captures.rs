@@ -182,8 +182,25 @@ impl Captures {
             .into_iter()
             .filter(|version| !version.is_revisit())
             .collect();
+        // A server that said "not modified" sent nothing: the digest is that of no body.
+        let profile = revisit.header.get("WARC-Profile").unwrap_or("");
+        let digest = entry
+            .digest
+            .as_ref()
+            .filter(|_| !profile.ends_with("server-not-modified"));
         let same_digest =
-            |version: &&CdxEntry| entry.digest.is_none() || version.digest == entry.digest;
+            |version: &&CdxEntry| digest.is_none() || version.digest.as_ref() == digest;
+        // Several of one second are told apart by the name of their record.
+        let mut named = candidates.iter().filter(|version| {
+            date.as_ref() == Some(&version.timestamp) && self.is_named(version, revisit)
+        });
+        let of_date = |version: &&CdxEntry| date.as_ref() == Some(&version.timestamp);
+        if digest.is_none()
+            && candidates.iter().filter(of_date).count() > 1
+            && let Some(version) = named.next()
+        {
+            return Ok(version.clone());
+        }
         let by_date = |version: &&CdxEntry| date.as_ref() == Some(&version.timestamp);
         // Date and digest together; else the digest, newest first; else the date, which is all that
         // a revisit by `304` promises.
@@ -194,7 +211,7 @@ impl Captures {
                 candidates
                     .iter()
                     .rev()
-                    .find(|version| entry.digest.is_some() && same_digest(version))
+                    .find(|version| digest.is_some() && same_digest(version))
             })
             .or_else(|| candidates.iter().find(by_date))
             .cloned()
@@ -203,6 +220,16 @@ impl Captures {
                 file: self.dir.join(&entry.file),
                 offset: entry.offset,
             })
+    }
+
+    /// Whether a revisit names the record of this capture.
+    fn is_named(&self, version: &CdxEntry, revisit: &Record) -> bool {
+        let named = revisit.header.get("WARC-Refers-To");
+        let record = self.record(version).ok();
+        let own = record
+            .as_ref()
+            .and_then(|it| it.header.get("WARC-Record-ID"));
+        named.is_some() && named == own
     }
 
     fn stored(

@@ -93,6 +93,9 @@ outcomes! {
 }
 
 impl Outcome {
+    /// The page is as it was when it was last fetched.
+    pub const NOT_MODIFIED: Self = Self(304);
+
     /// The outcome of an HTTP answer with this status.
     pub fn http(status: u16) -> Self {
         Self(i16::try_from(status.min(999)).expect("at most 999"))

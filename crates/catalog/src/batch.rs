@@ -444,7 +444,7 @@ impl Batch {
         let url = attempt.url.normal();
         let times = &attempt.times;
         let retry_at = match attempt.next {
-            Next::RetryAt(due) => Some(due.as_micros()),
+            Next::RetryAt(due) | Next::Again(due) => Some(due.as_micros()),
             _ => None,
         };
         vec![
@@ -558,6 +558,7 @@ fn next_name(next: Next) -> &'static str {
         Next::Failed => "failed",
         Next::Robots => "robots",
         Next::Waiting => "waiting",
+        Next::Again(_) => "again",
     }
 }
 

@@ -16,15 +16,20 @@ use crate::EngineError;
 use crate::collection_file::CollectionFile;
 use crate::directory::Layout;
 use crate::followers::{CatalogSection, IndexSection, LinksSection};
+use crate::schedule::ScheduleConfig;
 
 /// What a collection is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CollectionConfig {
-    /// `once`: URLs already fetched are not fetched again.
+    /// `once`: URLs already fetched are not fetched again. `periodic`: every run visits everything in scope again,
+    /// finds its own way from the seeds, and has its own count of pages and bytes. `incremental`: a run does not end by
+    /// itself; pages are visited again at an interval (`run.revisit`), beside new ones.
     pub mode: Mode,
     /// Where to begin; one URL each, with or without scheme.
     pub seeds: Vec<String>,
+    /// When runs begin by themselves, where `teia serve` runs, and in which hours they make requests.
+    pub schedule: ScheduleConfig,
     /// How a run goes.
     pub run: RunConfig,
     /// What to collect.
@@ -56,6 +61,25 @@ pub enum Mode {
     /// Never: what was fetched is not fetched again.
     #[default]
     Once,
+    /// In each run: everything in scope, from the seeds on.
+    Periodic,
+    /// At an interval, for as long as the run goes on.
+    Incremental,
+}
+
+impl Mode {
+    /// The mode in the journalled options of a run, and its interval; the defaults where they cannot be
+    /// read.
+    pub(crate) fn of_options(options: &str) -> (Self, Duration) {
+        let table = options.parse::<toml::Table>().unwrap_or_default();
+        let mode = table.get("mode").and_then(toml::Value::as_str);
+        let mode = mode.and_then(|text| Self::try_from(text.to_owned()).ok());
+        let revisit = table.get("run").and_then(|run| run.get("revisit"));
+        let revisit = revisit.and_then(toml::Value::as_str);
+        let revisit = revisit.and_then(|text| measure::parse_duration(text).ok());
+        let usual = RunConfig::default().revisit;
+        (mode.unwrap_or_default(), revisit.unwrap_or(usual))
+    }
 }
 
 impl TryFrom<String> for Mode {
@@ -64,10 +88,11 @@ impl TryFrom<String> for Mode {
     fn try_from(text: String) -> Result<Self, String> {
         match text.as_str() {
             "once" => Ok(Self::Once),
-            "periodic" | "incremental" => Err(format!(
-                "the mode `{text}` is not built yet; so far there is only `once`"
+            "periodic" => Ok(Self::Periodic),
+            "incremental" => Ok(Self::Incremental),
+            _ => Err(format!(
+                "there is no mode `{text}`; write `once`, `periodic` or `incremental`"
             )),
-            _ => Err(format!("there is no mode `{text}`; write `once`")),
         }
     }
 }
@@ -119,6 +144,11 @@ pub struct RunConfig {
     /// there. With a limit of depth they stay in memory.
     #[serde(with = "measure::size")]
     pub repository_memory: u64,
+    /// Where the mode is `incremental`: a page is visited again this long after its last visit.
+    #[serde(with = "measure::duration")]
+    pub revisit: Duration,
+    /// And of a hundred requests to a host that has new pages and due ones, so many are for the due ones.
+    pub revisit_share: u8,
     /// Equal pages on two hosts before one is taken for an alias of the other; 0 turns it off.
     pub alias_pages: u32,
 }
@@ -140,6 +170,8 @@ impl Default for RunConfig {
             max_redirects: 10,
             sitemaps: true,
             repository_memory: 512 << 20,
+            revisit: Duration::from_secs(7 * 86_400),
+            revisit_share: 50,
             alias_pages: 16,
         }
     }
@@ -350,6 +382,7 @@ pub(crate) fn sections() -> Vec<(&'static str, Vec<String>)> {
     }
     vec![
         ("", keys::<CollectionConfig>()),
+        ("schedule", keys::<ScheduleConfig>()),
         ("run", keys::<RunConfig>()),
         ("filter", keys::<FilterConfig>()),
         ("politeness", keys::<Politeness>()),
@@ -397,7 +430,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-mod optional_duration {
+pub(crate) mod optional_duration {
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serializer};
@@ -406,14 +439,14 @@ mod optional_duration {
     #[derive(Deserialize)]
     struct Text(#[serde(with = "measure::duration")] Duration);
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {
         Ok(Option::<Text>::deserialize(deserializer)?.map(|text| text.0))
     }
 
     #[expect(clippy::ref_option, reason = "the signature that serde calls")]
-    pub(super) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         duration: &Option<Duration>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {

@@ -1,10 +1,11 @@
 //! Steering a run from outside: signals, another thread, or another process through the socket.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use crate::collection::CollectionConfig;
 use crate::report::EndReason;
 
 /// A handle by which a run can be told what to do. Cheap to clone.
@@ -20,7 +21,18 @@ struct Inner {
     resumed: AtomicBool,
     /// The journal has the collection as paused.
     noted: AtomicBool,
+    settings: Mutex<Settings>,
     notify: Notify,
+}
+
+/// What the run goes by, and what it is to go by.
+#[derive(Debug, Default)]
+struct Settings {
+    /// As TOML, without passwords.
+    effective: String,
+    wanted: Option<Box<CollectionConfig>>,
+    /// What came of the last wish.
+    answer: Option<Result<String, String>>,
 }
 
 const GO: u8 = 0;
@@ -82,6 +94,46 @@ impl Control {
             INTERRUPT => Some(EndReason::Interrupted),
             _ => None,
         }
+    }
+
+    /// Other settings, from now on. What cannot change under a run counts from the next start; the
+    /// answer says so.
+    pub fn change(&self, config: CollectionConfig) {
+        let mut settings = self.settings();
+        settings.wanted = Some(Box::new(config));
+        settings.answer = None;
+        drop(settings);
+        self.nudge();
+    }
+
+    /// What came of the last change, once: what the run goes by now, or why it does not.
+    pub fn change_answer(&self) -> Option<Result<String, String>> {
+        self.settings().answer.take()
+    }
+
+    /// The settings that the run goes by, as TOML without passwords; empty before it has begun.
+    pub fn effective_settings(&self) -> String {
+        self.settings().effective.clone()
+    }
+
+    pub(crate) fn take_change(&self) -> Option<Box<CollectionConfig>> {
+        self.settings().wanted.take()
+    }
+
+    pub(crate) fn note_settings(&self, effective: String, answer: Option<Result<String, String>>) {
+        let mut settings = self.settings();
+        settings.effective = effective;
+        settings.answer = answer.or(settings.answer.take());
+    }
+
+    fn settings(&self) -> MutexGuard<'_, Settings> {
+        let settings = self.inner.settings.lock();
+        settings.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the run look what is new.
+    pub(crate) fn nudge(&self) {
+        self.inner.notify.notify_one();
     }
 
     pub(crate) async fn changed(&self) {

@@ -1,6 +1,6 @@
 //! A crawl: what an Executor is given, and how the one on this machine starts it.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
-use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SystemClock, measure};
+use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SystemClock, Timestamp, measure};
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
 use tokio::sync::mpsc;
@@ -24,15 +24,18 @@ use crate::analysis::Analysis;
 use crate::analyzed::Analyzed;
 use crate::analyzer::Analyzer;
 use crate::answers::Answers;
-use crate::collection::CollectionConfig;
+use crate::collection::{CollectionConfig, Mode};
+use crate::company::Company;
 use crate::control::Control;
+use crate::copies::Copies;
 use crate::digests::Digests;
 use crate::directory::Layout;
 use crate::feedback::{Event, Feedback, Level, Silence};
 use crate::followers::{Crew, OrderByRank};
+use crate::given::{all_given, hours_of, normal_seeds};
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
-use crate::past::{Past, forget_blocks};
+use crate::past::{Past, begin_run, forget_blocks};
 use crate::rates::Rates;
 use crate::rekey::remove_aside;
 use crate::report::{EndReason, Report};
@@ -86,6 +89,8 @@ pub struct Parts {
     pub filter: Option<Arc<dyn Filter>>,
     /// In place of the polite one.
     pub frontier: Option<Box<dyn Frontier>>,
+    /// Other runs of this process, with which politeness is shared.
+    pub company: Option<Arc<Company>>,
     /// Beside the Repository, after each commit.
     pub analyzers: Vec<Arc<dyn Analyzer>>,
     /// Who listens.
@@ -100,6 +105,7 @@ impl Default for Parts {
             authenticator: None,
             filter: None,
             frontier: None,
+            company: None,
             analyzers: Vec::new(),
             feedback: Arc::new(Silence),
         }
@@ -160,7 +166,7 @@ impl Executor for DryRun {
             // As a signal ends a run, not as a person does: a pause that was left stays.
             crawl.control.interrupt();
             let (ring, inbox, crew) = crawl.start()?;
-            let mut report = ring.run(inbox).await?;
+            let mut report = Box::pin(ring.run(inbox)).await?;
             // The followers are not interrupted: they take in what was committed before.
             crew.finish(EndReason::Stopped, Control::default()).await;
             report.reason = EndReason::Stopped;
@@ -177,7 +183,7 @@ impl Crawl {
         let (ring, inbox, crew) = self
             .start()
             .inspect_err(|error| give_up_blocks(&files, &layout, Some(error)))?;
-        let ended = ring.run(inbox).await;
+        let ended = Box::pin(ring.run(inbox)).await;
         match &ended {
             Ok(report) if report.blocks_damaged => give_up_blocks(&files, &layout, None),
             Ok(_) => {}
@@ -250,6 +256,7 @@ impl Crawl {
             None
         };
         let new_seeds = normal_seeds(&config, &seeds)?;
+        let begins = past.ledger.run_has_ended(config.mode);
         let mut all_seeds = past.ledger.seeds.clone();
         let is_new = |seed: &&FoundUrl| !past.ledger.knows_seed(seed.normal());
         let seeds = new_seeds.iter().map(|(seed, _)| seed).filter(is_new);
@@ -276,10 +283,21 @@ impl Crawl {
         if save {
             given_config.save(&*files, &root, &layout)?;
         }
-        let (run, stats) = if past.ledger.run_has_ended() {
-            past.repository.begin_run(clock.wall(), NEW_CHANCE);
+        let mut first_seeds = new_seeds;
+        let mut run_began = clock.wall();
+        let (run, stats) = if begins {
+            begin_run(
+                &mut past.repository,
+                config.mode,
+                config.run.revisit,
+                run_began,
+            );
+            if config.mode == Mode::Periodic {
+                first_seeds = all_given(&config, first_seeds, &past.given)?;
+            }
             (past.ledger.head.run + 1, Stats::default())
         } else {
+            run_began = past.ledger.run_began().unwrap_or(run_began);
             (past.ledger.head.run, past.ledger.stats())
         };
         let pages = stats.hosts.iter();
@@ -307,6 +325,10 @@ impl Crawl {
                 .archive
                 .enabled
                 .then(|| (config.archive.warc.clone(), names)),
+            copies: config
+                .archive
+                .enabled
+                .then(|| Copies::new(Arc::clone(&files), layout.archive())),
             next_capture: AtomicU64::new(past.ledger.head.last_capture + 1),
             digests,
             readers: match (parts.analyzers.is_empty(), crew.reads_texts()) {
@@ -367,11 +389,19 @@ impl Crawl {
             http.map(|http| Box::new(move |url: &url::Url| allow_seed(&http, url)) as Allow);
         let now = clock.now();
         // A seed may widen the scope, and nobody knows what another filter says.
-        let is_judged = seeds_are_known
+        let has_judged = seeds_are_known
             && parts.filter.is_none()
             && past
                 .ledger
                 .has_judged_all(&config.without_secrets().to_toml());
+        // A run that visits everything again meets everything again.
+        let is_judged = has_judged || (begins && config.mode == Mode::Periodic);
+        // Sitemaps are named by robots.txt, and so it is read in each such run.
+        let robots_since = if config.mode == Mode::Periodic && config.run.sitemaps {
+            run_began
+        } else {
+            Timestamp::default()
+        };
         let mut ring = Ring {
             collection: layout.name().to_owned(),
             key,
@@ -380,9 +410,12 @@ impl Crawl {
             fetcher,
             allow,
             workshop,
-            robots: RobotsBook::new(&robot_token, config.robots.clone()),
+            robots: RobotsBook::new(&robot_token, config.robots.clone(), robots_since),
             errands: HashMap::new(),
             addresses,
+            company: parts
+                .company
+                .map(|company| company.join(config.schedule.weight, &control)),
             aliases: AliasWatch::default(),
             alias_hosts: HashMap::new(),
             feedback: parts.feedback,
@@ -398,8 +431,15 @@ impl Crawl {
             host_pages,
             stopping: false,
             paused: false,
+            run_began,
+            hours: hours_of(&config),
+            is_quiet: false,
             rested: Duration::ZERO,
             resting_since: None,
+            rules_changed: {
+                let last = past.ledger.head.options.as_deref();
+                last.is_some_and(|last| last != config.without_secrets().to_toml())
+            },
             pause_noted: past.ledger.head.paused,
             reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
@@ -423,7 +463,7 @@ impl Crawl {
             config,
         };
         ring.rest_known_hosts();
-        ring.begin(&new_seeds, is_judged);
+        ring.begin(&first_seeds, is_judged);
         Ok((ring, inbox, crew))
     }
 }
@@ -494,28 +534,6 @@ fn mentions_crawl_delay(robots: &[u8]) -> bool {
     robots
         .windows(WORD.len())
         .any(|window| window.eq_ignore_ascii_case(WORD))
-}
-
-fn normal_seeds(
-    config: &CollectionConfig,
-    seeds: &[Seed],
-) -> Result<Vec<(FoundUrl, bool)>, EngineError> {
-    let mut normal = Vec::new();
-    let mut seen = HashSet::new();
-    for seed in seeds {
-        let found =
-            config
-                .normal_form
-                .normalise(&seed.url)
-                .map_err(|error| EngineError::Config {
-                    path: PathBuf::from(seed.url.as_str()),
-                    message: error.to_string(),
-                })?;
-        if seen.insert(found.normal().clone()) {
-            normal.push((found, seed.fallback_http));
-        }
-    }
-    Ok(normal)
 }
 
 /// Large bodies wait on the disk of the data directory, which the reserve watches. What a killed

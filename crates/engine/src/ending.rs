@@ -9,6 +9,7 @@ use teia_repository::State;
 use crate::EngineError;
 use crate::addresses::AddressBook;
 use crate::alias::Wait;
+use crate::collection::Mode;
 use crate::report::EndReason;
 use crate::ring::{PATIENCE, Ring};
 
@@ -21,6 +22,11 @@ impl Ring {
         // A pause holds until it is lifted: no limit ends it, and its time does not count.
         if self.control.is_paused() {
             return None;
+        }
+        let deadline = self.config.schedule.deadline;
+        let since = self.clock.wall().since(self.run_began);
+        if deadline.is_some_and(|deadline| since >= deadline) {
+            return Some(EndReason::Deadline);
         }
         let worked = self.clock.now().saturating_duration_since(self.started) - self.rested;
         if let Some(max_time) = self.config.run.max_time
@@ -72,7 +78,9 @@ impl Ring {
         if self.control.is_paused() || is_busy {
             return Ok(false);
         }
-        Ok(self.is_idle() && !self.settle_samples(Wait::No) && !self.decide_rest()?)
+        let is_quiet = self.is_idle() && !self.settle_samples(Wait::No) && !self.decide_rest()?;
+        // Only a limit or a person ends a run that visits pages again and again.
+        Ok(is_quiet && self.config.mode != Mode::Incremental)
     }
 
     fn is_idle(&mut self) -> bool {
@@ -80,7 +88,10 @@ impl Ring {
         if idle && self.repository.count(State::Waiting) == 0 {
             return true;
         }
-        if self.paused || self.addresses.as_ref().is_some_and(AddressBook::is_asking) {
+        if self.paused
+            || self.has_parked()
+            || self.addresses.as_ref().is_some_and(AddressBook::is_asking)
+        {
             return false;
         }
         let horizon = self.clock.now() + PATIENCE;

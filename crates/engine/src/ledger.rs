@@ -8,8 +8,9 @@ use std::collections::{HashSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use teia_base::journal::{ArchivePosition, Attempt, Entry, Record, Revisit, RunStarted};
-use teia_base::{CanonicalUrl, FoundUrl};
+use teia_base::{CanonicalUrl, FoundUrl, Timestamp};
 
+use crate::collection::Mode;
 use crate::growth::Curve;
 use crate::reading::RunSummary;
 use crate::report::EndReason;
@@ -168,10 +169,23 @@ impl Ledger {
         is_new
     }
 
-    /// Whether the last run has ended, or there was none.
-    pub(crate) fn run_has_ended(&self) -> bool {
+    /// Whether the next process begins another run: the last one has ended, or there was none. One
+    /// that visits everything again is not begun anew because the machine was restarted.
+    pub(crate) fn run_has_ended(&self, mode: Mode) -> bool {
         let run = self.head.current.as_ref();
-        run.is_none_or(|run| run.ended.is_some())
+        let reason = run.map(|run| run.ended.as_deref());
+        match (reason, mode) {
+            (None, _) => true,
+            (Some(Some(reason)), Mode::Periodic | Mode::Incremental) => {
+                reason != EndReason::Interrupted.name()
+            }
+            (Some(reason), _) => reason.is_some(),
+        }
+    }
+
+    /// When the last run began.
+    pub(crate) fn run_began(&self) -> Option<Timestamp> {
+        self.head.current.as_ref().map(|run| run.started)
     }
 
     /// Whether a run with these options has nothing to judge again: the last one had the same, and

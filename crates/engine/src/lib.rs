@@ -17,10 +17,14 @@ mod analysis;
 mod analyzed;
 mod analyzer;
 mod answers;
+mod change;
 mod checkpoint;
 mod collection;
 mod collection_file;
+mod company;
 mod control;
+mod coordinator;
+mod copies;
 mod crawl;
 mod digests;
 mod directory;
@@ -28,13 +32,17 @@ mod ending;
 mod error;
 mod feedback;
 mod followers;
+mod given;
 mod growth;
 mod history;
+mod hours;
 mod journal_writer;
 mod judge;
+mod last_run;
 mod ledger;
 mod limits;
 mod past;
+mod progress;
 mod rates;
 mod reading;
 mod rekey;
@@ -53,7 +61,9 @@ mod urls;
 pub use analyzer::{Analyzer, Ignore, Insight};
 pub use collection::{ArchiveSection, CollectionConfig, Mode, RunConfig, nearest};
 pub use collection_file::CollectionFile;
+pub use company::Company;
 pub use control::Control;
+pub use coordinator::{Coordinator, CoordinatorConfig, Desk, Tell};
 pub use crawl::{Crawl, DryRun, Executor, Parts, ThisMachine, robot_token};
 pub use directory::{Directory, DirectoryLock, Layout};
 pub use error::EngineError;
@@ -62,6 +72,8 @@ pub use followers::{
     CatalogSection, IndexSection, LinksSection, Ranked, Ranks, Rebuilt, rank_collection,
     rebuild_catalog, rebuild_index, rebuild_links, renew_index,
 };
+pub use hours::Hours;
+pub use last_run::LastRun;
 pub use limits::hosts_at_once;
 pub use reading::{
     Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,

@@ -5,15 +5,16 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use teia_base::journal::{Entry, Record, walk};
-use teia_base::{Clock, Files, FoundUrl, Order};
+use teia_base::{Clock, Files, FoundUrl, Order, Timestamp};
 use teia_repository::blocks::Store;
 use teia_repository::{Backing, Repository, RepositoryConfig};
 
 use crate::EngineError;
 use crate::checkpoint::{Checkpoint, Checkpoints};
-use crate::collection::CollectionConfig;
+use crate::collection::{CollectionConfig, Mode};
 use crate::crawl::{NEW_CHANCE, WINDOW};
 use crate::digests::Digests;
 use crate::directory::Layout;
@@ -49,6 +50,8 @@ impl Past {
                     key,
                     order: Arc::clone(order),
                     keep_links: config.filter.max_depth.is_some(),
+                    revisit_share: (config.mode == Mode::Incremental)
+                        .then_some(config.run.revisit_share),
                 },
                 Backing {
                     files: Arc::clone(files),
@@ -152,13 +155,30 @@ impl Replay {
         if entry.sequence < self.wanted {
             return;
         }
-        let is_start = matches!(entry.record, Record::RunStarted(_));
         // Blocks on disk that know of this entry have begun the run.
-        if is_start && is_other_run && entry.sequence > repository.position() {
-            repository.begin_run(entry.wall, NEW_CHANCE);
+        if let Record::RunStarted(run) = &entry.record
+            && is_other_run
+            && entry.sequence > repository.position()
+        {
+            let (mode, revisit) = Mode::of_options(&run.options);
+            begin_run(repository, mode, revisit, entry.wall);
         }
         repository.replay(entry);
         ledger.apply(entry, repository.len());
+    }
+}
+
+/// A run begins, with another number than the one before: live and at a start the same.
+pub(crate) fn begin_run(
+    repository: &mut Repository,
+    mode: Mode,
+    revisit: Duration,
+    wall: Timestamp,
+) {
+    match mode {
+        Mode::Once => repository.begin_run(wall, NEW_CHANCE),
+        Mode::Periodic => repository.begin_again(),
+        Mode::Incremental => repository.begin_revisits(revisit),
     }
 }
 

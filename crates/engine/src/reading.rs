@@ -236,6 +236,7 @@ impl Reading {
             key: self.key,
             order: Arc::new(Breadth),
             keep_links: false,
+            revisit_share: None,
         };
         let is_on_disk = self.files.exists(&self.layout.urls().join("manifest"));
         let mut repository = if is_on_disk {
@@ -478,6 +479,7 @@ pub fn tell_attempt(attempt: &Attempt) -> String {
     }
     match attempt.next {
         Next::RetryAt(due) => text.push_str(&format!("; to be tried again at {due}")),
+        Next::Again(due) => text.push_str(&format!("; to be visited again at {due}")),
         Next::Failed => text.push_str("; the tries of this run are used up"),
         _ => {}
     }

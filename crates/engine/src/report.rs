@@ -46,6 +46,8 @@ pub enum EndReason {
     MaxBytes,
     /// `--max-time`.
     MaxTime,
+    /// `schedule.deadline`.
+    Deadline,
     /// SIGINT or SIGTERM.
     Interrupted,
     /// `teia stop`.
@@ -58,6 +60,7 @@ impl EndReason {
         match self {
             Self::Done => "done",
             Self::MaxPages => "max-pages",
+            Self::Deadline => "deadline",
             Self::MaxBytes => "max-bytes",
             Self::MaxTime => "max-time",
             Self::Interrupted => "interrupted",
@@ -72,6 +75,7 @@ impl EndReason {
             Self::MaxPages => "the limit of pages is reached",
             Self::MaxBytes => "the limit of bytes is reached",
             Self::MaxTime => "the time is up",
+            Self::Deadline => "its deadline has come",
             Self::Interrupted => "interrupted; everything fetched is safe",
             Self::Stopped => "stopped; everything fetched is safe",
         }

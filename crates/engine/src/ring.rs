@@ -16,8 +16,8 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use teia_base::journal::{Attempt, Commit, Entry, Record, RunEnded, RunStarted};
-use teia_base::{CanonicalUrl, Clock, HostFacts, HostId};
+use teia_base::journal::{Attempt, Commit, Entry, Next, Record, RunEnded, RunStarted};
+use teia_base::{CanonicalUrl, Clock, HostFacts, HostId, Timestamp};
 use teia_fetch::Fetcher;
 use teia_frontier::{Answer, Frontier, HostLimit};
 use teia_repository::{Repository, State};
@@ -29,9 +29,11 @@ use crate::EngineError;
 use crate::addresses::AddressBook;
 use crate::alias::AliasWatch;
 use crate::analyzer::Insight;
-use crate::collection::CollectionConfig;
+use crate::collection::{CollectionConfig, Mode};
+use crate::company::Companion;
 use crate::control::Control;
-use crate::feedback::{Event, Feedback, Level, Progress};
+use crate::feedback::{Event, Feedback, Level};
+use crate::hours::Hours;
 use crate::ledger::Ledger;
 use crate::past::Saver;
 use crate::rates::Rates;
@@ -93,6 +95,8 @@ pub(crate) struct Ring {
     pub(crate) errands: HashMap<HostId, VecDeque<Errand>>,
     /// Where addresses count for politeness.
     pub(crate) addresses: Option<AddressBook>,
+    /// Other runs of this process.
+    pub(crate) company: Option<Companion>,
     pub(crate) aliases: AliasWatch,
     pub(crate) alias_hosts: HashMap<String, String>,
     pub(crate) feedback: Arc<dyn Feedback>,
@@ -107,9 +111,17 @@ pub(crate) struct Ring {
     pub(crate) stopping: bool,
     /// Nothing is sent out: a person wished it, or the disk is nearly full.
     pub(crate) paused: bool,
+    /// When the run was begun first: it may have gone on over several processes.
+    pub(crate) run_began: Timestamp,
+    /// Requests are made only then.
+    pub(crate) hours: Option<Hours>,
+    /// Outside of these hours.
+    pub(crate) is_quiet: bool,
     /// How long pauses have lasted, and since when one does.
     pub(crate) rested: Duration,
     pub(crate) resting_since: Option<Instant>,
+    /// What waits may be outside of the rules by now.
+    pub(crate) rules_changed: bool,
     /// What the journal says of a person's pause.
     pub(crate) pause_noted: bool,
     pub(crate) reserve: Reserve,
@@ -147,6 +159,8 @@ impl Ring {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         });
         self.order(record, Vec::new(), Vec::new());
+        let effective = self.config.without_secrets().to_toml();
+        self.control.note_settings(effective, None);
         self.control.note_pause(self.pause_noted);
         if self.pause_noted && !self.control.was_resumed() {
             self.control.pause();
@@ -175,11 +189,17 @@ impl Ring {
                 self.stopping = true;
                 stop_by = Some(self.clock.now() + GRACE);
             }
+            self.change_if_told();
             self.rest_if_told();
             self.work_off();
             self.look_after_urls()?;
+            self.hear_company();
             self.schedule();
-            if self.outstanding == 0 && reason.is_none() && self.nothing_is_due()? {
+            if self.outstanding == 0
+                && reason.is_none()
+                && self.nothing_is_due()?
+                && !self.begin_sweep()
+            {
                 self.stopping = true;
                 reason = Some(EndReason::Done);
             }
@@ -213,9 +233,14 @@ impl Ring {
             self.warn(text);
         }
         let wished = self.control.is_paused();
-        self.paused = wished || self.reserve.is_low();
+        let wall = self.clock.wall();
+        self.is_quiet = self
+            .hours
+            .as_ref()
+            .is_some_and(|hours| !hours.is_open(wall));
+        self.paused = wished || self.is_quiet || self.reserve.is_low();
         let now = self.clock.now();
-        match (wished, self.resting_since) {
+        match (wished || self.is_quiet, self.resting_since) {
             (true, None) => self.resting_since = Some(now),
             (false, Some(since)) => {
                 self.rested += now.saturating_duration_since(since);
@@ -323,9 +348,13 @@ impl Ring {
             } => {
                 self.bytes_arrived += bytes;
                 self.frontier.settle(host, &answer);
+                self.give_back(host, Some(answer.ended));
                 self.wake(host);
             }
-            Message::Located { host, addresses } => self.locate(host, &addresses),
+            Message::Located { host, addresses } => {
+                self.note_addresses(host, &addresses);
+                self.locate(host, &addresses);
+            }
             Message::Worked(page) => {
                 self.outstanding -= 1;
                 self.bytes_arrived -= page.attempt.wire_bytes.min(self.bytes_arrived);
@@ -376,7 +405,7 @@ impl Ring {
         for attempt in &commit.attempts {
             if matches!(
                 attempt.next,
-                teia_base::journal::Next::RetryAt(_) | teia_base::journal::Next::Waiting
+                Next::RetryAt(_) | Next::Waiting | Next::Again(_)
             ) && let Some(host) = self.repository.host(attempt.url.normal().host_str())
             {
                 self.wake(host);
@@ -442,7 +471,8 @@ impl Ring {
     }
 
     /// Puts an attempt into the window.
-    pub(crate) fn record(&mut self, attempt: Attempt) {
+    pub(crate) fn record(&mut self, mut attempt: Attempt) {
+        attempt.next = self.next_visit(attempt.next);
         self.window.opened.get_or_insert_with(|| self.clock.now());
         self.window.bytes += weight(&attempt);
         if self.feedback.wants_attempts() {
@@ -455,6 +485,16 @@ impl Ring {
         self.stats.add(&attempt);
         self.rates.add(is_answer(&attempt), attempt.wire_bytes);
         self.window.attempts.push(attempt);
+    }
+
+    /// What follows a visit that is over: in a run that does not end, another one.
+    fn next_visit(&self, next: Next) -> Next {
+        match next {
+            Next::Done | Next::Failed if self.config.mode == Mode::Incremental => {
+                Next::Again(self.clock.wall().plus(self.config.run.revisit))
+            }
+            next => next,
+        }
     }
 
     /// Where a seed's redirect leads is a seed too.
@@ -550,7 +590,7 @@ impl Ring {
             && let Some(moment) = self.frontier.next_moment()
             && self.budget_left()
         {
-            wake = wake.min(moment);
+            wake = wake.min(self.place_by(moment));
         }
         wake
     }
@@ -563,60 +603,6 @@ impl Ring {
         self.look_at_samples();
         self.rates.turn(self.clock.now());
         self.feedback.hear(&Event::Progress(self.progress()));
-    }
-
-    fn progress(&self) -> Progress {
-        let elapsed = self.clock.now().saturating_duration_since(self.started);
-        let (pages_per_second, bytes_per_second) = self.rates.get();
-        let mut left: Option<Duration> = None;
-        let mut share: Option<f64> = None;
-        #[expect(clippy::cast_precision_loss, reason = "estimates for people")]
-        let mut limit = |amount: u64, most: Option<u64>, rate: f64| {
-            let Some(most) = most else { return };
-            let used = amount as f64 / most.max(1) as f64;
-            share = Some(share.unwrap_or(0.0).max(used.min(1.0)));
-            if rate > 0.0 {
-                let seconds = most.saturating_sub(amount) as f64 / rate;
-                let estimate = Duration::from_secs_f64(seconds.min(1e9));
-                left = Some(left.map_or(estimate, |left| left.min(estimate)));
-            }
-        };
-        limit(
-            self.stats.fetched,
-            self.config.filter.max_pages,
-            pages_per_second,
-        );
-        limit(
-            self.stats.bytes,
-            self.config.filter.max_bytes,
-            bytes_per_second,
-        );
-        if let Some(max_time) = self.config.run.max_time {
-            let remaining = max_time.saturating_sub(elapsed);
-            left = Some(left.map_or(remaining, |left| left.min(remaining)));
-            let used = elapsed.as_secs_f64() / max_time.as_secs_f64().max(0.001);
-            share = Some(share.unwrap_or(0.0).max(used.min(1.0)));
-        }
-        Progress {
-            fetched: self.stats.fetched,
-            bytes: self.stats.bytes,
-            queue: self.repository.count(State::Waiting),
-            known: self.repository.len(),
-            hosts_active: self.frontier.leased(),
-            hosts_waiting: self.frontier.queued(),
-            hosts_limit: self.limit.get(),
-            errors: self.stats.errors,
-            elapsed,
-            pages_per_second,
-            bytes_per_second,
-            left,
-            share,
-            rest: match (self.control.is_paused(), self.reserve.is_low()) {
-                (true, _) => Some("paused"),
-                (false, true) => Some("waiting for disk space"),
-                (false, false) => None,
-            },
-        }
     }
 }
 

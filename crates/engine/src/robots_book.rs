@@ -11,6 +11,8 @@ use teia_fetch::robots::{Access, Config, Rules, Standing};
 pub(crate) struct RobotsBook {
     token: String,
     config: Config,
+    /// Copies of before are fetched anew.
+    since: Timestamp,
     open: HashMap<String, Page>,
     pending: HashSet<String>,
 }
@@ -39,10 +41,11 @@ pub(crate) enum Reading {
 impl RobotsBook {
     const OPEN_PAGES: usize = 8192;
 
-    pub(crate) fn new(token: &str, config: Config) -> Self {
+    pub(crate) fn new(token: &str, config: Config, since: Timestamp) -> Self {
         Self {
             token: token.to_owned(),
             config,
+            since,
             open: HashMap::new(),
             pending: HashSet::new(),
         }
@@ -68,7 +71,7 @@ impl RobotsBook {
         let Some(page) = self.open.get(origin) else {
             return Reading::Unknown;
         };
-        if !page.standing.is_fresh(now) {
+        if !page.standing.is_fresh(now) || page.standing.asked_at() < self.since {
             return Reading::Unknown;
         }
         match &page.access {
@@ -109,6 +112,25 @@ impl RobotsBook {
         let bytes = postcard::to_stdvec(&standing).expect("a standing is plain data");
         self.put(origin, standing);
         bytes
+    }
+
+    /// Takes a copy that another run has, if it holds still; says whether. With `all`, only one that
+    /// names no sitemaps.
+    pub(crate) fn adopt(&mut self, origin: &str, stored: &[u8], now: Timestamp, all: bool) -> bool {
+        let Ok(standing) = postcard::from_bytes::<Standing>(stored) else {
+            return false;
+        };
+        let holds = standing.is_fresh(now) && standing.asked_at() >= self.since;
+        let names_sitemaps = match standing.access(&self.token) {
+            Access::Ruled(rules) => !rules.sitemaps().is_empty(),
+            // Whether it can be reached is for each to find out.
+            Access::Refused | Access::Unreachable { .. } => true,
+        };
+        if !holds || self.pending.contains(origin) || (all && names_sitemaps) {
+            return false;
+        }
+        self.put(origin, standing);
+        true
     }
 
     /// Rules of an origin whose copy is open.

@@ -53,6 +53,24 @@ pub struct ScheduleConfig {
     /// What becomes of runs that were due while nobody was there to begin them: `run` begins one for
     /// all of them, `skip` waits for the next.
     pub missed: Missed,
+    /// A run ends at the latest this long after it was begun.
+    #[serde(
+        with = "crate::collection::optional_duration",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub deadline: Option<Duration>,
+    /// Requests are made only in these hours of the day: `01:00-06:00`; those under way end, none is made outside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<String>,
+    /// Where several collections run at once: a weight of 3 gets three times the requests of a weight of 1.
+    pub weight: u32,
+}
+
+impl ScheduleConfig {
+    /// Whether it says when runs begin.
+    pub fn is_set(&self) -> bool {
+        self.start.is_some() || self.every.is_some() || self.cron.is_some()
+    }
 }
 
 impl Default for ScheduleConfig {
@@ -64,6 +82,9 @@ impl Default for ScheduleConfig {
             cron: None,
             time_zone: "UTC".to_owned(),
             missed: Missed::Run,
+            deadline: None,
+            window: None,
+            weight: 1,
         }
     }
 }
@@ -158,6 +179,12 @@ impl Schedule {
             beat,
             missed: config.missed,
         })
+    }
+
+    /// The last moment before the start, where there is a start.
+    pub fn before_start(&self) -> Option<Timestamp> {
+        let start = self.start.as_ref().map(timestamp)?;
+        Some(Timestamp::from_micros(start.as_micros() - 1))
     }
 
     /// The first moment after this one, if there is any.

@@ -12,6 +12,8 @@ use toml::de::DeTable;
 
 use crate::EngineError;
 use crate::collection::CollectionConfig;
+use crate::hours::Hours;
+use crate::schedule::Schedule;
 
 /// A setting whose value makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +62,8 @@ use Range::{Count, Size, Time};
 
 /// Every setting that is a number, a duration or a size. A test holds the table to be complete.
 const RANGES: &[(&str, &str, Range)] = &[
+    ("schedule", "deadline", Time("1s", "3650d")),
+    ("schedule", "weight", Count(1, 1000)),
     ("run", "hosts-at-once", Count(1, 100_000)),
     ("run", "retries", Count(0, 100)),
     ("run", "max-time", Time("1ms", "36500d")),
@@ -71,6 +75,8 @@ const RANGES: &[(&str, &str, Range)] = &[
     ("run", "digests-remembered", Count(0, 100_000_000)),
     ("run", "max-redirects", Count(0, 100)),
     ("run", "alias-pages", Count(0, 1_000_000)),
+    ("run", "revisit", Time("1ms", "3650d")),
+    ("run", "revisit-share", Count(1, 99)),
     ("run", "repository-memory", Size("4KiB", "1TB")),
     ("index", "commit-every", Time("100ms", "1h")),
     ("index", "max-lag", Time("0s", "365d")),
@@ -178,7 +184,34 @@ impl CollectionConfig {
         self.check_fetch()?;
         self.check_catalog()?;
         self.check_order()?;
+        self.check_schedule()?;
         self.check_archive()
+    }
+
+    fn check_schedule(&self) -> Result<(), Senseless> {
+        let schedule = &self.schedule;
+        if let Some(window) = &schedule.window {
+            Hours::parse(window, &schedule.time_zone)
+                .map_err(|message| senseless("schedule", "window", message))?;
+        }
+        if !schedule.is_set() {
+            // Without a beginning the rest would wait for ever.
+            let key = if schedule.end.is_some() { "end" } else { "" };
+            return if key.is_empty() {
+                Ok(())
+            } else {
+                let message = "says when runs are over, and nothing says when they begin; write `start`, `every` or `cron`";
+                Err(senseless("schedule", key, message))
+            };
+        }
+        let key = match (&schedule.every, &schedule.cron, &schedule.start) {
+            (Some(_), ..) => "every",
+            (None, Some(_), _) => "cron",
+            _ => "start",
+        };
+        Schedule::parse(schedule)
+            .map(drop)
+            .map_err(|message| senseless("schedule", key, message))
     }
 
     /// Ranks come from links.

@@ -67,6 +67,7 @@ fn check_depths(root: &std::path::Path, truth: &BTreeMap<String, u32>) {
         key: 7,
         order: Arc::new(teia_frontier::Breadth),
         keep_links: false,
+        revisit_share: None,
     });
     for first in teia_base::journal::segments(&files, &directory).unwrap() {
         let segment = teia_base::journal::read_segment(&files, &directory, first, true).unwrap();

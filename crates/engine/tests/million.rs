@@ -32,6 +32,7 @@ fn a_million_queued_urls_fit_in_512_mib() {
         key: 1,
         order: Arc::new(Breadth),
         keep_links: false,
+        revisit_share: None,
     });
     let mut frontier = PoliteFrontier::new(Politeness::default(), Arc::new(Breadth));
     let now = Instant::now();

@@ -12,6 +12,7 @@
 //! lies a full gap after its last answer.
 //! Which URL of the host goes out is the Repository's answer, in the order of the same policy.
 
+mod courtesy;
 mod load;
 mod orders;
 mod polite;
@@ -26,6 +27,7 @@ use std::time::{Duration, Instant};
 
 use teia_base::{CanonicalUrl, HostFacts, HostId, Outcome};
 
+pub use courtesy::{Courtesy, Guest, Key, Turn};
 pub use load::HostLimit;
 pub use orders::{Breadth, Depth, LongestWait, OrderName, Random};
 pub use polite::PoliteFrontier;
@@ -56,6 +58,12 @@ pub trait Frontier: Send + fmt::Debug {
     /// The addresses that may answer for the host, found out before it is asked for the first time;
     /// called only where they count for politeness.
     fn locate(&mut self, _host: HostId, _addresses: &[IpAddr]) {}
+    /// Other manners, from the next request on; the key stays.
+    fn set_politeness(&mut self, _politeness: Politeness) {}
+    /// From when on the host may be asked, as far as that is known.
+    fn allowed(&self, _host: HostId) -> Option<Instant> {
+        None
+    }
     /// Hosts leased at this moment.
     fn leased(&self) -> usize;
     /// Hosts that wait or are ready.

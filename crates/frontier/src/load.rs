@@ -35,6 +35,12 @@ impl HostLimit {
         now.clamp(1, self.most)
     }
 
+    /// At most so many from now on.
+    pub fn set_most(&mut self, most: usize) {
+        self.most = most.max(1);
+        self.now = most_as_f64(self.most);
+    }
+
     /// The most that may be asked at once.
     pub fn most(&self) -> usize {
         self.most

@@ -382,6 +382,17 @@ impl Frontier for PoliteFrontier {
         }
     }
 
+    fn set_politeness(&mut self, politeness: Politeness) {
+        self.politeness = Politeness {
+            key: self.politeness.key,
+            ..politeness
+        };
+    }
+
+    fn allowed(&self, host: HostId) -> Option<Instant> {
+        self.hosts.get(host.0 as usize)?.allowed
+    }
+
     fn leased(&self) -> usize {
         self.leased
     }

@@ -16,6 +16,10 @@ pub(crate) struct HostRow {
     pub(crate) queue: BinaryHeap<Reverse<((u8, u64), UrlRef)>>,
     /// At this length the queue is looked through for entries whose URL has left memory.
     pub(crate) sweep_at: u32,
+    /// The same, of URLs that were visited before, where these share the turns with new ones.
+    pub(crate) again: BinaryHeap<Reverse<((u8, u64), UrlRef)>>,
+    /// Turns since both had something: of new URLs, and of those visited before.
+    pub(crate) turns: (u64, u64),
     /// URLs whose next try lies ahead.
     pub(crate) later: BinaryHeap<Reverse<(Timestamp, UrlRef)>>,
     /// What waits on disk.

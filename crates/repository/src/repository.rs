@@ -1,5 +1,6 @@
 //! The Repository itself.
 
+mod again;
 mod disk;
 mod folding;
 mod journal;
@@ -36,6 +37,9 @@ pub struct RepositoryConfig {
     /// Remember the links of each page: needed where depth is limited, because a shorter way to a
     /// page that was fetched before must reach the pages behind it.
     pub keep_links: bool,
+    /// Of a hundred turns of a host that has both, so many are for URLs that were visited before; without
+    /// it, one order is for all.
+    pub revisit_share: Option<u8>,
 }
 
 /// A URL met on the way.
@@ -333,6 +337,21 @@ impl Repository {
         rows.map(|(at, _)| self.view(at))
             .filter(|state| admits(state))
             .collect()
+    }
+
+    /// A URL that waits is left out from now on. On disk it is taken in with its commit.
+    pub fn exclude(&mut self, url: UrlRef, exclusion: &Exclusion) {
+        if let Some(at) = self.place_of(url) {
+            self.exclude_row(at, exclusion);
+        }
+    }
+
+    fn exclude_row(&mut self, at: u32, exclusion: &Exclusion) {
+        let rule = self.intern_rule(exclusion);
+        let row = self.table.row_mut(at);
+        row.leased = false;
+        row.rule = rule;
+        self.set_state(at, State::Excluded);
     }
 
     /// A new run begins: URLs that failed for a passing reason, a while ago, get another chance.

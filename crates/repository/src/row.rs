@@ -160,3 +160,11 @@ pub struct UrlState {
     /// What the visits brought.
     pub fetched: Option<Fetched>,
 }
+
+impl UrlState {
+    /// Which visit the next one is: 1 for the first.
+    pub fn next_visit(&self) -> u32 {
+        let visits = self.fetched.as_ref().map_or(0, |fetched| fetched.visits);
+        visits.saturating_add(1)
+    }
+}

@@ -63,6 +63,7 @@ fn config() -> RepositoryConfig {
         key: 7,
         order: Arc::new(ByDepth),
         keep_links: false,
+        revisit_share: None,
     }
 }
 

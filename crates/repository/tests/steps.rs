@@ -108,6 +108,7 @@ impl Ring {
             key: 3,
             order: Arc::new(AsMet),
             keep_links: false,
+            revisit_share: None,
         };
         let mut repository = Repository::open(config, backing).unwrap();
         for entry in &journal {

@@ -52,8 +52,16 @@ fn a_senseless_setting_is_refused_with_file_line_and_what_to_write() {
             ["line 2", "without its unit", "write `1s`"],
         ),
         (
-            "mode = \"periodic\"\n",
-            ["line 1", "not built yet", "only `once`"],
+            "[schedule]\nevery = \"1d\"\n",
+            ["line 2", "[schedule]", "write a `start`"],
+        ),
+        (
+            "[schedule]\nwindow = \"at night\"\n",
+            ["line 2", "says no hours", "01:00-06:00"],
+        ),
+        (
+            "[schedule]\nevry = \"1d\"\n",
+            ["line 2", "no setting `evry`", "`every`"],
         ),
         ("mode = \"twice\"\n", ["line 1", "no mode", "`once`"]),
         (

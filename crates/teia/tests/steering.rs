@@ -195,16 +195,19 @@ fn a_paused_run_can_be_stopped_and_interrupted() {
 }
 
 #[test]
-fn options_for_a_run_that_is_under_way_are_refused_and_not_dropped() {
+fn options_for_a_run_that_is_under_way_count_and_are_not_dropped() {
     let (server, home) = (web(), Home::new());
     let running = started(&home, &server, 10);
-    let ended = home.run(&["resume", "default", "--max-pages", "20"]);
-    assert_eq!(ended.code, Some(1), "{}", ended.err);
-    for word in ["options", "teia stop default", &running.id().to_string()] {
-        assert!(ended.err.contains(word), "no {word:?} in {}", ended.err);
-    }
-    assert_eq!(home.status()["state"], "running");
-    running.kill();
+    let said = home.good(&["resume", "default", "--max-pages", "60", "--no-archive"]);
+    // What cannot change under a run is said.
+    assert!(
+        said.contains("`archive`") && said.contains("next start"),
+        "{said}"
+    );
+    let ended = running.wait(SOON);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert_eq!(requested(&server.log()).len(), 60);
+    assert_eq!(home.status()["state"], "ended (max-pages)");
 }
 
 #[test]

@@ -272,6 +272,8 @@ pub enum Next {
     Robots,
     /// Stays as it was; only the decision is recorded.
     Waiting,
+    /// This visit is over, and the next one is not before then.
+    Again(Timestamp),
 }
 
 /// A link with the verdict that it got.

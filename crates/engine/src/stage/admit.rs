@@ -186,13 +186,13 @@ impl Ring {
         };
         attempt.detail = Some(format!("to {}", target.request()));
         let known = self.repository.state(target.normal());
+        // A hop that is known from an earlier visit lies ahead of this one, as it did then.
+        let is_behind = |other: Chain| other.first == chain.first && other.length <= chain.length;
         let loops = name(&target) == chain.first
             || target.normal() == state.url.normal()
-            || known
-                .as_ref()
-                .is_some_and(|known| known.chain.is_some_and(|other| other.first == chain.first));
+            || known.is_some_and(|known| known.chain.is_some_and(is_behind));
         if loops {
-            // Known with the same chain and fetched already: the hop leads back into its own chain.
+            // The hop leads back into its own chain.
             attempt.outcome = Outcome::REDIRECT_LOOP;
             return;
         }
@@ -413,6 +413,7 @@ impl Ring {
             .and_then(|record| record.robots.get(&origin))
             .cloned();
         let standing = self.robots.finish(&origin, stored.as_deref(), answer, wall);
+        self.share_robots(&origin, &standing);
         self.window.hosts.push(HostUpdate {
             host: host_name,
             robots: Some((origin.clone(), standing)),
@@ -441,7 +442,7 @@ impl Ring {
         self.frontier.set_crawl_delay(host, delay);
         if let Some(delay) = delay {
             let rest = delay.min(self.config.politeness.max_crawl_delay);
-            self.frontier.hold(host, self.clock.now() + rest);
+            self.hold_for_all(host, self.clock.now() + rest);
         }
     }
 
@@ -461,6 +462,7 @@ impl Ring {
         attempt.detail = Some(format!("robots.txt: {}", failure.name()));
         attempt.depth = self.repository.depth_of(state.reference);
         attempt.try_number = state.tries.saturating_add(1);
+        attempt.visit = state.next_visit();
         attempt.next = self.next_step(state, &attempt, retry_after);
         if state.fallback_http && is_unreachable(outcome) {
             attempt.next = Next::Done;

@@ -23,6 +23,7 @@ use url::Url;
 
 use super::fetch::{Errand, Job, retry_after};
 use crate::answers::{Answers, document};
+use crate::copies::{Copies, revisit_of};
 use crate::digests::{Digests, NOT_ARCHIVED};
 use crate::followers::has_text;
 use crate::judge::Judge;
@@ -39,6 +40,8 @@ pub(crate) struct Workshop {
     pub(crate) normal_form: NormalForm,
     pub(crate) judge: RwLock<Arc<Judge>>,
     pub(crate) archive: Option<(ArchiveConfig, RecordNames)>,
+    /// What the archive has, for pages that are as they were.
+    pub(crate) copies: Option<Copies>,
     pub(crate) next_capture: AtomicU64,
     pub(crate) digests: Arc<Digests>,
     /// Who wants the documents themselves.
@@ -110,13 +113,9 @@ impl Workshop {
         let Job { errand, exchange } = job;
         let (found, depth, try_number, visit) = match &errand {
             Errand::Page(state) => {
-                let visits = state.fetched.as_ref().map_or(0, |fetched| fetched.visits);
-                (
-                    state.url.clone(),
-                    state.depth,
-                    state.tries.saturating_add(1),
-                    visits.saturating_add(1),
-                )
+                let tries = state.tries.saturating_add(1);
+                let visit = state.next_visit();
+                (state.url.clone(), state.depth, tries, visit)
             }
             Errand::Robots { url, .. } => {
                 let found = self
@@ -188,6 +187,10 @@ impl Workshop {
             Errand::Page(state) if exchange.outcome.is_ok() => {
                 let state = (**state).clone();
                 keep = self.understand(page, &state, exchange, response, &decoded.bytes);
+            }
+            Errand::Page(state) if exchange.outcome == Outcome::NOT_MODIFIED => {
+                let state = (**state).clone();
+                keep = self.understand_again(page, &state, exchange, response);
             }
             Errand::Page(_) => {
                 page.attempt.media_type = response
@@ -287,6 +290,35 @@ impl Workshop {
         keep
     }
 
+    /// Reads the copy of a page that is as it was: its links are those of this visit as well, and are
+    /// judged by the rules of today.
+    fn understand_again(
+        &self,
+        page: &mut Page,
+        state: &UrlState,
+        exchange: &Exchange,
+        answer: &Response,
+    ) -> bool {
+        let capture = state.fetched.as_ref().and_then(|fetched| fetched.capture);
+        let copies = self.copies.as_ref().zip(capture);
+        let stored = copies.and_then(|(copies, id)| copies.read(state.url.request(), id));
+        let Some(stored) = stored else {
+            // What no link leads to for that reason is visited in the sweep.
+            tracing::warn!(url = %state.url.request(), "the copy of an unchanged page cannot be read");
+            return true;
+        };
+        let body = teia_fetch::decode(&stored.response, &self.answers.decode).bytes;
+        let keep = self.understand(page, state, exchange, &stored.response, &body);
+        let attempt = &mut page.attempt;
+        attempt.revisit = revisit_of(&stored);
+        if let Some(etag) = answer.head.text("etag").filter(|etag| etag.len() <= 1024) {
+            attempt.etag = Some(etag);
+        }
+        // Nobody who has the page needs to be told again.
+        page.document = None;
+        keep
+    }
+
     fn judge_links(
         &self,
         page: &mut Page,
@@ -369,9 +401,14 @@ impl Workshop {
             return;
         };
         let has_body = !response.body.is_empty();
-        let revisit = (has_body && exchange.outcome.is_ok())
-            .then(|| self.digests.find(&payload_sha1))
-            .flatten();
+        let unchanged = exchange.outcome == Outcome::NOT_MODIFIED;
+        let revisit = if unchanged {
+            page.attempt.revisit.take()
+        } else {
+            (has_body && exchange.outcome.is_ok())
+                .then(|| self.digests.find(&payload_sha1))
+                .flatten()
+        };
         let Some((config, names)) = &self.archive else {
             page.attempt.payload_sha1 = has_body.then_some(payload_sha1);
             if revisit.is_some() {
@@ -386,7 +423,11 @@ impl Workshop {
             id: Some(revisit.capture),
             url: revisit.url.clone(),
             date: revisit.date,
-            profile: RevisitProfile::IdenticalPayload,
+            profile: if unchanged {
+                RevisitProfile::NotModified
+            } else {
+                RevisitProfile::IdenticalPayload
+            },
         });
         let outlinks: Vec<Link> = if config.metadata_records {
             page.outlinks()
@@ -410,7 +451,7 @@ impl Workshop {
                 page.records = Some(records);
                 page.attempt.capture = Some(id);
                 page.attempt.payload_sha1 = has_body.then_some(payload_sha1);
-                if revisit.is_some() {
+                if revisit.is_some() && !unchanged {
                     page.attempt.flags.add(Flags::DUPLICATE);
                 }
                 page.attempt.revisit = revisit;

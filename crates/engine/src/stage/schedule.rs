@@ -2,7 +2,7 @@
 
 use teia_base::journal::{Attempt, Next};
 use teia_base::{Flags, HostId, Outcome, Request};
-use teia_repository::UrlState;
+use teia_repository::{Fetched, UrlState};
 use url::Url;
 
 use super::fetch::{Errand, fetch};
@@ -27,10 +27,15 @@ impl Ring {
     /// Sends out as many URLs as politeness, load and limits allow.
     pub(crate) fn schedule(&mut self) {
         let mut unasked = 0;
-        while self.may_lease() {
+        while self.may_lease() && self.enter() {
             let Some(host) = self.frontier.lease(self.clock.now()) else {
+                self.leave();
                 break;
             };
+            if !self.take_host(host) {
+                self.leave();
+                continue;
+            }
             loop {
                 match self.send_next(host) {
                     Sent::Out => break,
@@ -40,12 +45,14 @@ impl Ring {
                         unasked += 1;
                         if self.window_is_due() || unasked >= STEP {
                             self.frontier.release(host);
+                            self.give_back(host, None);
                             self.wake(host);
                             return;
                         }
                     }
                     Sent::Nothing => {
                         self.frontier.release(host);
+                        self.give_back(host, None);
                         self.wake_later(host);
                         break;
                     }
@@ -78,6 +85,10 @@ impl Ring {
         let Some(url) = self.repository.window(host, 1, self.clock.wall()).pop() else {
             return Sent::Nothing;
         };
+        if let Some(exclusion) = self.refusal(&url) {
+            self.leave_out(url, exclusion);
+            return Sent::Settled;
+        }
         if let Some(original) = self.alias_to_skip(host, &url) {
             let detail = format!("the same pages as {original}");
             self.settle_unasked(&url, Outcome::ALIAS_HOST, detail, Next::Done);
@@ -103,6 +114,10 @@ impl Ring {
             }
             Reading::Disallowed(rule) => {
                 self.settle_unasked(&url, Outcome::ROBOTS_DISALLOWED, rule, Next::Done);
+                Sent::Settled
+            }
+            Reading::Unknown if self.adopt_robots(host, &origin) => {
+                self.repository.release(url.reference);
                 Sent::Settled
             }
             Reading::Unknown => {
@@ -147,9 +162,11 @@ impl Ring {
             return Sent::Settled;
         };
         let judge = self.workshop.judge();
+        let copy = self.copy_of(&url);
+        let validator = |text: Option<&Box<str>>| text.map(|text| text.to_string());
         let request = Request {
-            etag: None,
-            last_modified: None,
+            etag: validator(copy.and_then(|copy| copy.etag.as_ref())),
+            last_modified: validator(copy.and_then(|copy| copy.last_modified.as_ref())),
             max_size: Some(self.config.filter.max_size),
             types: judge.rules.type_gate(url.requisite),
             timeout: None,
@@ -159,6 +176,14 @@ impl Ring {
         *self.host_pages.entry(host).or_default() += 1;
         self.spawn(host, Errand::Page(Box::new(url)), request);
         Sent::Out
+    }
+
+    /// What is known of the copy that we have of a page. Without a copy the whole page is needed, if
+    /// only for its links; and one that was gone is not as it was before.
+    fn copy_of<'a>(&self, url: &'a UrlState) -> Option<&'a Fetched> {
+        let fetched = url.fetched.as_ref()?;
+        let is_whole = fetched.outcome.is_ok() || fetched.outcome == Outcome::NOT_MODIFIED;
+        (self.config.archive.enabled && is_whole && fetched.capture.is_some()).then_some(fetched)
     }
 
     fn send_errand(&mut self, host: HostId, errand: Errand) -> Sent {
@@ -197,6 +222,7 @@ impl Ring {
         attempt.depth = url.depth;
         attempt.next = next;
         attempt.try_number = url.tries.saturating_add(1);
+        attempt.visit = url.next_visit();
         if url.requisite {
             attempt.flags.add(Flags::REQUISITE);
         }

@@ -6,6 +6,7 @@ use teia_base::journal::{LinkVerdict, SeedRecord};
 use teia_repository::Offer;
 use url::Url;
 
+use crate::collection::Mode;
 use crate::judge::admission;
 use crate::ring::Ring;
 
@@ -35,7 +36,7 @@ impl Ring {
                 wall,
             );
             let verdict = match offered.verdict {
-                LinkVerdict::Readmitted => LinkVerdict::New,
+                LinkVerdict::Readmitted if self.config.mode != Mode::Periodic => LinkVerdict::New,
                 verdict => verdict,
             };
             records.push(SeedRecord {

@@ -16,6 +16,7 @@ use teia_base::journal::{LinkVerdict, UrlChange};
 use teia_base::{CanonicalUrl, LinkKind};
 use teia_repository::{Admission, Offer, UrlRef, UrlState};
 
+use crate::collection::Mode;
 use crate::feedback::{Event, Level};
 use crate::ring::Ring;
 
@@ -34,6 +35,8 @@ pub(crate) struct Backlog {
     let_in: VecDeque<UrlState>,
     /// There are more of them; the first of those that were found last.
     more: Option<CanonicalUrl>,
+    /// The first of those that were swept last.
+    swept: Option<CanonicalUrl>,
 }
 
 impl Backlog {
@@ -65,9 +68,7 @@ impl Ring {
     }
 
     fn look_at_excluded(&mut self) {
-        // So many are held at once; then the others are looked for.
-        let memory = self.config.run.repository_memory;
-        let most = usize::try_from(memory / 1024).map_or(100_000, |most| most.clamp(1000, 100_000));
+        let most = self.most_let_in();
         let judge = self.workshop.judge();
         let mut found = 0;
         let let_in = self.repository.excluded(|state| {
@@ -94,6 +95,39 @@ impl Ring {
                 text: format!("the rules let {found} URLs in that were left out before"),
             });
         }
+    }
+
+    /// What no link of this run has led to is visited last: only so is it known to be gone, or still
+    /// there. Says whether there is anything.
+    pub(crate) fn begin_sweep(&mut self) -> bool {
+        if self.config.mode != Mode::Periodic {
+            return false;
+        }
+        let most = self.most_let_in();
+        let judge = self.workshop.judge();
+        let mut found = 0;
+        let left = self.repository.excluded(|state| {
+            // What a link led to is in only if the rules let it in; of the rest no depth is known.
+            let is_left = state.depth == u16::MAX
+                && state.waits_for_sweep()
+                && judge.before_or_refuse(&candidate(state, 0)).is_admitted();
+            found += usize::from(is_left);
+            is_left && found <= most
+        });
+        let first = left.first().map(|state| state.url.normal().clone());
+        // The same one again was let in and stays out: nobody is to try for ever.
+        if first.is_none() || first == self.backlog.swept {
+            return false;
+        }
+        self.backlog.swept = first;
+        self.backlog.let_in = left.into();
+        true
+    }
+
+    /// So many are held at once; then the others are looked for.
+    fn most_let_in(&self) -> usize {
+        let memory = self.config.run.repository_memory;
+        usize::try_from(memory / 1024).map_or(100_000, |most| most.clamp(1000, 100_000))
     }
 
     /// Does one step of what waits, if the window has room for it.

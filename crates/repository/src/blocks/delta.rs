@@ -45,6 +45,8 @@ pub(crate) enum Event {
     Chain(Chain),
     LastModified(u32),
     Standing(Stands),
+    /// A run begins that visits everything again: left out by this rule until a link leads here.
+    Again(u32),
 }
 
 /// Where a URL stands by another way than an attempt: it was kept elsewhere so far, or waits again.
@@ -291,6 +293,13 @@ fn happen(row: &mut Row<'_>, rare: &mut Rare, mut events: &[u8], is_new: bool) {
                     rare.visited = stands.visited;
                 }
             }
+            Event::Again(rule) => {
+                row.tries = 0;
+                row.due = 0;
+                row.depth = u16::MAX;
+                rare.chain = None;
+                stand(row, Standing::Excluded(rule));
+            }
             Event::LastModified(moment) => {
                 rare.last_modified = Some(rare.last_modified.map_or(moment, |was| was.max(moment)));
             }
@@ -338,7 +347,8 @@ fn settle(row: &mut Row<'_>, rare: &mut Rare, settlement: Settled) {
     }
     visited.text_digest = settlement.text_digest.or(visited.text_digest);
     visited.capture = settlement.capture.or(visited.capture);
-    if settlement.outcome > 0 {
+    // As in memory: an answer without a page says nothing of the copy that is kept.
+    if (200..300).contains(&settlement.outcome) || settlement.outcome == 304 {
         keep_validators(visited, settlement.etag, settlement.last_modified);
     }
 }

@@ -295,6 +295,14 @@ impl Store {
         self.front.add_event(at, &Event::Standing(stands));
     }
 
+    /// A run begins that visits everything again: the URL is left out by this rule, and no way is
+    /// known to it, until a link leads there. To be folded before any link is told.
+    pub fn again(&mut self, url: &str, rule: u32) {
+        let at = self.touch(url);
+        self.front.delta_mut(at).ops |= SETTLED;
+        self.front.add_event(at, &Event::Again(rule));
+    }
+
     /// Keeps a URL from being handed out: the caller has it.
     pub fn hold(&mut self, url: &str) {
         let at = url_hash_of(self.disk.config.key, url);

@@ -243,7 +243,7 @@ impl Repository {
             Stored::Later(due) => due <= now,
         };
         let Some(disk) = &mut self.disk else { return };
-        if !is_time || row.queue.len() >= LOW {
+        if !is_time || row.queue.len() + row.again.len() >= LOW {
             return;
         }
         let n = if self.table.len() < disk.rows_at_ease {
@@ -332,8 +332,11 @@ impl Repository {
     pub(super) fn let_go(&mut self, at: u32) {
         let row = self.table.remove(at);
         self.counts[row.state as usize] -= 1;
+        let is_later = row.rare.as_ref().is_some_and(|rare| rare.due.is_some());
         if row.state == State::Waiting {
-            self.hosts[row.host as usize].stored = Stored::Perhaps;
+            if !is_later {
+                self.hosts[row.host as usize].stored = Stored::Perhaps;
+            }
             if let Some(disk) = &mut self.disk {
                 disk.store.release(&row.text);
             }

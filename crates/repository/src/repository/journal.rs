@@ -162,6 +162,10 @@ impl Repository {
         let Some(at) = self.table.find(url.as_str()) else {
             return;
         };
+        if let LinkVerdict::Excluded(exclusion) = verdict {
+            self.exclude_row(at, exclusion);
+            return;
+        }
         self.lower(at, depth);
         if *verdict == LinkVerdict::Readmitted && self.table.row(at).state == State::Excluded {
             self.table.row_mut(at).rule = 0;
@@ -247,7 +251,9 @@ impl Repository {
         }
         self.note_changed(host);
         let row = &mut self.hosts[host as usize];
+        // Another visit of a page makes no other page.
         if attempt.outcome.is_answered()
+            && attempt.visit == 1
             && !attempt.is_robots()
             && !matches!(attempt.next, Next::RetryAt(_))
         {
@@ -278,6 +284,18 @@ impl Repository {
         }
     }
 
+    /// It waits, and not before then.
+    pub(super) fn visit_later(&mut self, at: u32, due: Timestamp) {
+        let row = self.table.row_mut(at);
+        row.rare.get_or_insert_default().due = Some(due);
+        let host = row.host;
+        self.set_state(at, State::Waiting);
+        let reference = self.table.reference(at);
+        self.hosts[host as usize]
+            .later
+            .push(Reverse((due, reference)));
+    }
+
     pub(super) fn settle_url(&mut self, at: u32, attempt: &Attempt) {
         let row = self.table.row_mut(at);
         row.leased = false;
@@ -293,7 +311,7 @@ impl Repository {
                 && attempt.text_digest.is_some()
                 && fetched.text_digest != attempt.text_digest
         });
-        let done = attempt.next == Next::Done;
+        let done = matches!(attempt.next, Next::Done | Next::Again(_));
         match &mut row.fetched {
             Some(fetched) => {
                 fetched.last_attempt = attempt.started;
@@ -303,8 +321,11 @@ impl Repository {
                     fetched.changes += u32::from(digest_changed);
                 }
                 fetched.text_digest = attempt.text_digest.or(fetched.text_digest);
-                fetched.capture = attempt.capture.or(fetched.capture);
-                if attempt.outcome.is_ok() {
+                // Of a page that is as it was, the copy is the older one.
+                if attempt.outcome != Outcome::NOT_MODIFIED {
+                    fetched.capture = attempt.capture.or(fetched.capture);
+                }
+                if attempt.outcome.is_ok() || attempt.outcome == Outcome::NOT_MODIFIED {
                     fetched.etag = attempt.etag.as_deref().map(Into::into);
                     fetched.last_modified = attempt.last_modified.as_deref().map(Into::into);
                 }
@@ -324,15 +345,7 @@ impl Repository {
             }
         }
         match attempt.next {
-            Next::RetryAt(due) => {
-                row.rare.get_or_insert_default().due = Some(due);
-                let host = row.host;
-                self.set_state(at, State::Waiting);
-                let reference = self.table.reference(at);
-                self.hosts[host as usize]
-                    .later
-                    .push(Reverse((due, reference)));
-            }
+            Next::RetryAt(due) => self.visit_later(at, due),
             Next::Done => {
                 row.tries = 0;
                 if let Some(rare) = &mut row.rare {
@@ -344,6 +357,10 @@ impl Repository {
                     _ => State::Failed,
                 };
                 self.set_state(at, state);
+            }
+            Next::Again(due) => {
+                row.tries = 0;
+                self.visit_later(at, due);
             }
             Next::Failed => self.set_state(at, State::Failed),
             Next::Robots | Next::Waiting => {}

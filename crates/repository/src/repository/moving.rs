@@ -115,6 +115,7 @@ impl Repository {
         });
         for host in &mut self.hosts {
             host.queue = BinaryHeap::new();
+            host.again = BinaryHeap::new();
             host.later = BinaryHeap::new();
         }
         let rows = self.table.rows();

@@ -1,6 +1,7 @@
 //! The queue of a host: which of its URLs is next, and when.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use teia_base::{HostId, Timestamp, UrlFacts};
 
@@ -11,6 +12,17 @@ use crate::row::{State, UrlRef, UrlState};
 /// A queue that is shorter is left alone.
 const LEAST_SWEPT: u32 = 64;
 
+type Queue = BinaryHeap<Reverse<((u8, u64), UrlRef)>>;
+
+/// The two queues of a host.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// URLs that were never visited; all of them where turns are not shared.
+    New,
+    /// URLs that were visited before.
+    Again,
+}
+
 impl Repository {
     /// Takes up to `n` URLs of a host that are due, in the chosen order, and leases them.
     pub fn window(&mut self, host: HostId, n: usize, now: Timestamp) -> Vec<UrlState> {
@@ -19,25 +31,68 @@ impl Repository {
         let mut window = Vec::new();
         while window.len() < n {
             self.refill(host.0, now);
-            let Some(Reverse((key, url))) = self.hosts[host.0 as usize].queue.pop() else {
+            let Some(kind) = self.next_kind(host, now) else {
                 break;
             };
-            if !self.is_due(url, now) {
-                continue;
-            }
+            let Some(Reverse((key, url))) = self.queue_of(host, kind).pop() else {
+                break;
+            };
             let at = url.at;
-            let place = self.place(at);
+            let place = self.place_in(at, kind);
             if key != place {
                 // Put in before its depth, tries or priority changed: its place is another one.
-                self.hosts[host.0 as usize]
-                    .queue
-                    .push(Reverse((place, url)));
+                self.queue_of(host, kind).push(Reverse((place, url)));
                 continue;
+            }
+            let turns = &mut self.hosts[host.0 as usize].turns;
+            match kind {
+                Kind::New => turns.0 += 1,
+                Kind::Again => turns.1 += 1,
             }
             self.table.row_mut(at).leased = true;
             window.push(self.view(at));
         }
         window
+    }
+
+    /// Which of the two queues has the next turn; none where neither has a URL that is due.
+    fn next_kind(&mut self, host: HostId, now: Timestamp) -> Option<Kind> {
+        let has_new = self.has_due(host, Kind::New, now);
+        let has_again = self.has_due(host, Kind::Again, now);
+        let row = &mut self.hosts[host.0 as usize];
+        match (has_new, has_again) {
+            (false, false) => None,
+            (true, true) => {
+                let share = u64::from(self.config.revisit_share.unwrap_or(50));
+                let (new, again) = row.turns;
+                let is_behind = again * 100 < share * (new + again + 1);
+                Some(if is_behind { Kind::Again } else { Kind::New })
+            }
+            (is_new, _) => {
+                // Nobody saves up turns while the other has nothing.
+                row.turns = (0, 0);
+                Some(if is_new { Kind::New } else { Kind::Again })
+            }
+        }
+    }
+
+    /// Whether the first of a queue is due; what is not any more is taken out.
+    fn has_due(&mut self, host: HostId, kind: Kind, now: Timestamp) -> bool {
+        while let Some(Reverse((_, url))) = self.queue_of(host, kind).peek().copied() {
+            if self.is_due(url, now) {
+                return true;
+            }
+            self.queue_of(host, kind).pop();
+        }
+        false
+    }
+
+    fn queue_of(&mut self, host: HostId, kind: Kind) -> &mut Queue {
+        let row = &mut self.hosts[host.0 as usize];
+        match kind {
+            Kind::New => &mut row.queue,
+            Kind::Again => &mut row.again,
+        }
     }
 
     /// Whether the URL of an entry in a queue is still there, waits, and may be asked now.
@@ -57,13 +112,16 @@ impl Repository {
             return;
         }
         for host in 0..self.hosts.len() {
-            let queue = std::mem::take(&mut self.hosts[host].queue);
-            let placed = queue.into_iter().filter_map(|Reverse((_, url))| {
-                let is_there = self.table.holds(url);
-                is_there.then(|| Reverse((self.place(url.at), url)))
-            });
-            let placed = placed.collect();
-            self.hosts[host].queue = placed;
+            let host = HostId(u32::try_from(host).expect("fewer than 2^32 hosts"));
+            for kind in [Kind::New, Kind::Again] {
+                let queue = std::mem::take(self.queue_of(host, kind));
+                let placed = queue.into_iter().filter_map(|Reverse((_, url))| {
+                    let is_there = self.table.holds(url);
+                    is_there.then(|| Reverse((self.place_in(url.at, kind), url)))
+                });
+                let placed = placed.collect();
+                *self.queue_of(host, kind) = placed;
+            }
         }
     }
 
@@ -92,11 +150,8 @@ impl Repository {
     /// When the host's next URL is due: now, at a moment, or never.
     pub fn next_due(&mut self, host: HostId, now: Timestamp) -> Option<Timestamp> {
         self.bring_due(host, now);
-        while let Some(Reverse((_, url))) = self.hosts[host.0 as usize].queue.peek().copied() {
-            if self.is_due(url, now) {
-                return Some(now);
-            }
-            self.hosts[host.0 as usize].queue.pop();
+        if self.has_due(host, Kind::New, now) || self.has_due(host, Kind::Again, now) {
+            return Some(now);
         }
         let stored = match self.hosts[host.0 as usize].stored {
             Stored::Nothing => None,
@@ -153,25 +208,33 @@ impl Repository {
             self.hosts[host].later.push(Reverse((due, url)));
             return;
         }
-        let place = self.place(at);
-        self.hosts[host].queue.push(Reverse((place, url)));
+        let is_again = self.config.revisit_share.is_some()
+            && row.fetched.as_ref().is_some_and(|it| it.visits > 0);
+        let kind = if is_again { Kind::Again } else { Kind::New };
+        let place = self.place_in(at, kind);
+        let host = HostId(row.host);
+        self.queue_of(host, kind).push(Reverse((place, url)));
         if self.disk.is_some() {
             self.sweep(host);
         }
     }
 
-    /// Forgets entries whose URL went to the disk, when the queue has doubled: nobody may ask this host
+    /// Forgets entries whose URL went to the disk, when the queues have doubled: nobody may ask this host
     /// for a long time, and what is met of it meanwhile must cost no memory.
-    fn sweep(&mut self, host: usize) {
-        let row = &mut self.hosts[host];
+    fn sweep(&mut self, host: HostId) {
+        let row = &mut self.hosts[host.0 as usize];
         let least = row.sweep_at.max(LEAST_SWEPT);
-        if row.queue.len() < least as usize {
+        if row.queue.len() + row.again.len() < least as usize {
             return;
         }
         let table = &self.table;
-        row.queue.retain(|Reverse((_, url))| table.holds(*url));
-        row.sweep_at = u32::try_from(row.queue.len() * 2).unwrap_or(u32::MAX);
-        row.queue.shrink_to(row.queue.len() * 2);
+        let mut left = 0;
+        for queue in [&mut row.queue, &mut row.again] {
+            queue.retain(|Reverse((_, url))| table.holds(*url));
+            queue.shrink_to(queue.len() * 2);
+            left += queue.len();
+        }
+        row.sweep_at = u32::try_from(left * 2).unwrap_or(u32::MAX);
     }
 
     /// Where a URL stands in its host's queue. Another try never holds up what was not tried yet.
@@ -186,6 +249,24 @@ impl Repository {
             priority: row.rare.as_ref().map_or(0, |rare| rare.priority),
         };
         (row.tries, self.config.order.url_key(&facts))
+    }
+
+    /// Where a URL stands among those that were visited before: the one that was seen longest ago first,
+    /// so that none waits for ever.
+    fn place_again(&self, at: u32) -> (u8, u64) {
+        let row = self.table.row(at);
+        let seen = row
+            .fetched
+            .as_ref()
+            .map_or(0, |it| it.last_attempt.as_micros());
+        (row.tries, seen.cast_unsigned())
+    }
+
+    fn place_in(&self, at: u32, kind: Kind) -> (u8, u64) {
+        match kind {
+            Kind::New => self.place(at),
+            Kind::Again => self.place_again(at),
+        }
     }
 }
 
@@ -214,6 +295,7 @@ mod tests {
             key: 7,
             order: Arc::new(ByArrival),
             keep_links: false,
+            revisit_share: None,
         };
         let backing = Backing {
             files: Arc::new(SimulatedDisk::new()),

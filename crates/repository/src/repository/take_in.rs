@@ -1,15 +1,20 @@
 //! How the store is told what was committed: by the journal's entries, live and at a start alike.
 
+use std::time::Duration;
+
 use teia_base::journal::{
     Attempt, Commit, Entry, Exclusion, LinkRecord, LinkVerdict, Next, Record, SeedRecord, UrlChange,
 };
-use teia_base::{FoundUrl, LinkKind, Outcome};
+use teia_base::{CanonicalUrl, FoundUrl, LinkKind, Outcome, Timestamp};
 
 use super::Repository;
 use super::disk::{moment, seconds};
-use crate::blocks::{Answer, Decided, Link, Settlement, Standing};
+use crate::blocks::{Answer, Decided, Link, Settlement, Standing, Stands};
 use crate::host::Stored;
 use crate::row::State;
+
+/// A URL whose next visit is nearer than this stays in memory until then: a fold may take as long.
+const SOON: Duration = Duration::from_secs(120);
 
 impl Repository {
     /// Takes an entry in that was committed.
@@ -93,6 +98,10 @@ impl Repository {
     }
 
     fn take_change(&mut self, change: &UrlChange) {
+        if let LinkVerdict::Excluded(exclusion) = &change.verdict {
+            self.take_exclusion(&change.url, exclusion);
+            return;
+        }
         let mut link = Link::new(change.url.as_str(), change.depth);
         if !matches!(
             change.verdict,
@@ -102,6 +111,33 @@ impl Repository {
             link.rule = self.intern_rule(&not_followed());
         }
         self.take_in_link(change.url.host_str(), &link, Decided::Known);
+    }
+
+    /// A URL that waited is left out.
+    fn take_exclusion(&mut self, url: &CanonicalUrl, exclusion: &Exclusion) {
+        let rule = self.intern_rule(exclusion);
+        let row = self.table.find(url.as_str());
+        let Some(disk) = &mut self.disk else { return };
+        let stands = Stands {
+            state: Standing::Excluded(rule),
+            ..Stands::default()
+        };
+        disk.store.release(url.as_str());
+        disk.store.stand(url.as_str(), stands);
+        disk.expect(State::Waiting, -1);
+        disk.expect(State::Excluded, 1);
+        match row {
+            // In memory it was left out when that was decided.
+            Some(at) if self.table.row(at).state == State::Excluded => self.let_go(at),
+            row => {
+                if let Some(at) = row {
+                    self.let_go(at);
+                }
+                let host = self.intern_host(url.host_str());
+                let host = &mut self.hosts[host as usize];
+                host.waiting = host.waiting.saturating_sub(1);
+            }
+        }
     }
 
     fn take_link<'a>(&mut self, url: &'a FoundUrl, mut link: Link<'a>, verdict: &LinkVerdict) {
@@ -187,7 +223,7 @@ impl Repository {
         }
         let (state, standing) = match attempt.next {
             Next::Waiting | Next::Robots => return,
-            Next::RetryAt(_) => (State::Waiting, Standing::Waiting),
+            Next::RetryAt(_) | Next::Again(_) => (State::Waiting, Standing::Waiting),
             Next::Failed => (State::Failed, Standing::Failed),
             Next::Done => match attempt.outcome.number() {
                 404 | 410 => (State::Gone, Standing::Gone),
@@ -197,7 +233,7 @@ impl Repository {
         };
         let due = match attempt.next {
             // Whole seconds: not before it is due.
-            Next::RetryAt(due) => seconds(due).saturating_add(1),
+            Next::RetryAt(due) | Next::Again(due) => seconds(due).saturating_add(1),
             _ => 0,
         };
         let Some(disk) = &mut self.disk else { return };
@@ -207,7 +243,7 @@ impl Repository {
                 at: seconds(attempt.started),
                 outcome: attempt.outcome.number(),
                 state: standing,
-                tries: if state == State::Waiting {
+                tries: if matches!(attempt.next, Next::RetryAt(_)) {
                     attempt.try_number
                 } else {
                     0
@@ -215,28 +251,48 @@ impl Repository {
                 due,
                 media_type: attempt.media_type.as_deref().map(Into::into),
                 text_digest: attempt.text_digest,
-                capture: attempt.capture.map(|capture| capture.0),
+                // Of a page that is as it was, the copy is the older one.
+                capture: attempt
+                    .capture
+                    .filter(|_| attempt.outcome != Outcome::NOT_MODIFIED)
+                    .map(|capture| capture.0),
                 etag: attempt.etag.as_deref().map(Into::into),
                 last_modified: attempt.last_modified.as_deref().map(Into::into),
             },
         );
         disk.expect(State::Waiting, -1);
         disk.expect(state, 1);
+        // A page whose next visit is far ahead waits on disk.
+        let is_soon = match attempt.next {
+            Next::Again(due) => due.since(attempt.started) <= SOON,
+            _ => true,
+        };
         match row {
+            Some(at) if state == State::Waiting && !is_soon => {
+                self.let_go(at);
+                self.rest_until(host, moment(due));
+            }
             // It waits in memory for its next try.
             Some(_) if state == State::Waiting => disk.store.hold(url),
             Some(at) => self.let_go(at),
-            None if state == State::Waiting => {
-                let row = &mut self.hosts[host as usize];
-                if row.stored == Stored::Nothing {
-                    row.stored = Stored::Later(moment(due));
-                }
-            }
+            None if state == State::Waiting => self.rest_until(host, moment(due)),
             None => {
                 let row = &mut self.hosts[host as usize];
                 row.waiting = row.waiting.saturating_sub(1);
             }
         }
+    }
+}
+
+impl Repository {
+    /// Something of the host is due on disk then, if nothing is before.
+    fn rest_until(&mut self, host: u32, due: Timestamp) {
+        let row = &mut self.hosts[host as usize];
+        row.stored = match row.stored {
+            Stored::Nothing => Stored::Later(due),
+            Stored::Later(before) => Stored::Later(before.min(due)),
+            Stored::Perhaps => Stored::Perhaps,
+        };
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) fn repository() -> Repository {
         key: 99,
         order: Arc::new(ByDepth),
         keep_links: true,
+        revisit_share: None,
     })
 }
 

@@ -20,11 +20,16 @@ struct Section {
     source: &'static str,
 }
 
-const SECTIONS: [Section; 13] = [
+const SECTIONS: [Section; 14] = [
     Section {
         name: "",
         structure: "CollectionConfig",
         source: include_str!("../../../engine/src/collection.rs"),
+    },
+    Section {
+        name: "schedule",
+        structure: "ScheduleConfig",
+        source: include_str!("../../../engine/src/schedule.rs"),
     },
     Section {
         name: "run",

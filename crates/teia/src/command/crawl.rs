@@ -19,7 +19,7 @@ use super::options::CrawlOptions;
 use super::place::{Place, program, quoted};
 use super::search;
 use super::signals;
-use super::socket::{ControlSocket, ask};
+use super::socket::{ControlSocket, Run, ask};
 use super::status::{self, Order};
 use crate::demo::DemoWeb;
 use crate::show::{ProgressBar, counted, print_summary};
@@ -140,22 +140,51 @@ fn resume_running(
 ) -> Result<ExitCode> {
     let directory = Directory::open(&place.data)?;
     let name = place.name();
-    let reply = ask(&directory.control_socket(), "status")?;
-    let other = match &reply {
-        None => return Err(in_use(path, holder.to_owned())),
-        Some(reply) => reply["collection"].as_str().unwrap_or_default(),
+    let socket = directory.control_socket();
+    let Some(reply) = ask(&socket, "status")? else {
+        return Err(in_use(path, holder.to_owned()));
     };
-    if other != name {
-        return Err(in_use(path, format!("{holder}, which collects `{other}`")));
+    let place = Place::new(&place.data, name);
+    if status::run_of(&reply, name).is_none() {
+        // A process that minds several collections begins this one too.
+        let started = ask(&socket, &format!("start {name}"))?.unwrap_or_default();
+        if started["error"].is_string() {
+            let others = status::collected(&reply);
+            return Err(in_use(path, format!("{holder}, which collects {others}")));
+        }
+        outln!("process {holder} goes on with {name}")?;
+        return Ok(ExitCode::SUCCESS);
     }
     if !options.is_empty() {
-        anyhow::bail!(
-            "process {holder} collects `{name}` already, and options count from a start only: `{}` first, then `{}` with the same options; without options it goes on",
-            place.steering("stop"),
-            place.steering("resume")
-        );
+        change_running(&place, options, &socket)?;
     }
-    status::tell(&Place::new(&place.data, name), Order::Resume)
+    status::tell(&place, Order::Resume)
+}
+
+/// Options that are given for a run in another process count for it from now on.
+fn change_running(place: &Place, options: &CrawlOptions, socket: &std::path::Path) -> Result<()> {
+    let name = place.name();
+    let told = |line: String| -> Result<serde_json::Value> {
+        let reply = ask(socket, &line)?.unwrap_or_default();
+        match reply["error"].as_str() {
+            Some(error) => anyhow::bail!("the run of `{name}` was not changed: {error}"),
+            None => Ok(reply),
+        }
+    };
+    let settings = told(format!("settings {name}"))?;
+    let settings = settings["settings"].as_str().unwrap_or_default();
+    let stored = CollectionConfig::parse(settings).map_err(anyhow::Error::msg)?;
+    let mut config = options.base(stored)?;
+    options.apply(&mut config)?;
+    for line in options.seed_lines()? {
+        if matches!(Seed::parse(&line), Ok(Some(_))) && !config.seeds.contains(&line) {
+            config.seeds.push(line);
+        }
+    }
+    let text = serde_json::Value::from(config.without_secrets().to_toml());
+    let reply = told(format!("change {name} {text}"))?;
+    outln!("{name}: {}", reply["answer"].as_str().unwrap_or("changed"))?;
+    Ok(())
 }
 
 fn in_use(path: PathBuf, holder: String) -> anyhow::Error {
@@ -293,7 +322,7 @@ const PROXY_PASSWORD: &str = "TEIA_PROXY_PASSWORD";
 
 /// The settings with the proxy's password, from the environment; one that was typed counts for this
 /// run.
-fn with_proxy_password(mut config: CollectionConfig) -> CollectionConfig {
+pub(crate) fn with_proxy_password(mut config: CollectionConfig) -> CollectionConfig {
     let Some(proxy) = &config.fetch.proxy else {
         return config;
     };
@@ -354,12 +383,12 @@ fn run(
         control: control.clone(),
     };
     let report = runtime.block_on(async {
-        let _socket = ControlSocket::open(
-            &directory.control_socket(),
-            place.name(),
+        let run = Run {
+            name: place.name().to_owned(),
             control,
-            Arc::clone(&progress),
-        )?;
+            progress: Arc::clone(&progress),
+        };
+        let _socket = ControlSocket::open(&directory.control_socket(), Arc::new(run))?;
         Ok::<_, anyhow::Error>(ThisMachine.run(crawl).await?)
     });
     progress.finish();

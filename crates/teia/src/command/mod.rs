@@ -11,6 +11,7 @@ mod crawl;
 mod export;
 mod get;
 mod index;
+mod minding;
 mod options;
 mod page;
 mod place;
@@ -232,6 +233,9 @@ enum Command {
         /// A name by which a proxy in front calls this server (repeatable)
         #[arg(long, value_name = "NAME")]
         host: Vec<String>,
+        /// Only show what is there: begin no run that a collection's schedule asks for
+        #[arg(long)]
+        no_collect: bool,
         #[command(flatten)]
         place: Place,
     },
@@ -374,8 +378,16 @@ impl Command {
             Self::Serve {
                 listen,
                 host,
+                no_collect,
                 place,
-            } => serve::serve(&place.data, &listen, &host),
+            } => {
+                let collect = if no_collect {
+                    serve::Collect::Never
+                } else {
+                    serve::Collect::WhenDue
+                };
+                serve::serve(&place.data, &listen, &host, collect)
+            }
             Self::Remove {
                 url,
                 host,

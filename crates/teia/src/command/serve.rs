@@ -10,13 +10,29 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::Usage;
+use super::minding::Minding;
 use crate::show::outln;
 
 /// Where people look first.
 pub(crate) const USUAL: &str = "127.0.0.1:7070";
 
-/// Serves a data directory until Ctrl-C. A crawl may go on in another process, or begin later.
-pub(crate) fn serve(data: &Path, listen: &str, hosts: &[String]) -> Result<ExitCode> {
+/// Whether runs are begun when they are due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Collect {
+    /// As the collections say.
+    WhenDue,
+    /// Nothing is begun.
+    Never,
+}
+
+/// Serves a data directory until Ctrl-C, and begins runs when they are due. A crawl may go on in another
+/// process, or begin later.
+pub(crate) fn serve(
+    data: &Path,
+    listen: &str,
+    hosts: &[String],
+    collect: Collect,
+) -> Result<ExitCode> {
     let address = parse(listen)?;
     let library = Library::open(data).map_err(flatten)?;
     let config = WebConfig {
@@ -35,13 +51,28 @@ pub(crate) fn serve(data: &Path, listen: &str, hosts: &[String]) -> Result<ExitC
         outln!("Teia serves {} at http://{address}/ (Ctrl-C ends it)", data.display())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
+        let minding = (collect == Collect::WhenDue).then(|| Minding::begin(data)).transpose()?;
         let shutdown = async {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
+            // A second signal ends everything at once; what was committed is safe.
+            tokio::spawn(async move {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+                std::process::exit(130);
+            });
+            if let Some(minding) = &minding {
+                minding.end();
+            }
         };
         teia_web::serve(listener, library, config, shutdown).await?;
+        if let Some(minding) = minding {
+            minding.finish().await;
+        }
         Ok(ExitCode::from(130))
     })
 }
@@ -51,7 +82,7 @@ pub(crate) fn serve_anywhere(data: &Path) -> Result<ExitCode> {
     let usual = std::net::TcpListener::bind(USUAL);
     let listen = if usual.is_ok() { USUAL } else { "127.0.0.1:0" };
     drop(usual);
-    serve(data, listen, &[])
+    serve(data, listen, &[], Collect::Never)
 }
 
 /// A foreign data directory is a mistake in what was typed; `code_of` knows it by its own type.

@@ -1,4 +1,5 @@
-//! The control socket: one line in (`status`, `pause`, `resume`, `stop`), one JSON line out.
+//! The control socket: one line in (`status`, `start`, `pause`, `resume`, `stop`, `settings`, `change`),
+//! one JSON line out. All but `status` may name a collection; where several run, they must.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,29 +11,59 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use teia_engine::{Control, Progress};
+use teia_engine::{CollectionConfig, Control, Progress};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 
 use crate::show::ProgressBar;
 
-/// No command is longer.
-const MAX_LINE: u64 = 256;
+/// No command is longer: `change` brings a collection file along.
+const MAX_LINE: u64 = 4 << 20;
 
 /// The socket of this process; its file goes with it.
 #[derive(Debug)]
 pub(crate) struct ControlSocket {
     path: PathBuf,
+    listening: tokio::task::JoinHandle<()>,
+}
+
+/// A run of this process, as it can be reached.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    /// The collection.
+    pub(crate) name: String,
+    /// How it is steered.
+    pub(crate) control: Control,
+    /// Where it stands.
+    pub(crate) progress: Arc<ProgressBar>,
+}
+
+/// The runs of this process.
+pub(crate) trait Runs: Send + Sync + 'static {
+    /// Those that run now.
+    fn running(&self) -> Vec<Run>;
+
+    /// Whether the process goes on when its runs have ended.
+    fn minds(&self) -> bool {
+        false
+    }
+
+    /// Begins a run of a collection that does not run; says whether this process can.
+    fn start(&self, _name: &str) -> bool {
+        false
+    }
+}
+
+/// The one run of a command that collects.
+impl Runs for Run {
+    fn running(&self) -> Vec<Run> {
+        vec![self.clone()]
+    }
 }
 
 impl ControlSocket {
     /// Listens; the directory's lock makes sure that a file already there is a leftover.
-    pub(crate) fn open(
-        path: &Path,
-        collection: &str,
-        control: Control,
-        progress: Arc<ProgressBar>,
-    ) -> Result<Self> {
+    pub(crate) fn open(path: &Path, runs: Arc<dyn Runs>) -> Result<Self> {
         let _ = std::fs::remove_file(path);
         let listener = ShortPath::of(path)
             .and_then(|short| UnixListener::bind(&short.path))
@@ -42,80 +73,150 @@ impl ControlSocket {
                     path.display()
                 )
             })?;
-        let collection = collection.to_owned();
-        tokio::spawn(async move {
+        let listening = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (control, progress, collection) =
-                    (control.clone(), Arc::clone(&progress), collection.clone());
+                let runs = Arc::clone(&runs);
                 tokio::spawn(async move {
-                    let _ = tokio::time::timeout(
-                        Duration::from_secs(5),
-                        answer(stream, &collection, &control, &progress),
-                    )
-                    .await;
+                    let limit = Duration::from_secs(5);
+                    let _ = tokio::time::timeout(limit, answer(stream, &*runs)).await;
                 });
             }
         });
         Ok(Self {
             path: path.to_owned(),
+            listening,
         })
     }
 }
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
+        self.listening.abort();
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-async fn answer(
-    stream: tokio::net::UnixStream,
-    collection: &str,
-    control: &Control,
-    progress: &ProgressBar,
-) -> std::io::Result<()> {
+async fn answer(stream: tokio::net::UnixStream, runs: &dyn Runs) -> std::io::Result<()> {
     let (read, mut write) = stream.into_split();
     let mut line = String::new();
     tokio::io::BufReader::new(read.take(MAX_LINE))
         .read_line(&mut line)
         .await?;
-    let mut words = line.split_whitespace();
-    let (command, name) = (words.next().unwrap_or(""), words.next());
-    if name.is_some_and(|name| name != collection) {
-        let reply =
-            json!({"error": format!("the process in this directory collects `{collection}`")});
-        return write.write_all(format!("{reply}\n").as_bytes()).await;
+    let mut words = line.trim_end().splitn(3, ' ');
+    let (command, name) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    let rest = words.next().unwrap_or("");
+    let reply = match obey(runs, command, name, rest).await {
+        Ok(reply) => reply,
+        Err(error) => json!({"error": error}),
+    };
+    write.write_all(format!("{reply}\n").as_bytes()).await
+}
+
+/// Does what it is told; says where the runs stand then.
+async fn obey(runs: &dyn Runs, command: &str, name: &str, rest: &str) -> Result<Value, String> {
+    if command == "status" {
+        return Ok(standing(runs, None));
     }
-    let error = match command {
-        "status" => None,
+    if command == "start" && !runs.running().iter().any(|run| run.name == name) {
+        if runs.start(name) {
+            return Ok(standing(runs, None));
+        }
+        return Err(wrong_collection(runs));
+    }
+    let run = chosen(runs, name)?;
+    let control = &run.control;
+    match command {
+        "start" | "resume" => {
+            control.resume();
+            until_noted(control).await;
+        }
         "pause" => {
             control.pause();
             until_noted(control).await;
-            None
         }
-        "resume" => {
-            control.resume();
-            until_noted(control).await;
-            None
+        "stop" => control.stop(),
+        "settings" => {
+            return Ok(json!({"collection": run.name, "settings": control.effective_settings()}));
         }
-        "stop" => {
-            control.stop();
-            None
+        "change" => {
+            let text: String =
+                serde_json::from_str(rest).map_err(|_| "no settings came along".to_owned())?;
+            control.change(CollectionConfig::parse(&text)?);
+            let answer = until_changed(control).await?;
+            let mut reply = standing(runs, Some(&run));
+            reply["answer"] = answer.into();
+            return Ok(reply);
         }
-        _ => Some("unknown command; use status, pause, resume or stop"),
-    };
-    let latest = progress.latest();
-    let reply = match error {
-        Some(error) => json!({"error": error}),
-        None => json!({
-            "collection": collection,
+        _ => {
+            return Err(
+                "unknown command; use status, start, pause, resume, stop, settings or change"
+                    .to_owned(),
+            );
+        }
+    }
+    Ok(standing(runs, Some(&run)))
+}
+
+/// The run that is meant; without a name, the only one.
+fn chosen(runs: &dyn Runs, name: &str) -> Result<Run, String> {
+    let mut running = runs.running();
+    if !name.is_empty() {
+        running.retain(|run| run.name == name);
+    }
+    match running.len() {
+        1 => Ok(running.remove(0)),
+        0 => Err(wrong_collection(runs)),
+        _ => Err(format!("{}; name one of them", wrong_collection(runs))),
+    }
+}
+
+fn wrong_collection(runs: &dyn Runs) -> String {
+    let names: Vec<String> = runs
+        .running()
+        .iter()
+        .map(|run| format!("`{}`", run.name))
+        .collect();
+    if names.is_empty() {
+        "the process in this directory collects nothing at the moment".to_owned()
+    } else {
+        format!(
+            "the process in this directory collects {}",
+            names.join(", ")
+        )
+    }
+}
+
+/// Where the runs stand; one of them, or the only one, also by itself.
+fn standing(runs: &dyn Runs, of: Option<&Run>) -> Value {
+    let running = runs.running();
+    let show = |run: &Run| {
+        let latest = run.progress.latest();
+        json!({
+            "collection": run.name,
             "process": std::process::id(),
-            "state": state(control, &latest),
-            "noted": is_noted(control),
+            "state": state(&run.control, &latest),
+            "noted": is_noted(&run.control),
             "progress": latest,
-        }),
+        })
     };
-    write.write_all(format!("{reply}\n").as_bytes()).await
+    let mut reply = match (of, running.as_slice()) {
+        (Some(run), _) | (None, [run]) => show(run),
+        _ => json!({"process": std::process::id()}),
+    };
+    reply["runs"] = running.iter().map(show).collect();
+    reply["minds"] = runs.minds().into();
+    reply
+}
+
+/// What came of other settings, as far as the patience of the one who asks goes.
+async fn until_changed(control: &Control) -> Result<String, String> {
+    for _ in 0..400 {
+        if let Some(answer) = control.change_answer() {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    Ok("the run was told, and has not answered yet".to_owned())
 }
 
 fn state(control: &Control, latest: &Progress) -> &'static str {

@@ -53,7 +53,9 @@ pub(crate) fn tell(place: &Place, order: Order) -> Result<ExitCode> {
     };
     if let Some(problem) = problem {
         // Perhaps because there is no such collection at all.
-        Reading::open(&directory, place.name())?;
+        if reply.is_none() || place.chosen().is_some() {
+            Reading::open(&directory, place.name())?;
+        }
         return Err(Usage(problem).into());
     }
     let reply = reply.unwrap_or_default();
@@ -63,7 +65,7 @@ pub(crate) fn tell(place: &Place, order: Order) -> Result<ExitCode> {
     );
     let name = place.name();
     if let Order::Stop { wait } = order
-        && !has_ended(&directory, wait)
+        && !has_ended(&directory, name, wait)
     {
         eprintln!(
             "teia: {name} was told to stop, and process {} has not ended within {}: it commits what it fetched, and what the search index has. `{}` tells when it is over; `kill -9 {0}` ends it at once, without loss of what was committed",
@@ -93,11 +95,17 @@ pub(crate) fn tell(place: &Place, order: Order) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A stop is done when the process is gone; another may then begin at once.
-fn has_ended(directory: &Directory, wait: Duration) -> bool {
+/// A stop is done when the process is gone, and another may begin at once; or when the process, which
+/// minds several collections, has ended the run.
+fn has_ended(directory: &Directory, name: &str, wait: Duration) -> bool {
     let until = Instant::now() + wait;
     loop {
         if directory.lock().is_ok() {
+            return true;
+        }
+        let minds_others = |reply: &Value| reply["minds"] == true && run_of(reply, name).is_none();
+        let reply = ask(&directory.control_socket(), "status").ok().flatten();
+        if reply.as_ref().is_some_and(minds_others) {
             return true;
         }
         let left = until.saturating_duration_since(Instant::now());
@@ -106,6 +114,22 @@ fn has_ended(directory: &Directory, wait: Duration) -> bool {
         }
         std::thread::sleep(left.min(Duration::from_millis(100)));
     }
+}
+
+/// What the process that collects says of the run of a collection.
+pub(crate) fn run_of<'a>(reply: &'a Value, name: &str) -> Option<&'a Value> {
+    let runs = reply["runs"].as_array()?;
+    runs.iter().find(|run| run["collection"] == name)
+}
+
+/// The collections that it collects, for a message.
+pub(crate) fn collected(reply: &Value) -> String {
+    let runs = reply["runs"].as_array().map_or(&[][..], Vec::as_slice);
+    let names: Vec<String> = runs
+        .iter()
+        .filter_map(|run| Some(format!("`{}`", run["collection"].as_str()?)))
+        .collect();
+    names.join(", ")
 }
 
 /// Shows where collections stand.
@@ -184,7 +208,7 @@ fn row(directory: &Directory, place: &Place, running: Option<&Value>) -> Result<
         repository, runs, ..
     } = reading.overview()?;
     let last = runs.last();
-    let live = running.filter(|reply| reply["collection"] == name);
+    let live = running.and_then(|reply| run_of(reply, name));
     let state = match (live, last) {
         (Some(reply), _) => reply["state"].as_str().unwrap_or("running").to_owned(),
         (None, Some(run)) if run.paused => format!("paused; `{resume}` goes on"),

@@ -2,7 +2,7 @@
 
 use teia_base::measure::{format_duration, format_size};
 use teia_base::scope::Scope;
-use teia_engine::{CollectionConfig, hosts_at_once};
+use teia_engine::{CollectionConfig, Mode, hosts_at_once};
 
 use crate::show::counted;
 
@@ -192,7 +192,13 @@ fn ends(config: &CollectionConfig) -> Vec<String> {
     if let Some(time) = config.run.max_time {
         limits.push(format_duration(time));
     }
+    if let Some(deadline) = config.schedule.deadline {
+        limits.push(format!("{} since its beginning", format_duration(deadline)));
+    }
+    let is_endless = config.mode == Mode::Incremental;
     let mut words = vec![match limits.as_slice() {
+        [] if is_endless => "A run goes on until it is stopped.".to_owned(),
+        limits if is_endless => format!("A run ends after {}.", limits.join(" or ")),
         [] => "A run ends when nothing more is due within a minute.".to_owned(),
         limits => format!(
             "A run ends after {}, or when nothing more is due within a minute.",
@@ -205,7 +211,43 @@ fn ends(config: &CollectionConfig) -> Vec<String> {
             counted(pages, "document")
         ));
     }
-    words.push("A URL that was fetched is not fetched again (mode once).".to_owned());
+    words.push(match config.mode {
+        Mode::Periodic => {
+            "Each run visits everything again, from the seeds on (mode periodic).".to_owned()
+        }
+        Mode::Incremental => format!(
+            "A page is visited again {} after its last visit (mode incremental).",
+            format_duration(config.run.revisit)
+        ),
+        Mode::Once => "A URL that was fetched is not fetched again (mode once).".to_owned(),
+    });
+    words.extend(begins(config));
+    words
+}
+
+/// When runs begin by themselves.
+fn begins(config: &CollectionConfig) -> Vec<String> {
+    let schedule = &config.schedule;
+    let mut words = Vec::new();
+    if schedule.is_set() {
+        let beat = match (&schedule.every, &schedule.cron) {
+            (Some(every), _) => format!("every {every}"),
+            (None, Some(cron)) => format!("at `{cron}`"),
+            (None, None) => "once".to_owned(),
+        };
+        let start = schedule.start.as_ref();
+        let start = start.map_or(String::new(), |start| format!(", from {start} on"));
+        words.push(format!(
+            "While `teia serve` runs, a run begins {beat}{start} ({}).",
+            schedule.time_zone
+        ));
+    }
+    if let Some(window) = &schedule.window {
+        words.push(format!(
+            "It makes requests only at {window} ({}).",
+            schedule.time_zone
+        ));
+    }
     words
 }
 

@@ -1,0 +1,164 @@
+//! Other settings under a run: limits, scope, hours and manners change while it goes on.
+
+use std::sync::{Arc, PoisonError};
+
+use teia_base::Seed;
+use teia_base::filter::{Candidate, Rules};
+use teia_base::journal::{Exclusion, LinkVerdict, Record, RunStarted, UrlChange};
+use teia_base::{HostId, LinkKind};
+use teia_repository::{Admission, UrlState};
+
+use crate::collection::CollectionConfig;
+use crate::feedback::{Event, Level};
+use crate::given::{hours_of, normal_seeds};
+use crate::judge::{Judge, admission};
+use crate::limits::hosts_at_once;
+use crate::ring::Ring;
+
+impl Ring {
+    /// Takes other settings in, if a person wished it. They are in the journal before anything goes by
+    /// them, as those of a start are.
+    pub(crate) fn change_if_told(&mut self) {
+        if self.committing > 0 || self.stopping {
+            return;
+        }
+        let Some(wanted) = self.control.take_change() else {
+            return;
+        };
+        let answer = self.change_settings(&wanted);
+        let (level, text) = match &answer {
+            Ok(text) => (Level::Info, text.clone()),
+            Err(text) => (Level::Warning, text.clone()),
+        };
+        self.feedback.hear(&Event::Notice { level, text });
+        let effective = self.config.without_secrets().to_toml();
+        self.control.note_settings(effective, Some(answer));
+    }
+
+    fn change_settings(&mut self, wanted: &CollectionConfig) -> Result<String, String> {
+        let next = self.merged(wanted);
+        let later = sections_that_differ(&next, wanted);
+        let given = next
+            .seeds
+            .iter()
+            .filter(|seed| !self.config.seeds.contains(seed));
+        let given: Vec<Seed> = given
+            .filter_map(|text| Seed::parse(text).ok().flatten())
+            .collect();
+        let seeds = normal_seeds(&next, &given).map_err(|error| error.to_string())?;
+        let mut all = self.ledger.seeds.clone();
+        all.extend(seeds.iter().map(|(seed, _)| seed.normal().clone()));
+        // Where a seed leads, and the ledger has not heard of it yet.
+        let links = self.window.attempts.iter().flat_map(|it| &it.links);
+        let wider = links.filter(|link| link.widens_the_scope());
+        all.extend(wider.map(|link| link.url.normal().clone()));
+        let rules = Rules::compile(&next.filter, &all).map_err(|error| error.to_string())?;
+        let own = self.workshop.judge().own.clone();
+        *self
+            .workshop
+            .judge
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(Judge { rules, own });
+        if next.run.hosts_at_once != self.config.run.hosts_at_once {
+            self.limit.set_most(hosts_at_once(next.run.hosts_at_once));
+        }
+        self.frontier.set_politeness(next.politeness.clone());
+        self.config = next;
+        self.hours = hours_of(&self.config);
+        self.weigh(self.config.schedule.weight);
+        self.rules_changed = true;
+        let seeds = self.offer_seeds(&seeds);
+        let record = Record::RunStarted(RunStarted {
+            options: self.config.without_secrets().to_toml(),
+            seeds,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        });
+        self.order(record, Vec::new(), Vec::new());
+        self.look_again();
+        // A host may have slept because its budget was used up.
+        let hosts: Vec<HostId> = self.repository.hosts().map(|(host, _)| host).collect();
+        for host in hosts {
+            self.wake(host);
+        }
+        Ok(if later.is_empty() {
+            "the run goes by the new settings".to_owned()
+        } else {
+            format!(
+                "the run goes by the new settings, but for {}: these count from the next start",
+                later.join(", ")
+            )
+        })
+    }
+
+    /// The settings of the run with what may change under it.
+    fn merged(&self, wanted: &CollectionConfig) -> CollectionConfig {
+        let mut next = self.config.clone();
+        next.seeds.clone_from(&wanted.seeds);
+        next.schedule.clone_from(&wanted.schedule);
+        next.filter.clone_from(&wanted.filter);
+        if !next.archive.enabled {
+            next.filter.requisites = false;
+        }
+        // The links of pages are kept from the start on, or not at all.
+        if self.config.filter.max_depth.is_none() {
+            next.filter.max_depth = None;
+        }
+        next.politeness.clone_from(&wanted.politeness);
+        next.politeness.key = self.config.politeness.key;
+        next.run.hosts_at_once = wanted.run.hosts_at_once;
+        next.run.retries = wanted.run.retries;
+        next.run.max_time = wanted.run.max_time;
+        next.run.max_redirects = wanted.run.max_redirects;
+        next.run.revisit = wanted.run.revisit;
+        next
+    }
+
+    /// The rule that leaves a URL out which was let in before the rules changed.
+    pub(crate) fn refusal(&self, url: &UrlState) -> Option<Exclusion> {
+        // What a page needs is let in for the page's sake.
+        if !self.rules_changed || url.requisite {
+            return None;
+        }
+        let candidate = Candidate {
+            url: url.url.normal(),
+            depth: if url.depth == u16::MAX { 0 } else { url.depth },
+            kind: if url.seed {
+                LinkKind::Seed
+            } else {
+                LinkKind::Anchor
+            },
+            from_kept_in_scope: false,
+            from: None,
+        };
+        match admission(self.workshop.judge().before_or_refuse(&candidate)) {
+            Admission::Admit => None,
+            Admission::Exclude(exclusion) => Some(exclusion),
+        }
+    }
+
+    /// A URL that waited is left out.
+    pub(crate) fn leave_out(&mut self, url: UrlState, exclusion: Exclusion) {
+        self.repository.exclude(url.reference, &exclusion);
+        let change = UrlChange {
+            depth: url.depth,
+            url: url.url.into_normal(),
+            verdict: LinkVerdict::Excluded(exclusion),
+        };
+        self.window.opened.get_or_insert_with(|| self.clock.now());
+        self.window.bytes += 64 + change.url.as_str().len() as u64;
+        self.window.changes.push(change);
+    }
+}
+
+/// Sections in which the two differ.
+fn sections_that_differ(one: &CollectionConfig, other: &CollectionConfig) -> Vec<String> {
+    let table = |config: &CollectionConfig| {
+        toml::Table::try_from(config.without_secrets()).unwrap_or_default()
+    };
+    let (one, other) = (table(one), table(other));
+    let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    let differ = keys
+        .into_iter()
+        .filter(|key| one.get(*key) != other.get(*key));
+    differ.map(|key| format!("`{key}`")).collect()
+}

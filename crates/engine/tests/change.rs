@@ -1,0 +1,266 @@
+//! Other settings under a run: what waits and is outside now leaves, what was left out and is inside now
+//! enters, limits hold from then on; also after a restart.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+#[path = "support/script.rs"]
+mod script;
+mod support;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use script::Script;
+use support::crawl_on;
+use teia_base::{Files, SimulatedDisk};
+use teia_engine::{CollectionConfig, Control, EndReason, Event, Feedback, Parts, Progress, Report};
+
+const SEED: &str = "http://a.test/";
+
+fn web() -> Script {
+    let list = |count: usize, prefix: &str| -> String {
+        (0..count)
+            .map(|n| format!("<a href=\"{prefix}{n}\">{n}</a> "))
+            .collect()
+    };
+    let front = [list(50, "/x/"), list(50, "/y/"), list(20, "http://b.test/")].concat();
+    let mut script = Script::default()
+        .slowly(Duration::from_millis(2))
+        .html(SEED, &front);
+    for n in 0..50 {
+        script = script
+            .html(&format!("http://a.test/x/{n}"), &format!("x {n}"))
+            .html(&format!("http://a.test/y/{n}"), &format!("y {n}"));
+    }
+    for n in 0..20 {
+        script = script.html(&format!("http://b.test/{n}"), &format!("b {n}"));
+    }
+    script
+}
+
+fn config(on_disk: bool) -> CollectionConfig {
+    let mut config = CollectionConfig::default();
+    config.politeness.delay = Duration::ZERO;
+    config.run.commit_every = Duration::from_millis(5);
+    config.run.alias_pages = 0;
+    config.index.enabled = false;
+    config.links.enabled = false;
+    if on_disk {
+        config.run.repository_memory = 4 << 10;
+    }
+    config
+}
+
+/// Pauses a run when it has made so many requests, and tells when it rests.
+#[derive(Debug)]
+struct Watch {
+    script: Script,
+    control: Control,
+    after: usize,
+    has_paused: AtomicBool,
+    latest: Mutex<Progress>,
+}
+
+impl Feedback for Watch {
+    fn hear(&self, event: &Event) {
+        let is_time = self.script.pages().len() > self.after;
+        if is_time && !self.has_paused.swap(true, Ordering::SeqCst) {
+            self.control.pause();
+        }
+        if let Event::Progress(progress) = event {
+            *self.latest.lock().unwrap() = progress.clone();
+        }
+    }
+}
+
+/// Runs, pauses after some requests, does something, goes on to the end.
+fn run_and_change(
+    disk: &SimulatedDisk,
+    script: &Script,
+    config: &CollectionConfig,
+    change: impl FnOnce(&Control),
+) -> Report {
+    let control = Control::default();
+    let watch = Arc::new(Watch {
+        script: script.clone(),
+        control: control.clone(),
+        after: 10,
+        has_paused: AtomicBool::new(false),
+        latest: Mutex::default(),
+    });
+    let parts = Parts {
+        fetcher: Some(Arc::new(script.clone())),
+        feedback: Arc::clone(&watch) as Arc<dyn Feedback>,
+        ..Parts::default()
+    };
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let (config, run) = (config.clone(), control.clone());
+    let thread = std::thread::spawn(move || {
+        crawl_on(files, &config, &[SEED.to_owned()], parts, &run).unwrap()
+    });
+    until("it rests", || {
+        control.is_pause_noted() && {
+            let latest = watch.latest.lock().unwrap();
+            latest.rest == Some("paused") && latest.hosts_active == 0
+        }
+    });
+    change(&control);
+    control.resume();
+    until("it ends", || thread.is_finished());
+    thread.join().unwrap()
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = std::time::Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn answer(control: &Control) -> Result<String, String> {
+    let mut answer = None;
+    until("an answer", || {
+        answer = control.change_answer();
+        answer.is_some()
+    });
+    answer.unwrap()
+}
+
+fn of<'a>(pages: &'a [String], word: &str) -> BTreeSet<&'a str> {
+    let pages = pages.iter().filter(|page| page.contains(word));
+    pages.map(String::as_str).collect()
+}
+
+fn check_scope(on_disk: bool) {
+    let (disk, script) = (SimulatedDisk::new(), web());
+    let config = config(on_disk);
+    let mut before = Vec::new();
+    let report = run_and_change(&disk, &script, &config, |control| {
+        before = script.pages();
+        let mut wanted = config.clone();
+        wanted.filter.scope = "suffix:.test".parse().unwrap();
+        wanted.filter.exclude = vec!["/x/".to_owned()];
+        control.change(wanted);
+        assert_eq!(answer(control).unwrap(), "the run goes by the new settings");
+    });
+    assert_eq!(report.reason, EndReason::Done);
+    let after = script.pages();
+    let x = of(&before, "/x/").len() as u64;
+    assert!(x < 50, "the pause came too late to show anything");
+    // What waited and is outside now was not asked for; what was outside is inside.
+    assert_eq!(of(&after, "/x/"), of(&before, "/x/"));
+    assert_eq!(of(&after, "/y/").len(), 50);
+    assert_eq!(of(&after, "b.test").len(), 20);
+    assert_eq!(
+        after.len(),
+        BTreeSet::from_iter(&after).len(),
+        "nothing twice"
+    );
+    assert_eq!(report.states["excluded"], 50 - x);
+    assert_eq!(report.states["fetched"], 1 + x + 50 + 20);
+    assert_eq!(report.states["waiting"], 0);
+    // The next start knows the same.
+    let asked = after.len();
+    let mut wider = config.clone();
+    wider.filter.scope = "suffix:.test".parse().unwrap();
+    let parts = Parts {
+        fetcher: Some(Arc::new(script.clone())),
+        ..Parts::default()
+    };
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let report = crawl_on(
+        files,
+        &wider,
+        &[SEED.to_owned()],
+        parts,
+        &Control::default(),
+    )
+    .unwrap();
+    assert_eq!(script.pages().len() as u64, asked as u64 + 50 - x);
+    assert_eq!(report.states["excluded"], 0);
+    assert_eq!(report.states["fetched"], 121);
+}
+
+#[test]
+fn after_a_change_of_scope_urls_leave_and_enter_in_memory() {
+    check_scope(false);
+}
+
+#[test]
+fn after_a_change_of_scope_urls_leave_and_enter_on_disk() {
+    check_scope(true);
+}
+
+#[test]
+fn a_limit_that_is_set_under_a_run_is_exact() {
+    let (disk, script) = (SimulatedDisk::new(), web());
+    let config = config(false);
+    let report = run_and_change(&disk, &script, &config, |control| {
+        let mut wanted = config.clone();
+        wanted.filter.max_pages = Some(31);
+        control.change(wanted);
+        answer(control).unwrap();
+        assert!(control.effective_settings().contains("max-pages = 31"));
+    });
+    assert_eq!((report.reason, report.fetched), (EndReason::MaxPages, 31));
+    assert_eq!(script.pages().len(), 31);
+}
+
+#[test]
+fn what_cannot_change_under_a_run_is_said_and_a_mistake_changes_nothing() {
+    let (disk, script) = (SimulatedDisk::new(), web());
+    let config = config(false);
+    let report = run_and_change(&disk, &script, &config, |control| {
+        let mut wanted = config.clone();
+        wanted.archive.enabled = false;
+        wanted.politeness.delay = Duration::from_millis(1);
+        control.change(wanted);
+        let said = answer(control).unwrap();
+        assert!(
+            said.contains("`archive`") && !said.contains("`politeness`"),
+            "{said}"
+        );
+        let mut wrong = config.clone();
+        wrong.filter.exclude = vec!["(".to_owned()];
+        control.change(wrong);
+        assert!(answer(control).unwrap_err().contains('('));
+    });
+    assert_eq!(report.reason, EndReason::Done);
+    assert_eq!(script.pages().len(), 101);
+}
+
+#[test]
+fn rules_that_are_narrower_at_a_start_count_for_what_waits() {
+    let (disk, script) = (SimulatedDisk::new(), web());
+    let mut config = config(false);
+    config.filter.max_pages = Some(5);
+    let run = |config: &CollectionConfig| {
+        let parts = Parts {
+            fetcher: Some(Arc::new(script.clone())),
+            ..Parts::default()
+        };
+        let files: Arc<dyn Files> = Arc::new(disk.clone());
+        crawl_on(
+            files,
+            config,
+            &[SEED.to_owned()],
+            parts,
+            &Control::default(),
+        )
+        .unwrap()
+    };
+    run(&config);
+    config.filter.max_pages = None;
+    config.filter.exclude = vec!["/x/".to_owned()];
+    let before = script.pages();
+    let report = run(&config);
+    let after = script.pages();
+    assert_eq!(of(&after, "/x/"), of(&before, "/x/"));
+    assert_eq!(of(&after, "/y/").len(), 50);
+    let x = of(&after, "/x/").len() as u64;
+    assert_eq!(report.states["excluded"], 50 - x + 20);
+}

@@ -1,0 +1,204 @@
+//! Two collections in one process: they share the gap of every host, copies of robots.txt, and what
+//! the machine can do at once, by their weights.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+#[path = "support/script.rs"]
+mod script;
+mod support;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use script::Script;
+use support::config;
+use teia_base::{DiskFiles, Files, Seed, SimulatedDisk};
+use teia_engine::{
+    CollectionConfig, Company, Control, Crawl, EndReason, Executor, Layout, Parts, Report,
+    ThisMachine,
+};
+use teia_fetch::Fetcher;
+use teia_testweb::{Listen, Server, WebConfig};
+
+/// A run of a collection on a thread of its own.
+fn start(
+    files: Arc<dyn Files>,
+    name: &str,
+    config: &CollectionConfig,
+    seeds: &[String],
+    parts: Parts,
+    control: &Control,
+) -> std::thread::JoinHandle<Report> {
+    let crawl = Crawl {
+        files,
+        root: "data".into(),
+        key: 7,
+        layout: Layout::new(name).unwrap(),
+        config: config.clone(),
+        save: false,
+        seeds: seeds
+            .iter()
+            .map(|seed| Seed::parse(seed).unwrap().unwrap())
+            .collect(),
+        parts,
+        control: control.clone(),
+    };
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(ThisMachine.run(crawl)).unwrap()
+    })
+}
+
+fn on_disk(root: &Path) -> Arc<dyn Files> {
+    Arc::new(DiskFiles::new(root).unwrap())
+}
+
+#[test]
+fn two_collections_share_the_gap_of_a_host_and_its_robots_txt() {
+    let web = WebConfig {
+        hosts: 5,
+        pages_per_host: 12,
+        latency: Duration::from_millis(3),
+        ..WebConfig::default()
+    };
+    let server = Server::start(web, Listen::Names { port: 0 }).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let company = Company::new(64);
+    let gap = Duration::from_millis(20);
+    let mut config = config(&server);
+    config.politeness.delay = gap;
+    config.politeness.latency_factor = 0;
+    config.run.sitemaps = false;
+    config.catalog.enabled = false;
+    let seeds = [server.web().front(0)];
+    let runs: Vec<_> = ["one", "two"]
+        .into_iter()
+        .map(|name| {
+            let parts = Parts {
+                company: Some(Arc::clone(&company)),
+                ..Parts::default()
+            };
+            let files = on_disk(root.path());
+            start(files, name, &config, &seeds, parts, &Control::default())
+        })
+        .collect();
+    let reports: Vec<Report> = runs.into_iter().map(|run| run.join().unwrap()).collect();
+    // Both have everything.
+    for report in &reports {
+        assert_eq!((report.reason, report.fetched), (EndReason::Done, 5 * 12));
+    }
+    let log = server.log();
+    assert_eq!(log.dropped, 0);
+    let mut robots = 0;
+    for host in log.hosts() {
+        assert_eq!(log.max_concurrent(host), 1, "two at once to host {host}");
+        let rest = log.min_gap(host).unwrap();
+        assert!(rest >= gap, "host {host} rested {rest:?} of {gap:?}");
+        robots += log.of_host(host).filter(|entry| entry.is_robots()).count();
+    }
+    assert_eq!(log.entries.len(), 2 * 5 * 12 + robots);
+    // One run's copy serves the other, unless both asked in the same moment.
+    assert!(
+        (5..=9).contains(&robots),
+        "{robots} requests for robots.txt of 5 hosts"
+    );
+}
+
+/// Lets two runs end when so many requests were made between them.
+#[derive(Debug)]
+struct Counted {
+    script: Script,
+    own: AtomicU64,
+    all: Arc<AtomicU64>,
+    most: u64,
+    controls: [Control; 2],
+}
+
+impl Fetcher for Counted {
+    fn fetch(&self, request: teia_base::Request) -> teia_fetch::Fetching<'_> {
+        if !request.url.path().ends_with("robots.txt") {
+            let before = self.all.fetch_add(1, Ordering::SeqCst);
+            // What is made while the runs hear of their end does not count.
+            if before < self.most {
+                self.own.fetch_add(1, Ordering::SeqCst);
+            } else {
+                self.controls.iter().for_each(Control::stop);
+            }
+        }
+        self.script.fetch(request)
+    }
+}
+
+#[test]
+fn requests_go_by_weight() {
+    // Sixty hosts of their own for each, far more pages than are asked for.
+    let web = |prefix: &str| {
+        let mut script = Script::default().slowly(Duration::from_millis(2));
+        for host in 0..60 {
+            for page in 0..40 {
+                let next = (page + 1) % 40;
+                let (here, on) = (host, (host + 1) % 60);
+                let links = format!(
+                    "<a href=\"http://{prefix}{here}.test/{next}\">a</a> <a href=\"http://{prefix}{on}.test/0\">b</a>"
+                );
+                script = script.html(&format!("http://{prefix}{host}.test/{page}"), &links);
+            }
+        }
+        script
+    };
+    let company = Company::new(8);
+    let (all, most) = (Arc::<AtomicU64>::default(), 1600);
+    let controls = [Control::default(), Control::default()];
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let mut counts = Vec::new();
+    let mut runs = Vec::new();
+    for (at, (name, weight)) in [("light", 1), ("heavy", 3)].into_iter().enumerate() {
+        let mut config = CollectionConfig::default();
+        config.politeness.delay = Duration::ZERO;
+        config.filter.scope = "suffix:.test".parse().unwrap();
+        config.run.ignore_robots = true;
+        config.run.hosts_at_once = Some(60);
+        config.run.alias_pages = 0;
+        config.archive.enabled = false;
+        config.index.enabled = false;
+        config.links.enabled = false;
+        config.catalog.enabled = false;
+        config.schedule.weight = weight;
+        let counted = Arc::new(Counted {
+            script: web(name),
+            own: AtomicU64::new(0),
+            all: Arc::clone(&all),
+            most,
+            controls: controls.clone(),
+        });
+        counts.push(Arc::clone(&counted));
+        let parts = Parts {
+            fetcher: Some(counted),
+            company: Some(Arc::clone(&company)),
+            ..Parts::default()
+        };
+        // All hosts are known from the start, so that both always want more than there is.
+        let seeds: Vec<String> = (0..60)
+            .map(|host| format!("http://{name}{host}.test/0"))
+            .collect();
+        let files = Arc::clone(&files);
+        runs.push(start(files, name, &config, &seeds, parts, &controls[at]));
+    }
+    for run in runs {
+        assert_eq!(run.join().unwrap().reason, EndReason::Stopped);
+    }
+    let own = |at: usize| counts[at].own.load(Ordering::SeqCst);
+    let (light, heavy) = (own(0), own(1));
+    assert_eq!(light + heavy, most);
+    let wanted = most / 4;
+    assert!(
+        light.abs_diff(wanted) <= wanted / 10,
+        "{light} and {heavy} requests; {wanted} and {} are right",
+        3 * wanted
+    );
+}
