@@ -382,6 +382,8 @@ mod tests {
         assert_eq!(other.take(&host("a"), Duration::ZERO, now), Turn::Taken);
         drop(one);
         assert_eq!(other.news(), host("a"));
+        // It counts as asked at that moment.
+        let now = Instant::now();
         assert!(other.enter(now));
         assert_eq!(other.take(&host("a"), Duration::ZERO, now), Turn::Now);
     }
@@ -414,6 +416,10 @@ mod tests {
         let courtesy = Courtesy::new(1);
         let (one, other) = (guest(&courtesy, 1), guest(&courtesy, 1));
         let now = Instant::now();
+        assert!(one.enter(now));
+        assert!(!other.enter(now));
+        one.leave(true);
+        // One that comes has saved nothing up: so far both have had the same.
         assert!(one.enter(now));
         assert!(!other.enter(now));
         one.leave(true);
