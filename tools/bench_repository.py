@@ -117,7 +117,14 @@ def parse_options():
     parser.add_argument("--cold", type=int, default=0, help="cycles with a cold cache measured at each size")
     parser.add_argument("--settle", type=int, default=0, help="crawl cycles before those that are measured")
     parser.add_argument("--at", type=lambda text: [int(size) for size in text.split(",")], help="measure at these sizes only")
-    parser.add_argument("--keep", action="store_true", help="go on with what is there, and leave it there")
+    parser.add_argument(
+        "--keep",
+        nargs="?",
+        const="yes",
+        default="no",
+        choices=["no", "yes", "last"],
+        help="go on with what is there, and leave it there; with 'last', end it and check everything",
+    )
     parser.add_argument("--latency", action="store_true", help="time each call of Teia's")
     parser.add_argument("--window", type=int, default=1000, help="URLs asked of a host at once")
     parser.add_argument("--only", type=lambda text: text.split(","), default=STORES, help=f"some of {','.join(STORES)}")
@@ -151,7 +158,7 @@ def run(name, options, helper=None, settings=(), quiet=False):
     if not sizes:
         return []
     command = [PROGRAM, "--sizes", ",".join(map(str, sizes)), "--cycles", str(options.cycles), "--only", name]
-    command += ["--settle", str(options.settle), "--keep", "yes" if options.keep else "no"]
+    command += ["--settle", str(options.settle), "--keep", options.keep]
     command += ["--latency", "yes" if options.latency else "no"]
     command += ["--window", str(options.window), "--cold", str(options.cold), "--folder", options.folder]
     for setting in [*options.set, *settings]:
@@ -178,7 +185,7 @@ def run(name, options, helper=None, settings=(), quiet=False):
         timer.cancel()
         if process.poll() is None:
             process.kill()
-        if not options.keep:
+        if options.keep != "yes":
             shutil.rmtree(options.folder, ignore_errors=True)
     return records
 

@@ -115,8 +115,10 @@ impl Ring {
 
     /// The rule that leaves a URL out which was let in before the rules changed.
     pub(crate) fn refusal(&self, url: &UrlState) -> Option<Exclusion> {
-        // What a page needs is let in for the page's sake.
-        if !self.rules_changed || url.requisite {
+        let judge = self.workshop.judge();
+        // What a page needs is let in for the page's sake; a program's own filter may go by the page on
+        // which a link stood, which nobody knows any more.
+        if !self.rules_changed || url.requisite || judge.own.is_some() {
             return None;
         }
         let candidate = Candidate {
@@ -130,7 +132,7 @@ impl Ring {
             from_kept_in_scope: false,
             from: None,
         };
-        match admission(self.workshop.judge().before_or_refuse(&candidate)) {
+        match admission(judge.before_or_refuse(&candidate)) {
             Admission::Admit => None,
             Admission::Exclude(exclusion) => Some(exclusion),
         }

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A guest that wanted a place and did not come for it within this time does not keep others waiting.
-const HUNGER: Duration = Duration::from_millis(50);
+const HUNGER: Duration = Duration::from_millis(250);
 /// So long after its gap a host is left to those that did not ask it last.
 const YIELD: Duration = Duration::from_millis(25);
 /// Hosts that are remembered before those whose gap is over are forgotten.
@@ -225,7 +225,7 @@ impl Guest {
     }
 
     /// How long a guest that could not enter waits at most before it tries again.
-    pub const PATIENCE: Duration = HUNGER;
+    pub const PATIENCE: Duration = Duration::from_millis(50);
 
     /// The place is free again. One that was not used costs nothing.
     pub fn leave(&self, used: bool) {
@@ -382,6 +382,8 @@ mod tests {
         assert_eq!(other.take(&host("a"), Duration::ZERO, now), Turn::Taken);
         drop(one);
         assert_eq!(other.news(), host("a"));
+        // It counts as asked at that moment.
+        let now = Instant::now();
         assert!(other.enter(now));
         assert_eq!(other.take(&host("a"), Duration::ZERO, now), Turn::Now);
     }
@@ -414,6 +416,10 @@ mod tests {
         let courtesy = Courtesy::new(1);
         let (one, other) = (guest(&courtesy, 1), guest(&courtesy, 1));
         let now = Instant::now();
+        assert!(one.enter(now));
+        assert!(!other.enter(now));
+        one.leave(true);
+        // One that comes has saved nothing up: so far both have had the same.
         assert!(one.enter(now));
         assert!(!other.enter(now));
         one.leave(true);

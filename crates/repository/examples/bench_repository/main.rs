@@ -43,8 +43,10 @@ struct Options {
     cold: usize,
     /// Crawl cycles before those that are measured: what the all-new fill left waiting is decided.
     settle: usize,
-    /// Go on with what is there, and leave it there.
+    /// Go on with what is there.
     keep: bool,
+    /// Leave it there, for another process that goes on.
+    leave: bool,
     latency: bool,
     folder: PathBuf,
     rocksdb: Option<PathBuf>,
@@ -72,7 +74,7 @@ fn main() {
         measure::reset_peak(None);
         let store = open(name, &folder, &options);
         run(name, store, &folder, &options);
-        if !options.keep {
+        if !options.leave {
             let _ = std::fs::remove_dir_all(&folder);
         }
     }
@@ -352,7 +354,7 @@ fn run(name: &str, store: Box<dyn Contender>, folder: &Path, options: &Options) 
     }
     let closed = run.store.close();
     add(&mut run.total, closed);
-    if options.keep {
+    if options.leave {
         saved::save(&state, &run.generator, run.total, &*run.store);
         return;
     }
@@ -395,6 +397,7 @@ fn parse() -> Options {
         cold: 0,
         settle: 0,
         keep: false,
+        leave: false,
         latency: false,
         folder: std::env::temp_dir().join("teia-bench-repository"),
         rocksdb: None,
@@ -414,7 +417,10 @@ fn parse() -> Options {
             "--take" => options.take = value.parse().unwrap(),
             "--cold" => options.cold = value.parse().unwrap(),
             "--settle" => options.settle = value.parse().unwrap(),
-            "--keep" => options.keep = value == "yes",
+            "--keep" => {
+                options.keep = value != "no";
+                options.leave = value == "yes";
+            }
             "--latency" => options.latency = value == "yes",
             "--window" => options.window = value.parse().unwrap(),
             "--folder" => options.folder = value.into(),

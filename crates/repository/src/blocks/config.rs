@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-/// How the store of blocks works. The defaults come from trials with 3 to 10 million URLs and from
+/// How the store of blocks works. The defaults come from trials with 3 to 100 million URLs and from
 /// `./dev bench repository --sweep` at 4 million (BENCHMARKS.md), which is too small to judge block
-/// size and delay.
+/// size and delay. Packed, waiting links cost so little that more of them may wait.
 #[derive(Clone, Debug)]
 pub struct StoreConfig {
     /// Where its files are, below the root of the `Files`.
