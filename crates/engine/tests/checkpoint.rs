@@ -310,8 +310,7 @@ fn packed_segments_say_all_that_a_collection_is_made_of() {
     println!("journal {journal}, history {history} bytes in {packs} packs");
     assert!(packs > 5, "{packs} packs");
     // Nothing is missing, and nothing is there twice.
-    let disk: Arc<dyn Files> = Arc::new(files.clone());
-    let entries = support::entries(&disk);
+    let entries = support::entries(&files);
     let numbers: Vec<u64> = entries.iter().map(|entry| entry.sequence).collect();
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
     // A page whose attempt is packed is explained by it.

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use support::last_entry;
+use support::entries_on;
 use teia_base::journal::{
     Attempt, Commit, Entry, LinkRecord, LinkVerdict, Record, RunStarted, SEGMENT_HEADER,
     SeedRecord, encode_frame, segment_name,
@@ -113,8 +113,8 @@ impl Model {
 }
 
 /// Writes entries as a segment of their own, as a run would.
-fn append(files: &dyn Files, records: Vec<Record>) {
-    let first = last_entry(files) + 1;
+fn append(files: &Arc<dyn Files>, records: Vec<Record>) {
+    let first = entries_on(files).len() as u64 + 1;
     let mut bytes = SEGMENT_HEADER.to_vec();
     for (sequence, record) in (first..).zip(records) {
         let wall = Timestamp::from_micros(1_794_772_800_000_000);
@@ -136,7 +136,7 @@ fn append(files: &dyn Files, records: Vec<Record>) {
     files.sync_dir(&journal).unwrap();
 }
 
-fn begin(files: &dyn Files, model: &mut Model) {
+fn begin(files: &Arc<dyn Files>, model: &mut Model) {
     model.met.insert(0);
     let seeds = vec![SeedRecord {
         url: NormalForm::default().parse(&url(0)).unwrap(),
@@ -154,7 +154,7 @@ fn begin(files: &dyn Files, model: &mut Model) {
 }
 
 /// A few commits in which pages are visited again and again, also twice in one.
-fn round(files: &dyn Files, model: &mut Model, draw: &mut Draw, moment: &mut i64) {
+fn round(files: &Arc<dyn Files>, model: &mut Model, draw: &mut Draw, moment: &mut i64) {
     let mut records = Vec::new();
     for _ in 0..1 + draw.below(4) {
         let mut commit = Commit::default();
@@ -207,9 +207,9 @@ fn each_linking_page_counts_once_over_visits_starts_and_power_cuts() {
         let files: Arc<dyn Files> = Arc::new(disk.clone());
         let mut model = Model::default();
         let mut moment = 1_794_772_800;
-        begin(&*files, &mut model);
+        begin(&files, &mut model);
         for _ in 0..8 {
-            round(&*files, &mut model, &mut draw, &mut moment);
+            round(&files, &mut model, &mut draw, &mut moment);
             if draw.below(2) == 0 {
                 disk.plan(PowerCut {
                     after_calls: draw.below(60),
@@ -237,9 +237,9 @@ fn without_a_graph_the_journal_tells_each_page_that_ever_linked_here_once() {
         let mut model = Model::default();
         let mut draw = Draw(0xD1CE);
         let mut moment = 1_794_772_800;
-        begin(&*files, &mut model);
+        begin(&files, &mut model);
         for _ in 0..6 {
-            round(&*files, &mut model, &mut draw, &mut moment);
+            round(&files, &mut model, &mut draw, &mut moment);
             assert!(follow(&files, root, directory.key(), on_disk));
         }
         let reading = Reading::open(&directory, "default").unwrap();

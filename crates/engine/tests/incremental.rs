@@ -89,7 +89,7 @@ fn check(on_disk: bool) {
     assert_eq!(disk.exists(&urls), on_disk, "where the URLs are");
     // Every visit of a page has its number, and every one says when the next is due.
     let mut visits: BTreeMap<String, u32> = BTreeMap::new();
-    for entry in entries(&(Arc::new(disk.clone()) as Arc<dyn Files>)) {
+    for entry in entries(&disk) {
         let Record::Commit(commit) = entry.record else {
             continue;
         };

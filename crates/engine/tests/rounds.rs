@@ -93,7 +93,7 @@ impl History {
 
     /// Writes entries as a segment of their own.
     fn append(&self, records: Vec<Record>) {
-        let first = support::entries(&self.files).len() as u64 + 1;
+        let first = support::entries_on(&self.files).len() as u64 + 1;
         let mut bytes = SEGMENT_HEADER.to_vec();
         for (sequence, record) in (first..).zip(records) {
             let wall = Timestamp::from_micros(self.seconds * 1_000_000);

@@ -74,7 +74,12 @@ pub(crate) fn crawl_on(
 }
 
 /// Every entry of the journal that is there, packed or not.
-pub(crate) fn entries(files: &Arc<dyn Files>) -> Vec<Entry> {
+pub(crate) fn entries(files: &(impl Files + Clone)) -> Vec<Entry> {
+    entries_on(&disk(files))
+}
+
+/// The same, on any disk.
+pub(crate) fn entries_on(files: &Arc<dyn Files>) -> Vec<Entry> {
     let directory = Layout::new("default").unwrap().journal();
     let mut entries = Vec::new();
     let found = all_segments(&**files, &directory).unwrap();
@@ -89,7 +94,9 @@ fn disk(files: &(impl Files + Clone)) -> Arc<dyn Files> {
 
 /// Every attempt in the journal.
 pub(crate) fn attempts(files: &(impl Files + Clone)) -> Vec<Attempt> {
-    let records = entries(&disk(files)).into_iter().map(|entry| entry.record);
+    let records = entries_on(&disk(files))
+        .into_iter()
+        .map(|entry| entry.record);
     let attempts = records.filter_map(|record| match record {
         Record::Commit(commit) => Some(commit.attempts),
         _ => None,
@@ -105,7 +112,7 @@ pub(crate) fn called_new(files: &(impl Files + Clone)) -> BTreeMap<String, usize
             *counts.entry(url.to_string()).or_default() += 1;
         }
     };
-    for entry in entries(&disk(files)) {
+    for entry in entries_on(&disk(files)) {
         match &entry.record {
             Record::RunStarted(run) => {
                 for seed in &run.seeds {
@@ -130,7 +137,7 @@ pub(crate) fn called_new(files: &(impl Files + Clone)) -> BTreeMap<String, usize
 
 /// The number of the last entry in the journal; 0 where there is none.
 pub(crate) fn last_entry(files: &(impl Files + Clone)) -> u64 {
-    entries(&disk(files))
+    entries_on(&disk(files))
         .last()
         .map_or(0, |entry| entry.sequence)
 }
