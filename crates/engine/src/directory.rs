@@ -45,9 +45,11 @@ impl Directory {
         let mut is_new = false;
         if !format.exists() {
             let mut entries = fs::read_dir(root).map_err(EngineError::disk("read", root))?;
-            // A crash between the first two files of a new directory leaves the one aside.
+            // A crash between the first two files of a new directory leaves the one aside; and people
+            // write the file of a collection before anything else is there.
             let is_ours = |name: &str| {
-                name.starts_with("format.new") || matches!(name, "lock" | "lost+found")
+                name.starts_with("format.new")
+                    || matches!(name, "lock" | "lost+found" | "collections")
             };
             let is_foreign = entries.any(|entry| {
                 entry.map_or(true, |entry| !is_ours(&entry.file_name().to_string_lossy()))

@@ -114,6 +114,9 @@ pub(crate) fn as_text<S: serde::Serializer>(
     serializer.serialize_str(&moment.to_string())
 }
 
+/// Links that whoever only looks decides before it counts.
+const MOST_DECIDED: u64 = 300_000;
+
 impl Reading {
     /// Opens a collection that must exist.
     pub fn open(directory: &Directory, name: &str) -> Result<Self, EngineError> {
@@ -205,10 +208,15 @@ impl Reading {
     /// Everything in numbers.
     pub fn overview(&self) -> Result<Overview, EngineError> {
         let Look {
-            repository,
+            mut repository,
             ledger,
             mut runs,
         } = self.look()?;
+        // What the last fold did not see is decided here where that takes a moment. Of much more, a
+        // reader says how much it is.
+        if repository.undecided() <= MOST_DECIDED {
+            repository.decide_everything()?;
+        }
         runs.extend(ledger.grown.runs);
         let growth = ledger.head.growth.rows();
         runs.extend(ledger.head.current);

@@ -152,7 +152,7 @@ fn damaged_blocks_stay_where_the_history_is_damaged_too() {
     let _ = home.run(&["resume", "--max-pages", "none"]);
     home.good(&["resume", "--max-pages", "none"]);
     let count = home.json(&["urls", "count"]);
-    assert_eq!(count["waiting"], 0, "{count}");
+    assert_eq!(count["states"]["waiting"], 0, "{count}");
 }
 
 #[test]

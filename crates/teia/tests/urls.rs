@@ -300,3 +300,21 @@ fn what_was_fetched_stays_fetched_in_another_normal_form() {
         assert!(home.data().join("default/index").exists());
     }
 }
+
+#[test]
+fn status_counts_what_is_there_also_where_urls_lie_on_disk() {
+    let config = WebConfig {
+        hosts: 3,
+        pages_per_host: 60,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let settings = "[run]\nrepository-memory = \"8KiB\"\n";
+    let arguments = support::crawl_with(&home, &server, "0s", settings, &["--max-pages", "70"]);
+    home.good(&arguments);
+    let (status, count) = (home.status(), json(&home, &["urls", "count"]));
+    assert_eq!(status["undecided"], 0, "{status}");
+    assert_eq!(status["known"], count["urls"], "{status} {count}");
+    assert_eq!(status["fetched"], count["states"]["fetched"], "{status} {count}");
+}

@@ -189,6 +189,12 @@ impl Repository {
         failure.map_or(Ok(()), Err)
     }
 
+    /// Links and outcomes that have not reached the blocks: counts and states do not know of them yet.
+    pub fn undecided(&self) -> u64 {
+        let stats = self.disk.as_ref().map(|disk| disk.store.stats());
+        stats.map_or(0, |stats| stats.waiting_rows + stats.front as u64)
+    }
+
     /// Whether the disk holds what memory cannot.
     pub fn is_on_disk(&self) -> bool {
         self.disk.is_some()

@@ -218,7 +218,7 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// The list of URLs itself, while nobody crawls: add, list, count, export, verify
+    /// The list of URLs itself: list, count, export, verify; while nobody crawls, add and rekey
     Urls {
         #[command(subcommand)]
         what: urls::Do,

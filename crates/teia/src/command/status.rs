@@ -179,6 +179,13 @@ pub(crate) fn status(place: &Place, as_json: bool) -> Result<ExitCode> {
             group(number(&row["fetched"])),
             group(number(&row["waiting"]))
         )?;
+        let undecided = number(&row["undecided"]);
+        if undecided > 0 {
+            outln!(
+                "  and {} that are not decided yet: the numbers are at least",
+                counted(undecided, "link")
+            )?;
+        }
         if let Some(progress) = row.get("progress").filter(|progress| progress.is_object()) {
             outln!(
                 "  {} in this run, {:.1} pages/s, {} active, {} waiting",
@@ -227,6 +234,7 @@ fn row(directory: &Directory, place: &Place, running: Option<&Value>) -> Result<
         "waiting": repository.count(State::Waiting),
         "failed": repository.count(State::Failed),
         "excluded": repository.count(State::Excluded),
+        "undecided": repository.undecided(),
         "hosts": repository.host_count(),
         "run": last.map(|run| run.number),
         "last_commit": last.map(|run| run.last_commit.to_string()),
