@@ -123,8 +123,8 @@ fn a_due_run_begins_goes_on_after_a_kill_and_is_not_begun_twice() {
 #[test]
 fn runs_of_a_server_are_steered_from_another_terminal() {
     let (server, home) = (web(), Home::new());
-    collection(&home, &server, "one", "");
-    collection(&home, &server, "two", "");
+    collection(&home, &server, "one", "politeness.delay=150ms");
+    collection(&home, &server, "two", "politeness.delay=150ms");
     let serving = serve(&home, &[]);
     until("both run", || {
         let is_running = |name: &str| state(&home, name) == "running";
@@ -160,18 +160,21 @@ fn runs_of_a_server_are_steered_from_another_terminal() {
 #[test]
 fn options_reach_a_run_in_another_process() {
     let (server, home) = (web(), Home::new());
-    let running = home.start(&crawl(&home, &server, "30ms", &[]));
-    until("the first requests", || server.log().entries.len() >= 10);
-    let said = home.good(&["resume", "--max-pages", "25", "--exclude", "/no-such-path/"]);
+    let running = home.start(&crawl(&home, &server, "200ms", &[]));
+    until("the first requests", || server.log().entries.len() >= 6);
+    home.good(&["pause"]);
+    // What was under way when it was paused counts as well.
+    let fetched = || home.status()["progress"]["hosts_active"] == 0;
+    until("it rests", fetched);
+    let most = requested(&server.log()).len() + 5;
+    // A mistake is refused, and nothing changes.
+    let refused = home.run(&["resume", "--exclude", "("]);
+    assert_ne!(refused.code, Some(0), "{}", refused.text());
+    assert_eq!(home.status()["state"], "paused");
+    let said = home.good(&["resume", "--max-pages", &most.to_string()]);
     assert!(said.contains("new settings"), "{said}");
     let ended = running.wait(LIMIT);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    assert_eq!(requested(&server.log()).values().sum::<usize>(), 25);
+    assert_eq!(requested(&server.log()).values().sum::<usize>(), most);
     assert_eq!(home.status()["state"], "ended (max-pages)");
-    // A mistake is refused, and the run goes on as it was.
-    let running = home.start(&["resume", "--max-pages", "40"]);
-    until("more requests", || requested(&server.log()).len() > 30);
-    let refused = home.run(&["resume", "--exclude", "("]);
-    assert_ne!(refused.code, Some(0), "{}", refused.text());
-    assert_eq!(running.wait(LIMIT).code, Some(0));
 }
