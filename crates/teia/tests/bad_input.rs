@@ -370,3 +370,15 @@ fn content(directory: &Path) -> BTreeMap<String, Vec<u8>> {
         })
         .collect()
 }
+
+#[test]
+fn a_directory_that_has_but_the_file_of_a_collection_is_taken() {
+    let home = Home::new();
+    let folder = home.data().join("collections");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("birds.toml"), "[run]\nretries = 1\n").unwrap();
+    let list = home.write("list.txt", "http://birds.test/\n");
+    home.good(&["urls", "add", &list, "--collection", "birds"]);
+    let kept = std::fs::read_to_string(folder.join("birds.toml")).unwrap();
+    assert!(kept.contains("retries = 1"), "{kept}");
+}
