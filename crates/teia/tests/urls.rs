@@ -316,5 +316,8 @@ fn status_counts_what_is_there_also_where_urls_lie_on_disk() {
     let (status, count) = (home.status(), json(&home, &["urls", "count"]));
     assert_eq!(status["undecided"], 0, "{status}");
     assert_eq!(status["known"], count["urls"], "{status} {count}");
-    assert_eq!(status["fetched"], count["states"]["fetched"], "{status} {count}");
+    assert_eq!(
+        status["fetched"], count["states"]["fetched"],
+        "{status} {count}"
+    );
 }
