@@ -258,3 +258,16 @@ fn removed_a_collection_leaves_nothing_and_others_everything() {
     let left = home.json(&["status", "--json"]);
     assert_eq!(left["collections"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn settings_that_need_each_other_are_set_in_any_order() {
+    let home = Home::new();
+    home.good(&["collection", "new", "news", "http://news.test/"]);
+    let (every, start) = ("schedule.every=1d", "schedule.start=2026-11-15T01:00");
+    home.good(&["collection", "edit", "news", "--set", every, "--set", start]);
+    let shown = home.good(&["collection", "show", "news"]);
+    assert!(shown.contains("every = \"1d\""), "{shown}");
+    let refused = home.run(&["collection", "edit", "news", "--unset", "schedule.start"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("write a `start`"), "{}", refused.err);
+}

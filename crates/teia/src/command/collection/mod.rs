@@ -316,10 +316,7 @@ fn edit(place: &Place, set: &[String], unset: &[String]) -> Result<ExitCode> {
         return edit_by_hand(place, &directory, &layout);
     }
     let (_, _, before) = file_of(place)?;
-    let mut file = before.clone();
-    for key in unset {
-        file = file.without_setting(key)?;
-    }
+    let mut changes: Vec<(&str, Option<&str>)> = unset.iter().map(|key| (&**key, None)).collect();
     for setting in set {
         let Some((key, value)) = setting.split_once('=') else {
             return Err(Usage(format!(
@@ -327,8 +324,9 @@ fn edit(place: &Place, set: &[String], unset: &[String]) -> Result<ExitCode> {
             ))
             .into());
         };
-        file = file.with_setting(key.trim(), value.trim())?;
+        changes.push((key.trim(), Some(value.trim())));
     }
+    let file = with_changes(before.clone(), changes)?;
     put_in_place(&directory, &layout, &before, &file)?;
     let changed = differences(before.text(), file.text());
     if changed.is_empty() {
@@ -338,6 +336,34 @@ fn edit(place: &Place, set: &[String], unset: &[String]) -> Result<ExitCode> {
         outln!("{line}")?;
     }
     tell_when(&directory, files.exists(&layout.journal()))
+}
+
+/// The file with all of these changes. One may need another that was named after it.
+fn with_changes(
+    mut file: CollectionFile,
+    mut changes: Vec<(&str, Option<&str>)>,
+) -> Result<CollectionFile, EngineError> {
+    while !changes.is_empty() {
+        let (count, mut wrong) = (changes.len(), None);
+        changes.retain(|(key, value)| {
+            let with = match value {
+                Some(value) => file.with_setting(key, value),
+                None => file.without_setting(key),
+            };
+            match with {
+                Ok(with) => file = with,
+                Err(error) => {
+                    wrong.get_or_insert(error);
+                    return true;
+                }
+            }
+            false
+        });
+        if let Some(wrong) = wrong.filter(|_| changes.len() == count) {
+            return Err(wrong);
+        }
+    }
+    Ok(file)
 }
 
 /// Lets a person edit a copy, and takes it only when it is good.
