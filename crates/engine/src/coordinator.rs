@@ -481,9 +481,11 @@ impl Coordinator {
                 Level::Info,
                 format!("the settings of `{name}` were edited; its run goes on with them"),
             );
+        } else if known.schedule.is_none() {
+            // Nobody asks what it was about before a person begins it.
         } else if let Err(error) = self.look_at_past(name) {
             self.put_off(name, now, &error.to_string());
-        } else if is_new && self.collections[name].schedule.is_some() {
+        } else if is_new {
             self.say(Level::Info, format!("`{name}` has a schedule"));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use teia_base::journal::{Entry, Record, read_segment, segments};
+use teia_base::journal::{Entry, EntryStream, Record, all_segments, walk};
 use teia_base::{Files, Timestamp};
 
 use crate::EngineError;
@@ -22,52 +22,71 @@ pub struct LastRun {
 
 impl LastRun {
     /// Reads the last run; nothing where none was ever begun. Only the end of the journal is read, back
-    /// to where the run begins.
+    /// to the segment, packed or not, in which the run begins.
     pub fn read(files: &Arc<dyn Files>, layout: &Layout) -> Result<Option<Self>, EngineError> {
         let directory = layout.journal();
-        let found = match segments(&**files, &directory) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            found => found.map_err(EngineError::disk("list", &directory))?,
-        };
+        let found = all_segments(&**files, &directory);
+        let found = found.map_err(EngineError::disk("list", &directory))?;
         let mut last: Option<Self> = None;
-        for (at, first) in found.iter().enumerate().rev() {
-            let is_last = at + 1 == found.len();
-            let segment = read_segment(&**files, &directory, *first, is_last)?;
-            for entry in segment.entries.iter().rev() {
-                match &mut last {
-                    Some(run) if entry.run < run.number => return Ok(last),
-                    _ => Self::take(&mut last, entry),
+        for (at, &first) in found.iter().enumerate().rev() {
+            let mut part = Part::default();
+            match found.get(at + 1) {
+                Some(next) => {
+                    let files = Arc::clone(files);
+                    for entry in EntryStream::open(files, &directory, first, next - 1)? {
+                        part.take(&entry?);
+                    }
                 }
+                None => drop(walk(files, &directory, first, |entry| part.take(&entry))?),
+            }
+            let Some(run) = part.run else { continue };
+            match &mut last {
+                None => last = Some(run),
+                Some(last) if last.number == run.number => last.began = run.began,
+                Some(_) => break,
+            }
+            if part.has_earlier {
+                break;
             }
         }
         Ok(last)
-    }
-
-    /// Takes an entry that comes before those that were taken.
-    fn take(last: &mut Option<Self>, entry: &Entry) {
-        // What a person adds belongs to no run.
-        if matches!(entry.record, Record::Added(_)) {
-            return;
-        }
-        match last {
-            Some(run) => run.began = entry.wall,
-            None => {
-                let ended = match &entry.record {
-                    Record::RunEnded(end) => Some(end.reason.clone()),
-                    _ => None,
-                };
-                *last = Some(Self {
-                    number: entry.run,
-                    began: entry.wall,
-                    ended,
-                });
-            }
-        }
     }
 
     /// Whether it is to go on: nothing ended it but a kill or the end of its process.
     pub fn goes_on(&self) -> bool {
         let reason = self.ended.as_deref();
         reason.is_none_or(|reason| reason == EndReason::Interrupted.name())
+    }
+}
+
+/// What a segment says of runs.
+#[derive(Default)]
+struct Part {
+    /// The last of them, as far as it is told of here.
+    run: Option<LastRun>,
+    has_earlier: bool,
+}
+
+impl Part {
+    fn take(&mut self, entry: &Entry) {
+        // What a person adds belongs to no run.
+        if matches!(entry.record, Record::Added(_)) {
+            return;
+        }
+        let ended = match &entry.record {
+            Record::RunEnded(end) => Some(end.reason.clone()),
+            _ => None,
+        };
+        match &mut self.run {
+            Some(run) if run.number == entry.run => run.ended = ended,
+            run => {
+                self.has_earlier = run.is_some();
+                *run = Some(LastRun {
+                    number: entry.run,
+                    began: entry.wall,
+                    ended,
+                });
+            }
+        }
     }
 }

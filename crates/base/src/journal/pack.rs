@@ -228,18 +228,9 @@ impl Pack {
         }))
     }
 
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Where the block lies that is open.
-    pub(super) fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    /// The number of the entry that comes next.
-    pub(super) fn sequence(&self) -> u64 {
-        self.sequence
+    /// Which file, where in it, and the number of the entry that comes next.
+    pub(super) fn place(&self) -> (&Path, u64, u64) {
+        (&self.path, self.offset, self.sequence)
     }
 
     /// The payload of the next entry that is not before `from`.

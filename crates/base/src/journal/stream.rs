@@ -57,11 +57,10 @@ impl Source {
         }
     }
 
-    /// Which file, where in it, and the number of the entry that comes next.
     fn place(&self) -> (&Path, u64, u64) {
         match self {
-            Self::Plain(frames) => (frames.path(), frames.offset(), frames.sequence()),
-            Self::Packed(pack) => (pack.path(), pack.offset(), pack.sequence()),
+            Self::Plain(frames) => frames.place(),
+            Self::Packed(pack) => pack.place(),
         }
     }
 }
