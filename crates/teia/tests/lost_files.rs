@@ -11,6 +11,8 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use support::{Home, crawl_with};
+use teia_base::DiskFiles;
+use teia_base::journal::{pack_segment, segments};
 use teia_testweb::{Listen, Server, WebConfig};
 
 /// A collection with most of its past packed, its URLs on disk, an index and a catalog.
@@ -30,8 +32,16 @@ fn collected() -> (Server, Home) {
         settings,
         &["--max-pages", "100"],
     ));
-    // A start packs what the end of the run before it left.
-    home.good(&["resume", "--max-pages", "1"]);
+    // The thread that packs stops when a run ends, however much there is to pack.
+    let (disk, journal) = (
+        DiskFiles::new(home.data()).unwrap(),
+        Path::new("default/part-0/journal"),
+    );
+    let mut sealed = segments(&disk, journal).unwrap();
+    sealed.pop();
+    for first in sealed {
+        assert!(pack_segment(&disk, journal, first, &|| false).unwrap());
+    }
     (server, home)
 }
 
