@@ -16,6 +16,7 @@ mod batch;
 mod catalog;
 mod database;
 mod error;
+mod monitoring;
 mod postgres;
 mod reader;
 mod schema;
@@ -28,6 +29,10 @@ mod value;
 
 pub use catalog::{Catalog, Identity, Position};
 pub use error::CatalogError;
+pub use monitoring::{
+    Asked, Dashboard, DepthCount, Failed, HostOrder, HostPage, HostReport, HostRow, Minute, NameCount,
+    OutcomeCount, RunRow, Times,
+};
 pub use reader::{Known, Reader, Row};
 pub use statistics::{Beside, Cell, Statistic, statistics};
 pub use store::{PASSWORD_VARIABLE, Store, StoreUrl};

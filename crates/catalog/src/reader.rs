@@ -33,6 +33,10 @@ impl Reader {
         Self { database }
     }
 
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(self.database, Database::Postgres(_))
+    }
+
     /// The collection, if the catalog has it.
     pub fn find(&mut self, identity: &Identity) -> Result<Option<Known>, CatalogError> {
         // Both parts are letters, digits, `-` and `_`; what is not cannot be found.

@@ -22,7 +22,9 @@ use teia_base::journal::{
 use teia_base::{
     CaptureId, Flags, FoundUrl, LinkKind, NormalForm, Outcome, Protocol, Rel, Timestamp,
 };
-use teia_catalog::{Beside, Catalog, CatalogError, Cell, Identity, Reader, Store, statistics};
+use teia_catalog::{
+    Beside, Catalog, CatalogError, Cell, HostOrder, Identity, Reader, Store, statistics,
+};
 
 const START: i64 = 1_900_000_000_123_456;
 
@@ -260,6 +262,66 @@ fn postgresql_says_what_sqlite_says() {
         statistics(&mut reader, known, &Beside::default()).unwrap()
     };
     assert_eq!(tables(&sqlite), tables(&postgres));
+    let monitoring = |store: &Store| {
+        let mut reader = Reader::open(store).unwrap().unwrap();
+        let known = reader.find(&identity()).unwrap().unwrap();
+        let dashboard = known.dashboard(&mut reader).unwrap();
+        let orders = [
+            HostOrder::Fetched,
+            HostOrder::Errors,
+            HostOrder::Slowest,
+            HostOrder::Latest,
+            HostOrder::Name,
+        ];
+        let mut hosts = |part: &str| {
+            let page = |order| known.hosts(&mut reader, part, order, 3, 1).unwrap();
+            orders.map(page)
+        };
+        let lists = (hosts(""), hosts("a.ex"), hosts("%' OR 1=1 --"));
+        let report = known.host_report(&mut reader, "a.example", 10, 0).unwrap();
+        let nobody = known.host_report(&mut reader, "a'b", 10, 0).unwrap();
+        assert_eq!(nobody, None);
+        (dashboard, lists, report.expect("a host that was asked"))
+    };
+    let (dashboard, lists, report) = monitoring(&sqlite);
+    assert_eq!((dashboard.clone(), lists.clone(), report.clone()), monitoring(&postgres));
+    assert!(!dashboard.outcomes.is_empty() && !dashboard.minutes.is_empty());
+    assert!(lists.0.iter().all(|page| page.total > 1 && !page.hosts.is_empty()));
+    assert!(lists.1.iter().all(|page| page.total == 1 && page.hosts.is_empty()));
+    assert!(lists.2.iter().all(|page| page.total == 0));
+    assert_eq!(report.total, i64::try_from(report.requests.len()).unwrap());
+}
+
+#[test]
+fn the_rests_between_requests_are_those_that_a_host_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::Sqlite(folder.path().join("teia.db"));
+    let mut journal = Journal::default();
+    journal.begin(&["http://a.example/"]);
+    // Asked at 0, 3 and 10 seconds; each answer takes two.
+    let asked = |path: &str, seconds: i64| {
+        let mut attempt = journal.page(&format!("http://a.example/{path}"), &[]);
+        attempt.started = Timestamp::from_micros(START + seconds * 1_000_000);
+        attempt.times = teia_base::Times {
+            first_byte: Duration::from_millis(1500),
+            body: Duration::from_millis(500),
+            ..teia_base::Times::default()
+        };
+        attempt
+    };
+    let attempts = vec![asked("1", 0), asked("2", 3), asked("3", 10)];
+    journal.commit(attempts);
+    follow(&store, &identity(), &journal.entries, 1);
+    let mut reader = Reader::open(&store).unwrap().unwrap();
+    let known = reader.find(&identity()).unwrap().unwrap();
+    let report = known.host_report(&mut reader, "a.example", 10, 0).unwrap();
+    let report = report.unwrap();
+    let rests: Vec<Option<i64>> = report.requests.iter().map(|r| r.rest_micros).collect();
+    assert_eq!(rests, [Some(5_000_000), Some(1_000_000), None]);
+    assert_eq!(report.shortest_rest_micros, Some(1_000_000));
+    assert_eq!(report.total, 3);
+    let second = known.host_report(&mut reader, "a.example", 1, 1).unwrap();
+    assert_eq!(second.unwrap().requests, report.requests[1..2]);
 }
 
 #[test]

@@ -426,6 +426,7 @@ impl Crawl {
             ),
             slack: workers * 16,
             outstanding: 0,
+            asking: HashMap::new(),
             pages_in_flight: 0,
             bytes_arrived: 0,
             host_pages,

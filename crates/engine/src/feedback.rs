@@ -82,6 +82,17 @@ pub struct Progress {
     pub share: Option<f64>,
     /// Why nothing is fetched at the moment: `paused`, or `waiting for disk space`.
     pub rest: Option<&'static str>,
+    /// What is being asked for now: of many, those that take longest.
+    pub asking: Vec<Asked>,
+}
+
+/// A request that is under way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Asked {
+    /// Whom, and for what.
+    pub url: String,
+    /// For how long, in seconds.
+    pub seconds: f64,
 }
 
 /// Listens to a run. Called from the ring's own loop, and by the thread of the Analyzers: must be quick

@@ -67,7 +67,7 @@ pub use coordinator::{Coordinator, CoordinatorConfig, Desk, Tell};
 pub use crawl::{Crawl, DryRun, Executor, Parts, ThisMachine, robot_token};
 pub use directory::{Directory, DirectoryLock, Layout};
 pub use error::EngineError;
-pub use feedback::{Event, Feedback, Level, Progress, Silence};
+pub use feedback::{Asked, Event, Feedback, Level, Progress, Silence};
 pub use followers::{
     CatalogSection, IndexSection, LinksSection, Ranked, Ranks, Rebuilt, rank_collection,
     rebuild_catalog, rebuild_index, rebuild_links, renew_index,

@@ -1,11 +1,15 @@
 //! Where a run stands, for those who watch.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use teia_repository::State;
+use url::Url;
 
-use crate::feedback::Progress;
+use crate::feedback::{Asked, Progress};
 use crate::ring::Ring;
+
+/// So many requests are shown; the others are quicker.
+const MOST_ASKED: usize = 25;
 
 impl Ring {
     /// Numbers for people, five times a second.
@@ -64,6 +68,27 @@ impl Ring {
             } else {
                 None
             },
+            asking: self.longest_asked(),
         }
+    }
+
+    /// The requests that take longest, the longest first.
+    fn longest_asked(&self) -> Vec<Asked> {
+        let mut asking: Vec<(&Url, Instant)> = self
+            .asking
+            .values()
+            .map(|(url, since)| (url, *since))
+            .collect();
+        if asking.len() > MOST_ASKED {
+            asking.select_nth_unstable_by_key(MOST_ASKED, |(_, since)| *since);
+            asking.truncate(MOST_ASKED);
+        }
+        asking.sort_unstable_by_key(|(_, since)| *since);
+        let now = self.clock.now();
+        let show = |(url, since): (&Url, Instant)| Asked {
+            url: url.to_string(),
+            seconds: now.saturating_duration_since(since).as_secs_f64(),
+        };
+        asking.into_iter().map(show).collect()
     }
 }

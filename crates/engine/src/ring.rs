@@ -104,6 +104,8 @@ pub(crate) struct Ring {
     pub(crate) limit: HostLimit,
     pub(crate) slack: usize,
     pub(crate) outstanding: usize,
+    /// What each host is being asked for, and since when.
+    pub(crate) asking: HashMap<HostId, (Url, Instant)>,
     pub(crate) pages_in_flight: u64,
     /// Received, and not yet counted: the workers still have it.
     pub(crate) bytes_arrived: u64,
@@ -347,6 +349,7 @@ impl Ring {
                 bytes,
             } => {
                 self.bytes_arrived += bytes;
+                self.asking.remove(&host);
                 self.frontier.settle(host, &answer);
                 self.give_back(host, Some(answer.ended));
                 self.wake(host);

@@ -63,6 +63,12 @@ impl Address {
         }
     }
 
+    /// On one line.
+    pub(crate) fn shown(&self) -> String {
+        let steps = self.steps.iter().map(|step| format!("/{step}"));
+        self.host.clone() + &steps.collect::<String>()
+    }
+
     /// The page about it.
     pub(crate) fn page(&self) -> String {
         page(&self.url)

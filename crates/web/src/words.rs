@@ -41,6 +41,13 @@ impl Count for usize {
     }
 }
 
+/// Numbers of a database, which are never negative where they count.
+impl Count for i64 {
+    fn count(&self) -> u64 {
+        u64::try_from(*self).unwrap_or(0)
+    }
+}
+
 impl Count for u16 {
     fn count(&self) -> u64 {
         (*self).into()
@@ -194,6 +201,29 @@ impl Words {
             &digits[8..10],
             &digits[10..12]
         )
+    }
+
+    /// `2 Nov 2026, 14:05:09`.
+    pub(crate) fn moment_with_seconds(&self, moment: &Timestamp) -> String {
+        let digits = moment.to_digits();
+        format!("{}:{}", self.moment(moment), &digits[12..14])
+    }
+
+    /// `3 min ago`, or `in 3 min`.
+    pub(crate) fn age(&self, moment: &Timestamp, now: &Timestamp) -> String {
+        let seconds = (now.as_micros() - moment.as_micros()) / 1_000_000;
+        let (key, seconds) = if seconds < 0 {
+            ("age.in", -seconds)
+        } else {
+            ("age.ago", seconds)
+        };
+        let span = match seconds {
+            0..120 => format!("{seconds} s"),
+            120..7200 => format!("{} min", seconds / 60),
+            7200..172_800 => format!("{} h", seconds / 3600),
+            _ => self.n("days", (seconds / 86_400).unsigned_abs()),
+        };
+        self.f(key, span)
     }
 
     /// The name of a language, where it has one here.

@@ -197,6 +197,8 @@ impl Ring {
 
     fn spawn(&mut self, host: HostId, errand: Errand, request: Request) {
         self.outstanding += 1;
+        let now = self.clock.now();
+        self.asking.insert(host, (request.url.clone(), now));
         let fetcher = std::sync::Arc::clone(&self.fetcher);
         self.tasks.spawn(fetch(
             std::sync::Arc::clone(&self.clock),

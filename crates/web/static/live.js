@@ -1,0 +1,78 @@
+// Live figures, fresh drawings, and the line under the pointer. Every page works without this file.
+
+const live = document.querySelector("[data-live]");
+
+// A part of the page is replaced as a whole, unless somebody is in the middle of it.
+function isInUse(part) {
+  return part.contains(document.activeElement) || part.querySelector("details[open], :hover") !== null;
+}
+
+async function refresh() {
+  try {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (!answer.ok) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of document.querySelectorAll("[data-part]")) {
+      const next = fresh.querySelector(`[data-part="${part.dataset.part}"]`);
+      if (next && !isInUse(part) && next.innerHTML !== part.innerHTML) {
+        part.replaceWith(next);
+        next.querySelectorAll(".chart").forEach(follow);
+      }
+    }
+  } catch { /* the next time */ }
+}
+
+// Figures come by themselves, at most once a second; drawings and tables with the page, more seldom.
+let timer;
+function again(seconds) {
+  clearTimeout(timer);
+  timer = setTimeout(async () => {
+    if (!document.hidden) await refresh();
+    again(seconds);
+  }, seconds * 1000);
+}
+
+if (live && "EventSource" in window) {
+  const source = new EventSource(live.dataset.live);
+  let last = 0;
+  source.addEventListener("message", () => {
+    const now = Date.now();
+    if (now - last < 2000 || document.hidden) return;
+    last = now;
+    refresh();
+  });
+  source.addEventListener("error", () => again(5));
+  again(10);
+} else if (document.querySelector("[data-part]")) {
+  again(5);
+}
+
+// The line under the pointer, and what the curve says there.
+function follow(chart) {
+  const svg = chart.querySelector(".curve");
+  if (!svg) return;
+  const points = JSON.parse(chart.dataset.points);
+  if (points.length < 2) return;
+  const [left, right] = [Number(svg.dataset.left), Number(svg.dataset.right)];
+  const { width, height } = svg.viewBox.baseVal;
+  const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+  line.setAttribute("class", "cross");
+  line.setAttribute("y1", "0");
+  line.setAttribute("y2", String(height - 24));
+  const says = document.createElement("output");
+  svg.addEventListener("pointermove", (event) => {
+    const box = svg.getBoundingClientRect();
+    const share = ((event.clientX - box.left) * width / box.width - left) / (width - left - right);
+    let best = points[0];
+    for (const point of points) if (Math.abs(point[0] - share) < Math.abs(best[0] - share)) best = point;
+    const x = left + best[0] * (width - left - right);
+    line.setAttribute("x1", x);
+    line.setAttribute("x2", x);
+    svg.append(line);
+    says.textContent = `${best[1]}: ${best[2]}`;
+    chart.append(says);
+  });
+  svg.addEventListener("pointerleave", () => { line.remove(); says.remove(); });
+}
+
+document.querySelectorAll(".chart").forEach(follow);
