@@ -1,0 +1,103 @@
+//! `/explain?url=…`: the life of one URL, as sentences with times.
+
+use axum::extract::{Query, State};
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::{Cell, Field, ListPage, Panel};
+use teia_engine::Trial;
+
+use crate::address::Address;
+use crate::desk::ToCheck;
+use crate::words::Words;
+use crate::pages::page::spellings;
+use crate::pages::{App, Failure, Frame};
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    url: String,
+}
+
+/// What happened to a URL, and why.
+pub(crate) async fn explain(
+    State(app): State<App>,
+    frame: Frame,
+    Query(asked): Query<Asked>,
+) -> Response {
+    app.look_up(frame, move |app, frame| answer(app, frame, &asked))
+        .await
+}
+
+fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
+    let w = frame.w;
+    let mut page = ListPage::new(frame, w.t("explain.title"));
+    page.fields = vec![Field::text("url", "address", &asked.url).long()];
+    if asked.url.trim().is_empty() {
+        page.sentences.push(w.t("explain.what").to_owned());
+        return page.show();
+    }
+    let candidates = spellings(&asked.url);
+    if candidates.is_empty() {
+        page.sentences.push(w.t("error.url").to_owned());
+        return page.show();
+    }
+    let mut is_known = false;
+    for shelf in app.library.shelves() {
+        let life = candidates
+            .iter()
+            .map(|url| shelf.reading.explain(url))
+            .find_map(Result::transpose)
+            .transpose()?;
+        let Some(known) = life else { continue };
+        is_known = true;
+        let mut panel = Panel::new(w, "life", "", &["when", "what"]).wide();
+        panel.title.clone_from(&shelf.name);
+        panel.note = known.state.state.name().to_owned();
+        for happening in &known.life {
+            panel.row(vec![
+                Cell::moment(w, happening.at.as_micros()),
+                Cell::text(&happening.what),
+            ]);
+        }
+        page.panels.push(panel);
+    }
+    let address = Address::new(candidates[0].as_str());
+    if is_known {
+        page.links.push((address.page(), w.t("page.title").to_owned()));
+    } else {
+        page.sentences.push(w.f("explain.unknown", address.shown()));
+        page.panels.push(would(app, w, &asked.url));
+    }
+    page.under = address.shown();
+    page.show()
+}
+
+/// What each collection would do with a URL that it has not met.
+fn would(app: &App, w: &Words, url: &str) -> Panel {
+    let columns = ["collection", "edit.would", "edit.rule"];
+    let mut panel = Panel::new(w, "would", "explain.would", &columns).wide();
+    for shelf in app.library.shelves() {
+        let what = ToCheck {
+            urls: vec![url.to_owned()],
+            ..ToCheck::default()
+        };
+        let Ok(checked) = app.desk.check(&shelf.name, &what) else {
+            continue;
+        };
+        for trial in checked.urls {
+            let (mark, key, rule) = match trial {
+                Trial::NoUrl { error, .. } => ("bad", "edit.out", error),
+                Trial::Tried { in_scope: true, rule, .. } => ("good", "edit.in", rule),
+                Trial::Tried { rule, .. } => ("bad", "edit.out", rule),
+            };
+            let shown = w.t(key).to_owned();
+            panel.row(vec![
+                Cell::text(&shelf.name),
+                Cell::Sign { mark, shown },
+                Cell::text(rule),
+            ]);
+        }
+    }
+    panel
+}

@@ -1,0 +1,122 @@
+//! `/statistics`: the tables of the five systems, with export.
+
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use teia_catalog::{Cell as Figure, Statistic};
+
+use super::panel::Column;
+use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices};
+use crate::address::escape;
+use crate::pages::{App, Failure, Frame};
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    collection: String,
+    table: String,
+}
+
+/// All tables of a collection.
+pub(crate) async fn statistics(
+    State(app): State<App>,
+    frame: Frame,
+    Query(asked): Query<Asked>,
+) -> Response {
+    app.look_up(frame, move |app, frame| answer(app, frame, &asked))
+        .await
+}
+
+fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
+    let w = frame.w;
+    let mut page = ListPage::new(frame, w.t("statistics"));
+    let Some(name) = chosen_name(app, &asked.collection) else {
+        page.sentences.push(w.t("none.what").to_owned());
+        return page.show();
+    };
+    page.fields = vec![Field::choice(
+        "collection",
+        "collection",
+        &name,
+        collection_choices(app),
+    )];
+    let tables = app.desk.statistics(&name)?;
+    for table in &tables {
+        let mut panel = Panel::new(w, table.name, "", &[]).noted(table.like);
+        panel.title.clone_from(&table.title);
+        panel.columns = columns(table);
+        for row in table.all_rows() {
+            let cell = |cell: &Figure| match cell {
+                Figure::Count(count) => Cell::number(w, *count),
+                Figure::Share(share) => Cell::text(w.decimal(format!("{share:.2}"))),
+                other => Cell::text(other.plain()),
+            };
+            panel.row(row.iter().map(cell).collect());
+        }
+        let href = format!("/statistics.csv?collection={}&table={}", escape(&name), table.name);
+        panel.more = Some((href, "CSV".to_owned()));
+        page.panels.push(panel);
+    }
+    page.show()
+}
+
+/// A column holds numbers if its first row does.
+fn columns(table: &Statistic) -> Vec<Column> {
+    let is_number = |at: usize| {
+        table.rows.first().is_some_and(|row| {
+            matches!(row.get(at), Some(Figure::Count(_) | Figure::Share(_)))
+        })
+    };
+    let column = |(at, label): (usize, &&'static str)| Column {
+        label: (*label).to_owned(),
+        is_number: is_number(at),
+    };
+    table.columns.iter().enumerate().map(column).collect()
+}
+
+/// One table, for a spreadsheet.
+pub(crate) async fn csv(
+    State(app): State<App>,
+    frame: Frame,
+    Query(asked): Query<Asked>,
+) -> Response {
+    app.look_up(frame, move |app, _| {
+        let missing = || Failure::Missing("error.title", "statistics.no-table");
+        let name = chosen_name(app, &asked.collection).ok_or_else(missing)?;
+        let tables = app.desk.statistics(&name)?;
+        let table = tables
+            .into_iter()
+            .find(|table| table.name == asked.table)
+            .ok_or_else(missing)?;
+        let mut text = line(table.columns.iter().map(|name| (*name).to_owned()));
+        for row in table.all_rows() {
+            text.push_str(&line(row.iter().map(Figure::plain)));
+        }
+        let disposition = format!("attachment; filename=\"{name}-{}.csv\"", table.name);
+        let headers = [
+            ("content-type", "text/csv; charset=utf-8".to_owned()),
+            ("content-disposition", disposition),
+        ];
+        Ok((headers, text).into_response())
+    })
+    .await
+}
+
+/// A line of CSV in which no field is taken for a formula.
+fn line(fields: impl Iterator<Item = String>) -> String {
+    let field = |text: String| {
+        let is_number = text.parse::<f64>().is_ok();
+        let text = if !is_number && text.starts_with(['=', '+', '-', '@', '\t']) {
+            format!("'{text}")
+        } else {
+            text
+        };
+        if text.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", text.replace('"', "\"\""))
+        } else {
+            text
+        }
+    };
+    let fields: Vec<String> = fields.map(field).collect();
+    fields.join(",") + "\r\n"
+}
