@@ -341,3 +341,33 @@ fn bytes_read_for_a_url_do_not_grow_with_the_host() {
         "{small} bytes a URL, then {large}"
     );
 }
+
+#[test]
+fn between_windows_a_host_keeps_next_to_nothing_in_memory() {
+    const HOSTS: u64 = 40;
+    const EACH: u64 = 2_000;
+    let mut store = Store::open(Arc::new(SimulatedDisk::default()), config()).unwrap();
+    let host = |number: u64| format!("h{number}.test");
+    for number in 0..HOSTS * EACH {
+        let url = format!("https://{}/{}", host(number % HOSTS), number / HOSTS);
+        store.offer(&Link::new(&url, 1));
+    }
+    store.fold_everything(0).unwrap();
+    // One look at a host chooses 62 of its URLs, and a window hands out ten of them.
+    let mut handed: Vec<Vec<u64>> = vec![Vec::new(); usize::try_from(HOSTS).unwrap()];
+    for _ in 0..20 {
+        for (number, handed) in (0..).zip(&mut handed) {
+            let window = store
+                .window(&host(number), 10, WindowOrder::Insertion, NOW)
+                .unwrap();
+            assert_eq!(window.len(), 10);
+            let place = |url: &str| url.rsplit('/').next().unwrap().parse::<u64>().unwrap();
+            handed.extend(window.iter().map(|leased| place(&leased.url)));
+        }
+        let kept = store.stats().kept_aside;
+        assert!(kept <= 16 * handed.len(), "{kept}");
+    }
+    for handed in handed {
+        assert_eq!(handed, (0..200).collect::<Vec<u64>>());
+    }
+}

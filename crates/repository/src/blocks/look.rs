@@ -119,7 +119,7 @@ impl Store {
             Ok((Vec::new(), None, true))
         })?;
         let version = self.version_of(hash);
-        let schedule = Schedule::new(&self.disk, order.kind(), version, candidates)?;
+        let schedule = Schedule::new(order.kind(), version, candidates);
         let found = last.is_some();
         let schedule = schedule.up_to(last.or(after), is_last, look.until);
         if self.schedules.len() >= 4096 {

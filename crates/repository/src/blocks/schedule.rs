@@ -1,12 +1,11 @@
-//! URLs of a host that were chosen and not handed out yet, in order: the first few in memory, the
-//! rest in a file that nothing names and that goes with the process: pieces, each with a checksum
-//! behind it.
+//! URLs of a host that were chosen and not handed out yet, in order. Between two windows of a host they
+//! lie in a file that nothing names and that goes with the process: pieces, each with a checksum behind
+//! it. So a host costs the same memory however many of its URLs were chosen.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use teia_base::ReadFile;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::block::Disk;
@@ -14,8 +13,10 @@ use super::error::{Flaw, StoreError};
 use super::page::Cells;
 use super::window::Place;
 
-/// Kept in memory of one host.
-const IN_MEMORY: usize = 256;
+/// Read at once.
+const PIECE: usize = 256;
+/// So few stay in memory between two windows.
+const AT_REST: usize = 16;
 
 /// A URL that was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,34 +47,55 @@ pub(crate) struct Schedule {
 #[derive(Debug)]
 struct Spill {
     path: PathBuf,
-    file: Box<dyn ReadFile>,
-    /// Offset and length of each piece not read yet.
-    pieces: VecDeque<(u64, usize)>,
+    /// What was not handed out, in order.
+    pieces: VecDeque<Piece>,
+    /// Where what is in memory comes from.
+    current: Option<Piece>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    offset: u64,
+    len: usize,
+    /// So many of it were handed out.
+    taken: usize,
 }
 
 impl Schedule {
     /// Keeps candidates, which are in order.
-    pub(crate) fn new(
-        disk: &Disk,
-        kind: u8,
-        version: u64,
-        mut candidates: Vec<Candidate>,
-    ) -> Result<Self, StoreError> {
-        let mut file = None;
-        if candidates.len() > 8 * IN_MEMORY {
-            let rest = candidates.split_off(IN_MEMORY);
-            file = Some(Spill::write(disk, &rest)?);
-        }
-        Ok(Self {
+    pub(crate) fn new(kind: u8, version: u64, candidates: Vec<Candidate>) -> Self {
+        Self {
             kind,
             version,
             next: candidates.into(),
-            file,
+            file: None,
             last: None,
             is_last: true,
             until: u32::MAX,
             waited: 0,
-        })
+        }
+    }
+
+    /// Leaves the memory to others until the next window.
+    pub(crate) fn rest(&mut self, disk: &Disk) -> Result<(), StoreError> {
+        if self.next.len() <= AT_REST {
+            return Ok(());
+        }
+        match &mut self.file {
+            // They lie there still.
+            Some(file) => match file.current.take() {
+                Some(piece) => file.pieces.push_front(piece),
+                None => return Ok(()),
+            },
+            None => self.file = Some(Spill::write(disk, self.next.make_contiguous())?),
+        }
+        self.next = VecDeque::new();
+        Ok(())
+    }
+
+    /// How many are in memory.
+    pub(crate) fn in_memory(&self) -> usize {
+        self.next.len()
     }
 
     pub(crate) fn up_to(mut self, last: Option<Place>, is_last: bool, until: u32) -> Self {
@@ -108,11 +130,11 @@ impl Schedule {
     }
 
     pub(crate) fn peek(&mut self, disk: &Disk) -> Result<Option<&Candidate>, StoreError> {
-        if self.next.is_empty()
+        while self.next.is_empty()
             && let Some(file) = &mut self.file
         {
-            match file.read()? {
-                Some(piece) => self.next = piece.into(),
+            match file.read(disk)? {
+                Some(piece) => self.next = piece,
                 None => {
                     disk.remove(&file.path);
                     self.file = None;
@@ -124,7 +146,12 @@ impl Schedule {
 
     pub(crate) fn pop(&mut self, disk: &Disk) -> Result<Option<Candidate>, StoreError> {
         self.peek(disk)?;
-        Ok(self.next.pop_front())
+        let popped = self.next.pop_front();
+        let file = self.file.as_mut();
+        if let Some(current) = file.and_then(|file| file.current.as_mut()) {
+            current.taken += usize::from(popped.is_some());
+        }
+        Ok(popped)
     }
 }
 
@@ -132,41 +159,56 @@ impl Spill {
     fn write(disk: &Disk, candidates: &[Candidate]) -> Result<Self, StoreError> {
         let name = format!("window-{:010}", disk.new_id());
         let path = disk.config.prefix.join(name);
-        let files = &disk.files;
-        let mut file = files
+        let mut file = disk
+            .files
             .create(&path)
             .map_err(StoreError::disk("create", &path))?;
         let mut pieces = VecDeque::new();
-        for piece in candidates.chunks(IN_MEMORY) {
+        for piece in candidates.chunks(PIECE) {
             let mut bytes = postcard::to_stdvec(piece)
                 .map_err(std::io::Error::other)
                 .map_err(StoreError::disk("encode", &path))?;
             let sum = xxh3_64(&bytes);
             bytes.extend_from_slice(&sum.to_le_bytes());
-            pieces.push_back((file.len(), bytes.len()));
+            pieces.push_back(Piece {
+                offset: file.len(),
+                len: bytes.len(),
+                taken: 0,
+            });
             file.append(&bytes)
                 .map_err(StoreError::disk("write", &path))?;
         }
-        let file = files.open(&path).map_err(StoreError::disk("open", &path))?;
-        Ok(Self { path, file, pieces })
+        Ok(Self {
+            path,
+            pieces,
+            current: None,
+        })
     }
 
-    fn read(&mut self) -> Result<Option<Vec<Candidate>>, StoreError> {
-        let Some((offset, len)) = self.pieces.pop_front() else {
+    /// The next piece, without what was handed out of it. The file is open only meanwhile: there may be
+    /// thousands of them.
+    fn read(&mut self, disk: &Disk) -> Result<Option<VecDeque<Candidate>>, StoreError> {
+        self.current = self.pieces.pop_front();
+        let Some(piece) = self.current else {
             return Ok(None);
         };
-        let mut bytes = vec![0; len];
-        let damaged = || Flaw("a window does not read").at(&self.path, offset);
-        match self.file.read_exact_at(offset, &mut bytes) {
+        let file = disk.files.open(&self.path);
+        let file = file.map_err(StoreError::disk("open", &self.path))?;
+        let mut bytes = vec![0; piece.len];
+        let damaged = || Flaw("a window does not read").at(&self.path, piece.offset);
+        match file.read_exact_at(piece.offset, &mut bytes) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 return Err(damaged());
             }
             read => read.map_err(StoreError::disk("read", &self.path))?,
         }
-        let (piece, sum) = bytes.split_last_chunk::<8>().ok_or_else(damaged)?;
-        if xxh3_64(piece).to_le_bytes() != *sum {
+        let (stored, sum) = bytes.split_last_chunk::<8>().ok_or_else(damaged)?;
+        if xxh3_64(stored).to_le_bytes() != *sum {
             return Err(damaged());
         }
-        postcard::from_bytes(piece).map(Some).map_err(|_| damaged())
+        let mut candidates: VecDeque<Candidate> =
+            postcard::from_bytes(stored).map_err(|_| damaged())?;
+        candidates.drain(..piece.taken.min(candidates.len()));
+        Ok(Some(candidates))
     }
 }

@@ -80,6 +80,8 @@ pub struct StoreStats {
     pub filter_bytes: usize,
     /// URLs in the front.
     pub front: usize,
+    /// URLs that were chosen for windows and are in memory.
+    pub kept_aside: usize,
 }
 
 impl Store {
@@ -242,6 +244,7 @@ impl Store {
             waiting_bytes: self.waiting.iter().map(|run| run.bytes).sum(),
             filter_bytes: self.filters.iter().flatten().map(Filter::bytes).sum(),
             front: self.front.len(),
+            kept_aside: self.schedules.values().map(Schedule::in_memory).sum(),
         }
     }
 

@@ -3,7 +3,7 @@
 //! The order is found from the numbers beside the URLs; text is unpacked only for pages with a URL
 //! that was chosen. One look at a host chooses one in 32 of what waits there, or one window if that
 //! is more; what is not handed out at once is kept aside in order (see `schedule`). So the bytes
-//! read for a URL that is handed out do not depend on how many wait.
+//! read for a URL that is handed out do not depend on how many wait, nor does the memory of a host.
 
 use teia_base::{Order, Timestamp, UrlFacts};
 
@@ -171,6 +171,11 @@ impl Store {
                     }
                 }
             }
+        }
+        let schedule = self.schedules.get_mut(&hash);
+        if schedule.is_some_and(|schedule| schedule.rest(&self.disk).is_err()) {
+            // What is handed out counts; the rest is chosen anew, by a disk that works or not at all.
+            self.forget_schedule(hash);
         }
         if let Some(schedule) = self.schedules.get(&hash)
             && schedule.is_spent()
