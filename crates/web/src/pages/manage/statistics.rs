@@ -9,6 +9,7 @@ use super::panel::Column;
 use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices};
 use crate::address::escape;
 use crate::pages::{App, Failure, Frame};
+use crate::words::Words;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -42,9 +43,9 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     )];
     let tables = app.desk.statistics(&name)?;
     for table in &tables {
-        let mut panel = Panel::new(w, table.name, "", &[]).noted(table.like);
-        panel.title.clone_from(&table.title);
-        panel.columns = columns(table);
+        let title = format!("table.{}", table.name);
+        let mut panel = Panel::new(w, table.name, &title, &[]).noted(table.like);
+        panel.columns = columns(w, table);
         for row in table.all_rows() {
             let cell = |cell: &Figure| match cell {
                 Figure::Count(count) => Cell::number(w, *count),
@@ -61,14 +62,14 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
 }
 
 /// A column holds numbers if its first row does.
-fn columns(table: &Statistic) -> Vec<Column> {
+fn columns(w: &Words, table: &Statistic) -> Vec<Column> {
     let is_number = |at: usize| {
         table.rows.first().is_some_and(|row| {
             matches!(row.get(at), Some(Figure::Count(_) | Figure::Share(_)))
         })
     };
     let column = |(at, label): (usize, &&'static str)| Column {
-        label: (*label).to_owned(),
+        label: w.t(&format!("column.{label}")).to_owned(),
         is_number: is_number(at),
     };
     table.columns.iter().enumerate().map(column).collect()
@@ -119,4 +120,26 @@ fn line(fields: impl Iterator<Item = String>) -> String {
     };
     let fields: Vec<String> = fields.map(field).collect();
     fields.join(",") + "\r\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::Tongue;
+    use teia_catalog::{Beside, Catalog, Identity, Store, statistics};
+
+    #[test]
+    fn every_table_has_a_name_in_both_languages() {
+        let catalog = Catalog::open(&Store::temporary(), &Identity::new(1, "a")).unwrap();
+        let (mut reader, known) = catalog.into_reader().unwrap();
+        let tables = statistics(&mut reader, known, &Beside::default()).unwrap();
+        for w in [Tongue::English.words(), Tongue::Portuguese.words()] {
+            for table in &tables {
+                let keys = table.columns.iter().map(|column| format!("column.{column}"));
+                for key in keys.chain([format!("table.{}", table.name)]) {
+                    assert_ne!(w.t(&key), key);
+                }
+            }
+        }
+    }
 }

@@ -1,0 +1,139 @@
+"""One person's day with the management pages, in headless Chromium over `teia serve`.
+
+    python story.py BASE TOKEN SITE PAGES FOLDER before|after
+
+BASE is the server, TOKEN the admin's, SITE the web to collect, which has PAGES pages; FOLDER gets screenshots.
+`before` logs in, makes a collection by the form, starts it, watches it and pauses it; then the process is killed and
+started again, and `after` resumes it, sees it end, reads the statistics, and removes the host.
+"""
+
+import pathlib
+import re
+import shutil
+import sys
+import time
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+base, token, site, pages, folder, part = sys.argv[1:]
+pages, folder = int(pages), pathlib.Path(folder)
+folder.mkdir(parents=True, exist_ok=True)
+outside, errors = [], []
+
+
+def watch(page):
+    page.on("request", lambda request: None if request.url.startswith((base, "data:", "about:")) else outside.append(request.url))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+
+def look(page, name):
+    """axe-core finds nothing wrong, nothing scrolls sideways, and somebody can look at it later."""
+    options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+    results = Axe().run(page, options=options)
+    wrong = [
+        (found["id"], found["help"], [node["html"][:200] for node in found["nodes"][:3]])
+        for found in results.response["violations"]
+    ]
+    assert not wrong, (name, wrong)
+    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide <= 0, (name, wide)
+    page.screenshot(path=folder / f"manage-{name}.png", full_page=True)
+
+
+def figure(page, label):
+    text = page.locator(f"dl.facts-grid div:has(dt:text-is('{label}')) dd").first.inner_text()
+    return int(re.sub(r"\D", "", text.split("\n")[0].split(" over")[0]) or 0)
+
+
+def until(what, holds):
+    for _ in range(1200):
+        if holds():
+            return
+        time.sleep(0.1)
+    raise AssertionError(what)
+
+
+def log_in(page):
+    page.goto(base + "/collections")
+    assert "/login" in page.url, page.url
+    page.fill("#token", token)
+    page.click("form.login button")
+    assert page.url == base + "/collections", page.url
+
+
+def before(page):
+    log_in(page)
+    look(page, "empty")
+    page.click("text=New collection")
+    page.fill("#name", "garden")
+    page.fill("[id='seeds']", site)
+    page.fill("[id='politeness.delay']", "soon")
+    page.click("button[value=save]")
+    assert page.locator("[role=alert]").is_visible(), "a wrong delay is refused"
+    assert page.input_value("[id='seeds']").strip() == site, "what was typed is still there"
+    page.fill("[id='politeness.delay']", "500ms")
+    page.fill("#try", site + "/x\nhttp://elsewhere.example/")
+    page.click("button[value=check]")
+    trials = page.locator(".trials li").all_inner_texts()
+    assert [text.split(":")[0] for text in trials] == ["in", "out"], trials
+    look(page, "new")
+    page.click("button[value=save]")
+    assert page.url.startswith(base + "/collections/garden"), page.url
+    page.click("button[value=start]")
+    # Live: the page brings the number by itself.
+    until("pages appear", lambda: figure(page, "Pages") >= 3)
+    until("a curve appears", lambda: page.locator("svg.curve").count() > 0)
+    page.screenshot(path=folder / "manage-running.png", full_page=True)
+    page.click("button[value=pause]")
+    assert page.locator("[role=status]").inner_text().startswith("The run rests"), "a pause is told"
+    assert figure(page, "Pages") < pages, "it was paused before its end"
+    look(page, "paused")
+
+
+def after(page):
+    log_in(page)
+    page.click("main a:text-is('garden')")
+    until("the pause holds", lambda: "paused" in page.locator(".state").inner_text())
+    page.goto(base + "/collections/garden/edit")
+    page.fill("[id='politeness.delay']", "20ms")
+    page.click("button[value=save]")
+    page.locator("button[value=resume], button[value=start]").first.click()
+    until("it ends", lambda: page.goto(page.url) and "ended" in page.locator(".state").inner_text())
+    assert figure(page, "Pages") == pages, figure(page, "Pages")
+    look(page, "ended")
+    for size, scheme, name in [((390, 844), "light", "phone"), ((1280, 900), "dark", "dark")]:
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.emulate_media(color_scheme=scheme)
+        look(page, f"ended-{name}")
+    page.emulate_media(color_scheme="light")
+    for path in ["/collections", "/hosts", "/statistics", "/explain?url=" + site + "/", "/collections/garden/edit", "/bot"]:
+        answer = page.goto(base + path)
+        assert answer.ok, (path, answer.status)
+        look(page, path.split("?")[0].strip("/").replace("/", "-"))
+    page.goto(base + "/set?lang=pt&next=/collections/garden")
+    look(page, "pt")
+    page.goto(base + "/set?lang=en&next=/statistics")
+    outcomes = page.locator("#outcomes tbody tr").first.inner_text()
+    assert str(pages) in outcomes, outcomes
+    page.goto(base + "/hosts")
+    page.click("#hosts tbody a")
+    text = page.locator(".sentence").first.inner_text()
+    assert "we waited at least" in text, text
+    look(page, "host")
+    page.click("text=Remove this host")
+    assert "removed" in page.locator("[role=status]").inner_text()
+    page.goto(base + "/search?q=bed")
+    assert page.locator(".hit").count() == 0, "nothing of the host is found any more"
+
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+    page = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-GB").new_page()
+    watch(page)
+    {"before": before, "after": after}[part](page)
+    browser.close()
+unexpected = [error for error in errors if "422" not in error]
+assert not unexpected, unexpected
+assert not outside, outside
