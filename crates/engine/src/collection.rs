@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use teia_archive::ArchiveConfig;
 use teia_base::filter::FilterConfig;
-use teia_base::{Files, NormalForm, measure};
+use teia_base::{Files, FoundUrl, NormalForm, Seed, SeedError, measure};
 use teia_catalog::StoreUrl;
 use teia_extract::Limits;
 use teia_fetch::{FetchConfig, ProxyUrl};
@@ -212,6 +212,20 @@ impl CollectionConfig {
     /// Writes it as TOML.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("plain structs and strings become TOML")
+    }
+
+    /// The URLs that a person may have meant: with a scheme one, without https or http; none where
+    /// nothing was written.
+    pub fn spellings(&self, text: &str) -> Result<Vec<FoundUrl>, SeedError> {
+        let Some(seed) = Seed::parse(text)? else {
+            return Ok(Vec::new());
+        };
+        let mut urls = vec![seed.url.clone()];
+        urls.extend(seed.http());
+        Ok(urls
+            .iter()
+            .filter_map(|url| self.normal_form.normalise(url).ok())
+            .collect())
     }
 
     /// How far bodies are unpacked: as much as may be fetched.

@@ -140,6 +140,49 @@ impl CollectionFile {
         self.with_text(document.to_string())
     }
 
+    /// The file with all of these changes: a key with its value, or without one its default. One may
+    /// need another that was named after it.
+    pub fn with_changes(self, mut changes: Vec<(&str, Option<&str>)>) -> Result<Self, EngineError> {
+        let mut file = self;
+        while !changes.is_empty() {
+            let (count, mut wrong) = (changes.len(), None);
+            changes.retain(|(key, value)| {
+                let with = match value {
+                    Some(value) => file.with_setting(key, value),
+                    None => file.without_setting(key),
+                };
+                match with {
+                    Ok(with) => file = with,
+                    Err(error) => {
+                        wrong.get_or_insert(error);
+                        return true;
+                    }
+                }
+                false
+            });
+            if let Some(wrong) = wrong.filter(|_| changes.len() == count) {
+                return Err(wrong);
+            }
+        }
+        Ok(file)
+    }
+
+    /// Writes another file in the place of this one, unless that changes what cannot change any more.
+    pub fn replace_by(
+        &self,
+        after: &Self,
+        files: &dyn Files,
+        layout: &Layout,
+    ) -> Result<(), EngineError> {
+        let is_begun = files.exists(&layout.journal());
+        if is_begun && self.config.normal_form != after.config.normal_form {
+            return Err(EngineError::Fixed {
+                setting: "normal-form",
+            });
+        }
+        after.save(files)
+    }
+
     fn document(&self) -> Result<DocumentMut, EngineError> {
         let parsed = self.text.parse::<DocumentMut>();
         parsed.map_err(|error| EngineError::Config {

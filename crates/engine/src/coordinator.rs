@@ -182,6 +182,11 @@ impl Desk {
 impl Coordinator {
     /// Over the collections of a directory. Nothing begins before [`Coordinator::look`].
     pub fn new(config: CoordinatorConfig) -> Self {
+        Self::with_desk(config, Desk::default())
+    }
+
+    /// The same, reached through a handle that people may have had before.
+    pub fn with_desk(config: CoordinatorConfig, desk: Desk) -> Self {
         Self {
             company: Company::new(config.hosts_at_once),
             config,
@@ -189,7 +194,7 @@ impl Coordinator {
             threads: BTreeMap::new(),
             lock: None,
             is_in_use: false,
-            desk: Desk::default(),
+            desk,
         }
     }
 

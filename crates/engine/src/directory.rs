@@ -13,8 +13,10 @@ use std::sync::Arc;
 use rustix::fs::{FlockOperation, flock};
 use teia_base::journal::history_of;
 use teia_base::{DiskFiles, Files, NORMAL_FORM_VERSION};
+use teia_catalog::{Catalog, Identity};
 
 use crate::EngineError;
+use crate::collection::CollectionConfig;
 
 const LAYOUT_VERSION: u32 = 1;
 
@@ -220,6 +222,33 @@ impl Directory {
             .collect();
         names.sort_unstable();
         names
+    }
+
+    /// Deletes a collection: its file, and everything that was collected. Nobody may collect meanwhile.
+    pub fn remove_collection(&self, layout: &Layout) -> Result<(), EngineError> {
+        let (file, folder) = (
+            self.root.join(layout.config()),
+            self.root.join(layout.name()),
+        );
+        if !file.exists() && !folder.exists() {
+            return Err(self.no_collection(layout.name()));
+        }
+        let _lock = self.lock()?;
+        let files = self.files();
+        // The catalog first: where it cannot be reached, nothing is half gone.
+        let config = CollectionConfig::load(&*files, &self.root, layout);
+        if let Ok(Some(config)) = config
+            && let Some(store) = config.catalog.store(&*files)
+        {
+            Catalog::remove(&store, &Identity::new(self.key, layout.name()))?;
+        }
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(EngineError::disk("delete", folder))?;
+        }
+        if file.exists() {
+            fs::remove_file(&file).map_err(EngineError::disk("delete", file))?;
+        }
+        Ok(())
     }
 
     /// That there is no collection of this name here, and which ones there are.

@@ -180,6 +180,24 @@ pub enum EngineError {
     /// A setting whose value makes no sense.
     #[error(transparent)]
     Senseless(#[from] crate::sense::Senseless),
+    /// Listening for those who steer runs.
+    #[error(
+        "cannot open the control socket {path}; name another directory with --data, on a local disk and with a shorter path"
+    )]
+    Socket {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another process has the directory, and is silent.
+    #[error(
+        "the process that collects there does not answer; it may be reading its journal, or hang: try again in a while"
+    )]
+    NoAnswer {
+        /// What the system said.
+        source: io::Error,
+    },
     /// A thread of ours died.
     #[error("a worker thread ended unexpectedly; what was committed is safe")]
     WorkerLost,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
-use teia_base::{CanonicalUrl, Outcome};
+use teia_base::{CanonicalUrl, Outcome, Times};
 
 /// How much an event matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -30,6 +30,8 @@ pub enum Event {
         outcome: Outcome,
         /// Bytes that came.
         bytes: u64,
+        /// How long its parts took.
+        times: Times,
     },
     /// A commit is on disk.
     Committed {

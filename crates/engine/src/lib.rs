@@ -36,11 +36,13 @@ mod given;
 mod growth;
 mod history;
 mod hours;
+mod in_words;
 mod journal_writer;
 mod judge;
 mod last_run;
 mod ledger;
 mod limits;
+mod manual;
 mod past;
 mod progress;
 mod rates;
@@ -55,8 +57,12 @@ mod schedule;
 mod sense;
 mod stage;
 mod stats;
+mod steering;
+mod tables;
+mod tester;
 mod url_list;
 mod urls;
+mod watch;
 
 pub use analyzer::{Analyzer, Ignore, Insight};
 pub use collection::{ArchiveSection, CollectionConfig, Mode, RunConfig, nearest};
@@ -73,8 +79,10 @@ pub use followers::{
     rebuild_catalog, rebuild_index, rebuild_links, renew_index,
 };
 pub use hours::Hours;
+pub use in_words::in_words;
 pub use last_run::LastRun;
 pub use limits::hosts_at_once;
+pub use manual::{annotated, manual};
 pub use reading::{
     Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,
 };
@@ -84,4 +92,8 @@ pub use report::{EndReason, Report};
 pub use schedule::{Due, Missed, Schedule, ScheduleConfig};
 pub use sense::{Senseless, sensible};
 pub use stats::Stats;
+pub use steering::{ControlSocket, Run, Runs, ask, run_of};
+pub use tables::{catalog_reader, size_of, store_of, tables};
+pub use tester::{Tester, Trial};
 pub use url_list::{AddReport, UrlList};
+pub use watch::{Attempted, Counts, Happened, Histogram, SPANS, Watch};

@@ -1,6 +1,6 @@
 //! Reading a collection without a lock: what the journal says, for people and for programs.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -279,6 +279,44 @@ impl Reading {
             ledger,
             runs: past.runs,
         })
+    }
+
+    /// The last attempts on a host, oldest first.
+    pub fn attempts_on(&self, host: &str, most: usize) -> Result<Vec<Attempt>, EngineError> {
+        let mut attempts = VecDeque::new();
+        let until = self.position()?;
+        let files = Arc::clone(&self.files);
+        let entries = EntryStream::open(files, &self.layout.journal(), 1, until)?;
+        for entry in entries.with_text(host) {
+            let Record::Commit(commit) = entry?.record else {
+                continue;
+            };
+            for attempt in commit.attempts {
+                if attempt.url.normal().host_str() == host {
+                    attempts.push_back(attempt);
+                }
+            }
+            while attempts.len() > most {
+                attempts.pop_front();
+            }
+        }
+        let mut attempts = Vec::from(attempts);
+        // The journal has them by commit.
+        attempts.sort_by_key(|attempt| attempt.started);
+        Ok(attempts)
+    }
+
+    /// The last entry of the journal; 0 where there is none.
+    fn position(&self) -> Result<u64, EngineError> {
+        let directory = self.layout.journal();
+        let found = all_segments(&*self.files, &directory);
+        let found = found.map_err(EngineError::disk("list", &directory))?;
+        let Some(&last) = found.last() else {
+            return Ok(0);
+        };
+        let mut position = last.saturating_sub(1);
+        self.entries_from(last, |entry| position = entry.sequence)?;
+        Ok(position)
     }
 
     /// Everything that is known of a URL; `None` if it was never met.

@@ -483,6 +483,7 @@ impl Ring {
                 url: attempt.url.normal().clone(),
                 outcome: attempt.outcome,
                 bytes: attempt.wire_bytes,
+                times: attempt.times,
             });
         }
         self.stats.add(&attempt);

@@ -35,6 +35,7 @@ impl Feedback for Aloud {
             url,
             outcome,
             bytes,
+            ..
         } = event
         {
             println!("{outcome}  {url}  {bytes} bytes");

@@ -72,7 +72,12 @@ fn a_signal_ends_it() {
         assert!(body.contains("No collection yet"), "{body}");
         server.signal(signal);
         assert_eq!(server.wait(LIMIT).code, Some(130));
-        assert!(!home.data().exists(), "looking makes nothing");
+        let mut made: Vec<_> = std::fs::read_dir(home.data())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        made.sort();
+        assert_eq!(made, ["format", "tokens.toml"], "looking makes no more");
     }
 }
 

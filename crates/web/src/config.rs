@@ -8,6 +8,18 @@ pub struct WebConfig {
     /// Names beside IP addresses and `localhost` by which browsers may call us: a page that lets its own
     /// name point here (DNS rebinding) is refused.
     pub hosts: Vec<String>,
+    /// Everybody may search and read copies; without it that needs a login too.
+    pub public_search: bool,
+    /// Wrong tokens from one address within a minute; then it must wait.
+    pub wrong_tokens: u32,
+    /// Bytes of the body of a request.
+    pub max_body_bytes: usize,
+    /// How long the body of a request may take.
+    pub body_timeout: Duration,
+    /// Listeners to live streams at once.
+    pub listeners: usize,
+    /// How often a live stream tells something.
+    pub live_every: Duration,
     /// Connections at once; the next one waits to be accepted.
     pub connections: usize,
     /// How long the head of a request may take, and an idle connection may stay.
@@ -35,6 +47,12 @@ impl Default for WebConfig {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Self {
             hosts: Vec::new(),
+            public_search: true,
+            wrong_tokens: 10,
+            max_body_bytes: 1 << 20,
+            body_timeout: Duration::from_secs(30),
+            listeners: 64,
+            live_every: Duration::from_secs(1),
             connections: 512,
             head_timeout: Duration::from_secs(10),
             stall_timeout: Duration::from_secs(30),

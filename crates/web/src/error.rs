@@ -1,5 +1,7 @@
 //! What stops an answer, or the server.
 
+use std::path::PathBuf;
+
 use teia_archive::ArchiveError;
 use teia_engine::EngineError;
 use teia_graph::GraphError;
@@ -24,6 +26,39 @@ pub enum WebError {
     /// Filling in a page.
     #[error("cannot write the page")]
     Page(#[from] askama::Error),
+    /// Reading or writing the tokens.
+    #[error("cannot {attempt} {path}")]
+    Tokens {
+        /// What was being attempted.
+        attempt: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Others may read the tokens.
+    #[error("{path} may be read by others: `chmod 600 {path}` keeps it to yourself")]
+    OpenTokens {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The tokens are no tokens.
+    #[error("{path} cannot be understood ({message}); remove it to begin anew with a first token")]
+    BadTokens {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// A token's name.
+    #[error("the name of a token has 1 to 64 letters, and none that controls a terminal")]
+    TokenName,
+    /// There is no end of tokens.
+    #[error("there are {most} tokens already; remove one first")]
+    ManyTokens {
+        /// So many.
+        most: usize,
+    },
     /// Accepting connections.
     #[error("cannot serve")]
     Serve(#[source] std::io::Error),

@@ -1,12 +1,14 @@
 //! What holds for every request and every answer: who may ask, and what a browser may do with it.
 
 use std::net::IpAddr;
+use std::time::Instant;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::access::identify;
 use crate::pages::App;
 
 /// What Teia's own pages may load: what this server gives, and nothing else.
@@ -14,13 +16,19 @@ const OWN_PAGES: &str = "default-src 'none'; script-src 'self'; style-src 'self'
      connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Refuses what is not for us, and puts the headers on every answer that has no stricter ones.
-pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let (method, uri) = (request.method().clone(), request.uri().clone());
+    let began = Instant::now();
     let mut response = match refusal(&app, &request) {
         Some((status, sentence)) => (status, format!("{sentence}\n")).into_response(),
-        None => next.run(request).await,
+        None => {
+            let identity = identify(&app, &request);
+            request.extensions_mut().insert(identity);
+            next.run(request).await
+        }
     };
     let status = response.status().as_u16();
+    app.traffic.note(status, began.elapsed());
     // Debug formatting escapes line breaks and control codes: one request, one line.
     tracing::debug!(%method, uri = ?uri.to_string(), status, "answered");
     harden(response.headers_mut());
@@ -35,10 +43,6 @@ fn refusal(app: &App, request: &Request) -> Option<(StatusCode, &'static str)> {
     if !host.is_some_and(|host| is_ours(host, &app.config.hosts)) {
         let sentence = "This name is not known here. Use the address that `teia serve` printed, or name it with --host.";
         return Some((StatusCode::MISDIRECTED_REQUEST, sentence));
-    }
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let sentence = "Only GET and HEAD are answered here.";
-        return Some((StatusCode::METHOD_NOT_ALLOWED, sentence));
     }
     if request.uri().path().len() > 16 << 10
         || request
@@ -90,7 +94,7 @@ fn is_foreign_embedding(headers: &HeaderMap) -> bool {
 }
 
 /// `/archive/20261115im_KEY/…`
-fn has_key(path: &str, key: &str) -> bool {
+pub(crate) fn has_key(path: &str, key: &str) -> bool {
     let time = path
         .strip_prefix("/archive/")
         .and_then(|rest| rest.split('/').next());

@@ -9,8 +9,11 @@
 //! Everything that was collected is hostile: it reaches a browser as escaped text, or inside a
 //! sandbox without script and with an origin of its own. Nothing here writes to the data directory.
 
+mod access;
 mod address;
+mod api;
 mod config;
+mod desk;
 mod difference;
 mod error;
 mod guard;
@@ -22,7 +25,8 @@ mod replay;
 mod server;
 mod words;
 
+pub use access::{NewToken, Role, Token, Tokens};
 pub use config::WebConfig;
 pub use error::WebError;
 pub use library::Library;
-pub use server::serve;
+pub use server::{Site, serve};

@@ -89,6 +89,16 @@ impl Library {
             .clone()
     }
 
+    /// The data directory.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether the directory can be read; one that is not there yet can.
+    pub(crate) fn check(&self) -> Result<(), WebError> {
+        self.look()
+    }
+
     /// The data directory, as a person would type it.
     pub(crate) fn shown_root(&self) -> String {
         self.root.display().to_string()
@@ -246,6 +256,20 @@ impl Shelf {
 
     fn layout(&self) -> &Layout {
         self.reading.layout()
+    }
+
+    /// How much older the newest file of the index is than the newest of the journal; nothing where one
+    /// of them is not there.
+    pub(crate) fn lag(&self) -> Option<Duration> {
+        let newest = |folder: &Path| {
+            let entries = fs::read_dir(folder).ok()?.flatten();
+            entries
+                .filter_map(|entry| entry.metadata().ok()?.modified().ok())
+                .max()
+        };
+        let journal = newest(&self.root.join(self.layout().journal()))?;
+        let index = newest(&self.index_path())?;
+        Some(journal.duration_since(index).unwrap_or_default())
     }
 
     fn links_path(&self) -> PathBuf {

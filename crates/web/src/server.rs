@@ -2,21 +2,47 @@
 
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::Router;
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use teia_engine::Runs;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
+use crate::access::Peer;
 use crate::pages::{self, App};
 use crate::{Library, WebConfig, WebError};
+
+/// What is served.
+#[derive(Debug)]
+pub struct Site {
+    /// What was collected.
+    pub library: Library,
+    /// Bounds.
+    pub config: WebConfig,
+    /// The runs of this process, where it collects.
+    pub runs: Option<Arc<dyn Runs>>,
+}
+
+impl Site {
+    /// A library alone: nothing is collected by this process.
+    pub fn new(library: Library, config: WebConfig) -> Self {
+        Self {
+            library,
+            config,
+            runs: None,
+        }
+    }
+}
 
 /// How long answers under way may take once the server is to end.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
@@ -26,25 +52,25 @@ const MAX_HEAD_BYTES: usize = 64 << 10;
 /// Serves until `shutdown` resolves.
 pub async fn serve(
     listener: TcpListener,
-    library: Library,
-    config: WebConfig,
+    site: Site,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), WebError> {
+    let config = &site.config;
     let address = listener.local_addr().map_err(WebError::Serve)?;
     let places = Arc::new(Semaphore::new(config.connections));
     let (head, stall) = (config.head_timeout, config.stall_timeout);
-    let router = pages::router(App::new(library, config, address));
     let (ending, ended) = watch::channel(false);
+    let router = pages::router(App::new(site, address, ended.clone()));
     tokio::pin!(shutdown);
     loop {
         let place = tokio::select! {
             () = &mut shutdown => break,
             place = Arc::clone(&places).acquire_owned() => place,
         };
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             () = &mut shutdown => break,
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(error) => {
                     // Out of descriptors, or a client gone before it was accepted: others are served on.
                     tracing::debug!(%error, "a connection could not be accepted");
@@ -55,7 +81,7 @@ pub async fn serve(
         };
         let (router, ended) = (router.clone(), ended.clone());
         tokio::spawn(async move {
-            converse(stream, router, (head, stall), ended).await;
+            converse((stream, peer), router, (head, stall), ended).await;
             drop(place);
         });
     }
@@ -67,14 +93,18 @@ pub async fn serve(
 }
 
 async fn converse(
-    stream: TcpStream,
+    (stream, peer): (TcpStream, SocketAddr),
     router: Router,
     (head, stall): (Duration, Duration),
     mut ended: watch::Receiver<bool>,
 ) {
     let _ = stream.set_nodelay(true);
     let io = TokioIo::new(Patient::new(stream, stall));
-    let service = TowerToHyperService::new(router);
+    let router = TowerToHyperService::new(router);
+    let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        hyper::service::Service::call(&router, request)
+    });
     let conversation = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(head)

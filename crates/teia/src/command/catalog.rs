@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Subcommand;
-use teia_catalog::Store;
-use teia_engine::{CollectionConfig, Directory, Reading, rebuild_catalog};
+use teia_engine::{Directory, Reading, rebuild_catalog, store_of};
 
 use super::Usage;
 use super::place::Place;
@@ -64,11 +63,4 @@ pub(crate) fn catalog(work: &Work) -> Result<ExitCode> {
         counted(entries, "commit")
     )?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Where the catalog of a collection lies, if it keeps one.
-pub(crate) fn store_of(reading: &Reading) -> Result<Option<Store>> {
-    let (files, root, layout) = (reading.files(), reading.root(), reading.layout());
-    let config = CollectionConfig::load(&*files, root, layout)?.unwrap_or_default();
-    Ok(config.catalog.store(&*files))
 }

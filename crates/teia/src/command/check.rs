@@ -8,10 +8,8 @@ use crate::show::outln;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::json;
-use teia_base::filter::{Candidate, Filter, Rules};
-use teia_base::scope::Scope;
-use teia_base::{CanonicalUrl, LinkKind, MediaType, Seed};
-use teia_engine::{CollectionConfig, Directory, EngineError, Reading, robot_token};
+use teia_base::MediaType;
+use teia_engine::{CollectionConfig, Directory, Reading, Tester, robot_token};
 use teia_extract::{Extractors, Limits, Source};
 use teia_fetch::robots;
 use url::Url;
@@ -111,7 +109,7 @@ pub(crate) fn check(part: Part) -> Result<ExitCode> {
                 || options
                     .scope
                     .as_ref()
-                    .is_some_and(|scope| !needs_seed(scope));
+                    .is_some_and(|scope| !Tester::needs_seed(scope));
             let stored = match place.chosen() {
                 Some(_) => Some(stored(&place)?),
                 None if given => None,
@@ -164,25 +162,12 @@ fn for_each(urls: &[String], mut each: impl FnMut(&str) -> serde_json::Value) ->
 }
 
 fn check_urls(urls: &[String]) -> Result<ExitCode> {
-    for_each(urls, |text| match read_url(text) {
+    for_each(urls, |text| match Tester::read_url(text) {
         Ok(url) => json!({
             "url": text, "normal": url.as_str(), "host": url.host_str(), "site": url.site(), "depth": url.path_depth(),
         }),
         Err(error) => json!({ "url": text, "error": error }),
     })
-}
-
-/// A URL, or a seed without scheme.
-fn read_url(text: &str) -> Result<CanonicalUrl, String> {
-    match CanonicalUrl::parse(text) {
-        Ok(url) if !url.host_str().is_empty() || url.scheme() == "file" => return Ok(url),
-        _ => {}
-    }
-    match Seed::parse(text) {
-        Ok(Some(seed)) => CanonicalUrl::parse(seed.url.as_str()).map_err(|error| error.to_string()),
-        Ok(None) => Err("an empty line is not a URL".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 fn check_robots(file: &std::path::Path, agent: &str, urls: &[String]) -> Result<ExitCode> {
@@ -270,11 +255,6 @@ fn rel_words(link: &teia_base::Link) -> String {
         .join(" ")
 }
 
-/// Whether the scope lies around seeds.
-fn needs_seed(scope: &Scope) -> bool {
-    matches!(scope, Scope::Host | Scope::Domain | Scope::Prefix)
-}
-
 /// A collection's settings; among its seeds are the places where seeds were sent on to.
 fn stored(place: &Place) -> Result<CollectionConfig> {
     let directory = Directory::open(&place.data)?;
@@ -305,56 +285,5 @@ fn check_scope(
         ))
         .into());
     }
-    for_each(urls, |text| tester.answer(text))
-}
-
-/// The rules of a collection around its seeds, to be tried on URLs.
-pub(crate) struct Tester {
-    rules: Rules,
-    seeds: Vec<CanonicalUrl>,
-}
-
-impl Tester {
-    /// With these seeds beside the collection's own.
-    pub(crate) fn new(config: &CollectionConfig, seeds: &[String]) -> Result<Self> {
-        let mut normal = Vec::new();
-        for line in seeds.iter().chain(&config.seeds) {
-            if let Some(seed) = Seed::parse(line).map_err(|error| Usage(error.to_string()))? {
-                let found = config.normal_form.normalise(&seed.url);
-                normal.push(found.context("a seed")?.into_normal());
-            }
-        }
-        let rules = Rules::compile(&config.filter, &normal).map_err(EngineError::from)?;
-        Ok(Self {
-            rules,
-            seeds: normal,
-        })
-    }
-
-    /// Whether the scope lies around seeds, and there is none.
-    fn lacks_seeds(&self, config: &CollectionConfig) -> bool {
-        let filter = &config.filter;
-        needs_seed(&filter.scope) && self.seeds.is_empty() && filter.hosts.is_empty()
-    }
-
-    /// What the rules say of a URL, found on some page or given as a seed.
-    pub(crate) fn answer(&self, text: &str) -> serde_json::Value {
-        let url = match read_url(text) {
-            Ok(url) => url,
-            Err(error) => return json!({ "url": text, "error": error }),
-        };
-        let kind = if self.seeds.contains(&url) {
-            LinkKind::Seed
-        } else {
-            LinkKind::Anchor
-        };
-        let verdict = self.rules.before(&Candidate {
-            url: &url,
-            depth: u16::from(kind != LinkKind::Seed),
-            kind,
-            from_kept_in_scope: false,
-            from: None,
-        });
-        json!({ "url": text, "in_scope": verdict.is_admitted(), "rule": verdict.rule, "keep": verdict.keep, "follow": verdict.follow })
-    }
+    for_each(urls, |text| json!(tester.answer(text)))
 }

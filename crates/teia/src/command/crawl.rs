@@ -10,8 +10,8 @@ use crate::show::outln;
 use anyhow::{Context, Result};
 use teia_base::Seed;
 use teia_engine::{
-    CollectionConfig, Control, Crawl, Directory, DirectoryLock, EndReason, EngineError, Executor,
-    Layout, Parts, Reading, Report, ThisMachine,
+    CollectionConfig, Control, ControlSocket, Crawl, Directory, DirectoryLock, EndReason,
+    EngineError, Executor, Layout, Parts, Reading, Report, Run, ThisMachine, Watch, ask, run_of,
 };
 
 use super::Usage;
@@ -19,7 +19,6 @@ use super::options::CrawlOptions;
 use super::place::{Place, program, quoted};
 use super::search;
 use super::signals;
-use super::socket::{ControlSocket, Run, ask};
 use super::status::{self, Order};
 use crate::demo::DemoWeb;
 use crate::show::{ProgressBar, counted, print_summary};
@@ -145,7 +144,7 @@ fn resume_running(
         return Err(in_use(path, holder.to_owned()));
     };
     let place = Place::new(&place.data, name);
-    if status::run_of(&reply, name).is_none() {
+    if run_of(&reply, name).is_none() {
         // A process that minds several collections begins this one too.
         let started = ask(&socket, &format!("start {name}"))?.unwrap_or_default();
         if started["error"].is_string() {
@@ -367,8 +366,11 @@ fn run(
     let config = with_proxy_password(config);
     let _signals = signals::listen(control.clone()).context("cannot listen for signals")?;
     let runtime = runtime()?;
+    let watch = Arc::new(Watch::new(
+        Arc::clone(&progress) as Arc<dyn teia_engine::Feedback>
+    ));
     let parts = Parts {
-        feedback: Arc::clone(&progress) as Arc<dyn teia_engine::Feedback>,
+        feedback: Arc::clone(&watch) as Arc<dyn teia_engine::Feedback>,
         ..Parts::default()
     };
     let crawl = Crawl {
@@ -386,7 +388,7 @@ fn run(
         let run = Run {
             name: place.name().to_owned(),
             control,
-            progress: Arc::clone(&progress),
+            watch,
         };
         let _socket = ControlSocket::open(&directory.control_socket(), Arc::new(run))?;
         Ok::<_, anyhow::Error>(ThisMachine.run(crawl).await?)

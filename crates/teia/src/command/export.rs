@@ -84,7 +84,7 @@ pub(crate) fn export(place: &Place, options: &ExportOptions) -> Result<ExitCode>
     // Asked for before anything is written: a name may be wrong.
     let table = match &options.table {
         Some(name) => {
-            let tables = tables::tables(&directory, &reading, &reading.overview()?)?;
+            let tables = teia_engine::tables(&directory, &reading, &reading.overview()?)?;
             Some(tables::named(tables, name)?)
         }
         None => None,

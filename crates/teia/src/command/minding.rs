@@ -9,14 +9,14 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use teia_base::{Clock, SystemClock};
 use teia_engine::{
-    Coordinator, CoordinatorConfig, Desk, Directory, Level, Parts, ThisMachine, hosts_at_once,
+    ControlSocket, Coordinator, CoordinatorConfig, Desk, Directory, Level, Parts, Run, Runs,
+    ThisMachine, Watch, hosts_at_once,
 };
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::crawl::with_proxy_password;
 use super::place::Place;
-use super::socket::{ControlSocket, Run, Runs};
 use crate::show::ProgressBar;
 
 /// Files of collections are looked at this often.
@@ -26,19 +26,19 @@ const LOOK: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Minding {
     is_over: Arc<AtomicBool>,
-    desk: Arc<Mutex<Option<Desk>>>,
+    minded: Arc<Minded>,
     ended: oneshot::Receiver<()>,
 }
 
 impl Minding {
     /// Begins. The directory may come later.
     pub(crate) fn begin(data: &Path) -> Result<Self> {
-        let (is_over, desk) = (Arc::<AtomicBool>::default(), Arc::default());
+        let (is_over, minded) = (Arc::<AtomicBool>::default(), Arc::<Minded>::default());
         let (tell, ended) = oneshot::channel();
         let minder = Minder {
             data: data.to_owned(),
             is_over: Arc::clone(&is_over),
-            desk: Arc::clone(&desk),
+            minded: Arc::clone(&minded),
             handle: Handle::current(),
         };
         std::thread::Builder::new()
@@ -50,18 +50,20 @@ impl Minding {
             .context("cannot start a thread")?;
         Ok(Self {
             is_over,
-            desk,
+            minded,
             ended,
         })
+    }
+
+    /// The runs, for those who steer them from a page.
+    pub(crate) fn runs(&self) -> Arc<dyn Runs> {
+        Arc::clone(&self.minded) as Arc<dyn Runs>
     }
 
     /// Runs are to end, as a signal ends them.
     pub(crate) fn end(&self) {
         self.is_over.store(true, Ordering::SeqCst);
-        let desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(desk) = &*desk {
-            desk.end();
-        }
+        self.minded.desk.end();
     }
 
     /// Waits until what was fetched is committed.
@@ -74,32 +76,27 @@ impl Minding {
 struct Minder {
     data: PathBuf,
     is_over: Arc<AtomicBool>,
-    desk: Arc<Mutex<Option<Desk>>>,
+    minded: Arc<Minded>,
     handle: Handle,
 }
-
-type Bars = Arc<Mutex<HashMap<String, Arc<ProgressBar>>>>;
 
 impl Minder {
     fn mind(&self) {
         let Some(directory) = self.directory() else {
             return;
         };
-        let bars = Bars::default();
-        let (parts_of, data) = (Arc::clone(&bars), self.data.clone());
+        let (minded, data) = (Arc::clone(&self.minded), self.data.clone());
         let parts = move |name: &str| {
             let resume = Place::new(&data, name).steering("resume");
             let bar = Arc::new(ProgressBar::new(name, &resume, false));
-            let mut bars = parts_of.lock().unwrap_or_else(PoisonError::into_inner);
-            bars.insert(name.to_owned(), Arc::clone(&bar));
             Parts {
-                feedback: bar,
+                feedback: minded.watch(name, bar),
                 ..Parts::default()
             }
         };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let socket_path = directory.control_socket();
-        let mut coordinator = Coordinator::new(CoordinatorConfig {
+        let config = CoordinatorConfig {
             directory,
             clock: Arc::clone(&clock),
             executor: Arc::new(ThisMachine),
@@ -107,13 +104,10 @@ impl Minder {
             parts: Box::new(parts),
             with_secrets: with_proxy_password,
             tell: Box::new(say),
-        });
-        let desk = coordinator.desk();
-        *self.desk.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk.clone());
-        let runs: Arc<dyn Runs> = Arc::new(Minded {
-            desk: desk.clone(),
-            bars,
-        });
+        };
+        let desk = &self.minded.desk;
+        let mut coordinator = Coordinator::with_desk(config, desk.clone());
+        let runs: Arc<dyn Runs> = Arc::clone(&self.minded) as Arc<dyn Runs>;
         let mut socket = None;
         while !self.is_over.load(Ordering::SeqCst) {
             let next = coordinator.look();
@@ -160,26 +154,48 @@ fn say(level: Level, text: &str) {
     eprintln!("teia: {word}{text}");
 }
 
-/// The runs of the Coordinator, as the socket reaches them.
-#[derive(Debug)]
+/// The runs of the Coordinator, as the socket and the pages reach them.
+#[derive(Debug, Default)]
 struct Minded {
     desk: Desk,
-    bars: Bars,
+    watches: Mutex<HashMap<String, Arc<Watch>>>,
+}
+
+impl Minded {
+    /// Who listens to the next run of a collection.
+    fn watch(&self, name: &str, bar: Arc<ProgressBar>) -> Arc<Watch> {
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        let watch = match watches.get(name) {
+            Some(earlier) => Watch::after(bar, earlier),
+            None => Watch::new(bar),
+        };
+        let watch = Arc::new(watch);
+        watches.insert(name.to_owned(), Arc::clone(&watch));
+        watch
+    }
 }
 
 impl Runs for Minded {
     fn running(&self) -> Vec<Run> {
-        let bars = self.bars.lock().unwrap_or_else(PoisonError::into_inner);
+        let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         let running = self.desk.running().into_iter();
         let run = |(name, control): (String, _)| {
-            let progress = Arc::clone(bars.get(&name)?);
+            let watch = Arc::clone(watches.get(&name)?);
             Some(Run {
                 name,
                 control,
-                progress,
+                watch,
             })
         };
         running.filter_map(run).collect()
+    }
+
+    fn watches(&self) -> Vec<(String, Arc<Watch>)> {
+        let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = watches.iter();
+        known
+            .map(|(name, watch)| (name.clone(), Arc::clone(watch)))
+            .collect()
     }
 
     fn start(&self, name: &str) -> bool {

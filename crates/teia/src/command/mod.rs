@@ -20,10 +20,10 @@ mod rows;
 mod search;
 mod serve;
 mod signals;
-mod socket;
 mod stats;
 mod status;
 mod tables;
+mod token;
 mod urls;
 
 use std::path::PathBuf;
@@ -225,7 +225,7 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// Search page, pages about pages, archived copies: in a browser
+    /// Search page, pages about pages, archived copies, and management: in a browser and for programs
     Serve {
         /// Where to listen: an address of this machine and a port
         #[arg(long, value_name = "ADDRESS", default_value = serve::USUAL)]
@@ -236,8 +236,27 @@ enum Command {
         /// Only show what is there: begin no run that a collection's schedule asks for
         #[arg(long)]
         no_collect: bool,
+        /// Searching and reading copies needs a login too
+        #[arg(long)]
+        no_public_search: bool,
+        /// How the log on standard error is written
+        #[arg(
+            long,
+            value_name = "FORMAT",
+            default_value = "text",
+            env = "TEIA_LOG_FORMAT"
+        )]
+        log_format: LogFormat,
+        /// What is logged, also for each room alone: info, or warn,teia_web=info,teia_fetch=debug
+        #[arg(long, value_name = "LEVELS", env = "TEIA_LOG")]
+        log: Option<String>,
         #[command(flatten)]
         place: Place,
+    },
+    /// Who may manage through `serve`: new, list, remove
+    Token {
+        #[command(subcommand)]
+        what: token::Do,
     },
     /// Hide a URL or a whole host from search and archived copies; the archive keeps its records
     Remove {
@@ -276,7 +295,10 @@ pub(crate) fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    start_log();
+    if let Err(error) = cli.command.start_log() {
+        eprintln!("teia: {error}");
+        return ExitCode::from(2);
+    }
     let place = cli.command.place();
     match cli.command.run() {
         Ok(code) => code,
@@ -319,6 +341,7 @@ impl Command {
             Self::Index { work } => Some(work.place()),
             Self::Catalog { work } => Some(work.place()),
             Self::Collection { what } => Some(what.place()),
+            Self::Token { what } => Some(what.place()),
             Self::Config => None,
         }
     }
@@ -345,6 +368,7 @@ impl Command {
             Self::Index { work } => index::index(&work),
             Self::Catalog { work } => catalog::catalog(&work),
             Self::Collection { what } => collection::collection(what),
+            Self::Token { what } => token::token(&what),
             Self::Rank { top, json, place } => index::rank(&place, top, json),
             Self::Page {
                 url,
@@ -379,14 +403,22 @@ impl Command {
                 listen,
                 host,
                 no_collect,
+                no_public_search,
                 place,
+                ..
             } => {
                 let collect = if no_collect {
                     serve::Collect::Never
                 } else {
                     serve::Collect::WhenDue
                 };
-                serve::serve(&place.data, &listen, &host, collect)
+                let serving = serve::Serving {
+                    listen,
+                    hosts: host,
+                    collect,
+                    public_search: !no_public_search,
+                };
+                serve::serve(&place, &serving)
             }
             Self::Remove {
                 url,
@@ -457,13 +489,44 @@ fn is_full_disk(error: &anyhow::Error) -> bool {
         .any(|error| error.kind() == std::io::ErrorKind::StorageFull)
 }
 
-fn start_log() {
-    let filter =
-        tracing_subscriber::EnvFilter::try_from_env("TEIA_LOG").unwrap_or_else(|_| "warn".into());
-    use std::io::IsTerminal as _;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-        .init();
+/// How a log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum LogFormat {
+    /// A line for people.
+    #[default]
+    Text,
+    /// A JSON object on a line.
+    Json,
+}
+
+impl Command {
+    /// Begins the log: warnings, or what TEIA_LOG says.
+    fn start_log(&self) -> Result<(), String> {
+        use std::io::IsTerminal as _;
+        use tracing_subscriber::EnvFilter;
+        let (format, levels) = match self {
+            Self::Serve {
+                log_format, log, ..
+            } => (*log_format, log.clone()),
+            _ => (LogFormat::Text, None),
+        };
+        let filter = match levels {
+            Some(levels) => EnvFilter::try_new(&levels).map_err(|error| {
+                format!("`{levels}` says not what to log ({error}); write info, or warn,teia_web=info,teia_fetch=debug")
+            })?,
+            None => EnvFilter::try_from_env("TEIA_LOG").unwrap_or_else(|_| "warn".into()),
+        };
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_writer(std::io::stderr);
+        match format {
+            LogFormat::Json => log.json().init(),
+            LogFormat::Text => {
+                let colours =
+                    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+                log.with_ansi(colours).init();
+            }
+        }
+        Ok(())
+    }
 }

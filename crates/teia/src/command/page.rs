@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use crate::show::outln;
 use anyhow::Result;
 use serde_json::json;
+use teia_base::FoundUrl;
 use teia_base::journal::Attempt;
-use teia_base::{FoundUrl, Seed};
 use teia_engine::{CollectionConfig, Directory, Explanation, Reading};
 use teia_graph::{Listing, Neighbour, Snapshot};
 
@@ -89,16 +89,12 @@ fn standing(
 
 /// The URLs that a person may have meant: with a scheme one, without https or http.
 pub(crate) fn spellings(config: &CollectionConfig, text: &str) -> Result<Vec<FoundUrl>> {
-    let seed = Seed::parse(text).map_err(|error| Usage(error.to_string()))?;
-    let Some(seed) = seed else {
+    let urls = config.spellings(text);
+    let urls = urls.map_err(|error| Usage(error.to_string()))?;
+    if urls.is_empty() {
         return Err(Usage("name a URL, for example https://example.org/".to_owned()).into());
-    };
-    let mut urls = vec![seed.url.clone()];
-    urls.extend(seed.http());
-    Ok(urls
-        .iter()
-        .filter_map(|url| config.normal_form.normalise(url).ok())
-        .collect())
+    }
+    Ok(urls)
 }
 
 fn print(known: &Explanation, standing: Option<&Standing>, part: Part) -> Result<()> {

@@ -8,8 +8,6 @@ use teia_base::{CanonicalUrl, Timestamp};
 use teia_catalog::{Cell, Row, Statistic};
 use teia_engine::{Directory, Reading, Removals};
 
-use super::tables;
-
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -68,7 +66,7 @@ pub(crate) fn write_documents(
 ) -> Result<u64> {
     let mut last = 0;
     reading.entries(|entry| last = entry.sequence)?;
-    let (mut reader, known) = tables::reader(directory, reading, last)?;
+    let (mut reader, known) = teia_engine::catalog_reader(directory, reading, last)?;
     let names: Vec<&str> = COLUMNS.iter().map(|(name, ..)| *name).collect();
     if form == Form::Csv {
         write_line(out, names.iter().map(|name| (*name).to_owned()))?;

@@ -5,12 +5,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use teia_web::{Library, WebConfig};
+use teia_engine::Directory;
+use teia_web::{Library, Site, Tokens, WebConfig};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::Usage;
 use super::minding::Minding;
+use super::place::Place;
 use crate::show::outln;
 
 /// Where people look first.
@@ -25,18 +27,33 @@ pub(crate) enum Collect {
     Never,
 }
 
+/// What to serve, and to whom.
+#[derive(Clone, Debug)]
+pub(crate) struct Serving {
+    /// Where to listen.
+    pub(crate) listen: String,
+    /// Names by which proxies call this server.
+    pub(crate) hosts: Vec<String>,
+    /// Whether runs are begun.
+    pub(crate) collect: Collect,
+    /// Whether everybody may search.
+    pub(crate) public_search: bool,
+}
+
 /// Serves a data directory until Ctrl-C, and begins runs when they are due. A crawl may go on in another
 /// process, or begin later.
-pub(crate) fn serve(
-    data: &Path,
-    listen: &str,
-    hosts: &[String],
-    collect: Collect,
-) -> Result<ExitCode> {
-    let address = parse(listen)?;
+pub(crate) fn serve(place: &Place, serving: &Serving) -> Result<ExitCode> {
+    let data = place.data.as_path();
+    let address = parse(&serving.listen)?;
     let library = Library::open(data).map_err(flatten)?;
+    let tokens = Tokens::of(data);
+    let has_token = !tokens.list()?.is_empty();
+    if !address.ip().is_loopback() && !has_token {
+        return Err(open_without_login(place, address).into());
+    }
     let config = WebConfig {
-        hosts: hosts.to_vec(),
+        hosts: serving.hosts.clone(),
+        public_search: serving.public_search,
         ..WebConfig::default()
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -49,9 +66,10 @@ pub(crate) fn serve(
         })?;
         let address = listener.local_addr().context("cannot listen")?;
         outln!("Teia serves {} at http://{address}/ (Ctrl-C ends it)", data.display())?;
+        greet(place, &tokens, address)?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
-        let minding = (collect == Collect::WhenDue).then(|| Minding::begin(data)).transpose()?;
+        let minding = (serving.collect == Collect::WhenDue).then(|| Minding::begin(data)).transpose()?;
         let shutdown = async {
             tokio::select! {
                 _ = interrupt.recv() => {}
@@ -69,7 +87,11 @@ pub(crate) fn serve(
                 minding.end();
             }
         };
-        teia_web::serve(listener, library, config, shutdown).await?;
+        let site = Site {
+            runs: minding.as_ref().map(Minding::runs),
+            ..Site::new(library, config)
+        };
+        teia_web::serve(listener, site, shutdown).await?;
         if let Some(minding) = minding {
             minding.finish().await;
         }
@@ -82,7 +104,55 @@ pub(crate) fn serve_anywhere(data: &Path) -> Result<ExitCode> {
     let usual = std::net::TcpListener::bind(USUAL);
     let listen = if usual.is_ok() { USUAL } else { "127.0.0.1:0" };
     drop(usual);
-    serve(data, listen, &[], Collect::Never)
+    let serving = Serving {
+        listen: listen.to_owned(),
+        hosts: Vec::new(),
+        collect: Collect::Never,
+        public_search: true,
+    };
+    serve(&Place::new(data, "demo"), &serving)
+}
+
+/// Makes the first token, where there is none, and shows it this once.
+fn greet(place: &Place, tokens: &Tokens, address: SocketAddr) -> Result<()> {
+    if !address.ip().is_loopback() {
+        eprintln!(
+            "teia: {address} can be reached from other machines, and what is said there is not encrypted: put a proxy with TLS before it, and name it with --host"
+        );
+    }
+    let made = Directory::create(&place.data)
+        .map_err(anyhow::Error::from)
+        .and_then(|_| Ok(tokens.first()?));
+    match made {
+        Ok(Some(first)) => {
+            outln!("The first token, with the role admin, is shown this once:")?;
+            outln!("  {}", first.secret)?;
+            outln!("Log in with it at http://{address}/login, or send it with requests:")?;
+            outln!(
+                "  curl -H 'Authorization: Bearer {}' http://{address}/api/collections",
+                first.secret
+            )?;
+            outln!(
+                "`{}` makes others.",
+                place.command(&["token", "new", "NAME", "--role", "viewer"])
+            )?;
+        }
+        Ok(None) => {}
+        // What cannot be written can still be read.
+        Err(error) => eprintln!(
+            "teia: nobody can log in, because no token could be made: {}",
+            super::in_one_sentence(&error, Some(place))
+        ),
+    }
+    Ok(())
+}
+
+/// Other machines could ask, and nobody could log in.
+fn open_without_login(place: &Place, address: SocketAddr) -> Usage {
+    Usage(format!(
+        "{address} can be reached from other machines, and nobody can log in yet: make a token first (`{}`), or listen on 127.0.0.1",
+        place.command(&["token", "new", "NAME", "--role", "admin"])
+    ))
 }
 
 /// A foreign data directory is a mistake in what was typed; `code_of` knows it by its own type.
@@ -93,25 +163,18 @@ fn flatten(error: teia_web::WebError) -> anyhow::Error {
     }
 }
 
-/// Only this machine may ask: there is no login yet, and what was collected may be private.
+/// An address, or a port of this machine.
 fn parse(listen: &str) -> Result<SocketAddr> {
     let wrong = || {
         Usage(format!(
             "`{listen}` is no address to listen on; write 127.0.0.1:7070, or a port: 7070"
         ))
     };
-    let address = match listen.parse::<u16>() {
+    Ok(match listen.parse::<u16>() {
         Ok(port) => SocketAddr::from(([127, 0, 0, 1], port)),
         Err(_) => listen
             .replace("localhost", "127.0.0.1")
             .parse()
             .map_err(|_| wrong())?,
-    };
-    if !address.ip().is_loopback() {
-        let sentence = format!(
-            "{address} can be reached from other machines, and there is no login: listen on 127.0.0.1 and put a web server with a login before it (name it with --host)"
-        );
-        return Err(Usage(sentence).into());
-    }
-    Ok(address)
+    })
 }

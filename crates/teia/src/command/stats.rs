@@ -34,7 +34,7 @@ pub(crate) fn stats(place: &Place, as_json: bool, which: &Which) -> Result<ExitC
     let overview = reading.overview()?;
     let tables = match which {
         Which::None => None,
-        _ => Some(tables::tables(&directory, &reading, &overview)?),
+        _ => Some(teia_engine::tables(&directory, &reading, &overview)?),
     };
     let is_terminal = std::io::stdout().is_terminal();
     if let (Which::One(name), Some(tables)) = (which, tables.clone()) {
@@ -158,7 +158,7 @@ struct Sizes {
 impl Sizes {
     fn of(reading: &Reading) -> Self {
         let files = reading.files();
-        let of_folder = |folder: &Path| tables::size_of(&*files, folder);
+        let of_folder = |folder: &Path| teia_engine::size_of(&*files, folder);
         Self {
             archive: of_folder(&reading.layout().archive()),
             journal: of_folder(&reading.layout().journal())

@@ -7,12 +7,11 @@ use crate::show::{counted, group, outln};
 use anyhow::Result;
 use serde_json::{Value, json};
 use teia_base::measure::format_duration;
-use teia_engine::{Directory, Overview, Reading};
+use teia_engine::{Directory, Overview, Reading, ask, run_of};
 use teia_repository::State;
 
 use super::Usage;
 use super::place::Place;
-use super::socket::ask;
 
 /// What the process that collects can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,12 +113,6 @@ fn has_ended(directory: &Directory, name: &str, wait: Duration) -> bool {
         }
         std::thread::sleep(left.min(Duration::from_millis(100)));
     }
-}
-
-/// What the process that collects says of the run of a collection.
-pub(crate) fn run_of<'a>(reply: &'a Value, name: &str) -> Option<&'a Value> {
-    let runs = reply["runs"].as_array()?;
-    runs.iter().find(|run| run["collection"] == name)
 }
 
 /// The collections that it collects, for a message.

@@ -25,7 +25,6 @@ pub(crate) struct ProgressBar {
 
 #[derive(Debug)]
 struct State {
-    latest: Progress,
     last_line: Instant,
 }
 
@@ -53,19 +52,9 @@ impl ProgressBar {
             resume: resume.to_owned(),
             bar,
             state: Mutex::new(State {
-                latest: Progress::default(),
                 last_line: Instant::now(),
             }),
         }
-    }
-
-    /// The newest figures.
-    pub(crate) fn latest(&self) -> Progress {
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .latest
-            .clone()
     }
 
     /// Takes the bar away.
@@ -88,7 +77,6 @@ impl Feedback for ProgressBar {
         match event {
             Event::Progress(progress) => {
                 let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-                state.latest = progress.clone();
                 match &self.bar {
                     Some(bar) => {
                         // The spinner and a space stand before it; the last column stays free.

@@ -1,11 +1,14 @@
 //! Why there is no answer, told to a person.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use super::{Frame, html_with};
 use crate::WebError;
+use crate::access::Role;
 
 /// An answer that cannot be given.
 #[derive(Debug)]
@@ -22,6 +25,18 @@ pub(crate) enum Failure {
     Private,
     /// The copy is there and cannot be read.
     Damaged,
+    /// A token that does not count.
+    WrongToken,
+    /// The same, once too often.
+    TooOften(Duration),
+    /// Another role is needed.
+    NeedsRole(Role),
+    /// A change that did not come from a page of ours.
+    Forged,
+    /// A body of more bytes than this.
+    TooLarge(usize),
+    /// A body that did not come in time.
+    TooSlow,
     /// Reading failed.
     Data(WebError),
     /// Something of ours broke.
@@ -49,7 +64,11 @@ impl Failure {
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
             Self::Refused(..) | Self::NoNumber(_) => StatusCode::BAD_REQUEST,
             Self::Missing(..) => StatusCode::NOT_FOUND,
-            Self::Private => StatusCode::FORBIDDEN,
+            Self::Private | Self::NeedsRole(_) | Self::Forged => StatusCode::FORBIDDEN,
+            Self::WrongToken => StatusCode::UNAUTHORIZED,
+            Self::TooOften(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::Damaged => StatusCode::BAD_GATEWAY,
             Self::Data(_) | Self::Broken => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -65,6 +84,19 @@ impl Failure {
             Self::Missing(heading, sentence) => (w.t(heading), w.t(sentence).to_owned()),
             Self::Private => (w.t("archive.none"), w.t("archive.private").to_owned()),
             Self::Damaged => (w.t("archive.damaged"), w.t("archive.damaged.do").to_owned()),
+            Self::WrongToken => (w.t("forbidden.title"), w.t("forbidden.token").to_owned()),
+            Self::NeedsRole(role) => {
+                let role = match role {
+                    Role::Viewer => w.t("role.viewer"),
+                    Role::Operator => w.t("role.operator"),
+                    Role::Admin => w.t("role.admin"),
+                };
+                (w.t("forbidden.title"), w.f("forbidden.role", role))
+            }
+            Self::Forged => (w.t("forbidden.title"), w.t("forbidden.forged").to_owned()),
+            Self::TooOften(wait) => (usual, w.f("error.often", whole_seconds(*wait))),
+            Self::TooLarge(most) => (usual, w.f("error.large", w.number(*most))),
+            Self::TooSlow => (usual, w.t("error.slow").to_owned()),
             Self::Data(_) | Self::Broken => (usual, w.t("error.failed").to_owned()),
         }
     }
@@ -104,10 +136,13 @@ impl Failure {
     }
 
     fn tell_when(&self, response: &mut Response) {
-        if matches!(self, Self::Busy) {
-            let seconds = HeaderValue::from_static("2");
-            response.headers_mut().insert(header::RETRY_AFTER, seconds);
-        }
+        let seconds = match self {
+            Self::Busy => 2,
+            Self::TooOften(wait) => whole_seconds(*wait),
+            _ => return,
+        };
+        let seconds = HeaderValue::from(seconds);
+        response.headers_mut().insert(header::RETRY_AFTER, seconds);
     }
 
     fn log(&self) {
@@ -116,4 +151,9 @@ impl Failure {
             tracing::warn!(%error, cause = ?cause, "a page could not be shown");
         }
     }
+}
+
+/// Until a moment is surely over.
+pub(crate) fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }

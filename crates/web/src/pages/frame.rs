@@ -1,9 +1,10 @@
 //! What every page has around it: language, appearance, the query, and the way back to itself.
 
-use axum::extract::FromRequestParts;
-use axum::http::header;
+use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap, Uri, header};
 
+use crate::access::{Caller, Identity};
 use crate::address::escape;
 use crate::words::{Tongue, Words};
 
@@ -19,11 +20,21 @@ pub(crate) struct Frame {
     pub(crate) query: String,
     /// The `Host` that was asked.
     pub(crate) host: String,
+    /// Who asks, where they are known.
+    pub(crate) caller: Option<Caller>,
 }
 
 impl Frame {
     pub(crate) fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
+    }
+
+    /// What the forms of this session carry; empty where there is none.
+    pub(crate) fn csrf(&self) -> &str {
+        let caller = self.caller.as_ref();
+        caller
+            .and_then(|caller| caller.csrf.as_deref())
+            .unwrap_or("")
     }
 
     pub(crate) fn escaped_here(&self) -> String {
@@ -43,8 +54,19 @@ impl<S: Send + Sync> FromRequestParts<S> for Frame {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
+        Ok(Self::read(&parts.uri, &parts.headers, &parts.extensions))
+    }
+}
+
+impl Frame {
+    /// What surrounds the answer to a request.
+    pub(crate) fn of(request: &Request) -> Self {
+        Self::read(request.uri(), request.headers(), request.extensions())
+    }
+
+    fn read(uri: &Uri, headers: &HeaderMap, extensions: &Extensions) -> Self {
         let text = |name| {
-            let value = parts.headers.get(name);
+            let value = headers.get(name);
             value.and_then(|value| value.to_str().ok()).unwrap_or("")
         };
         let cookies = text(header::COOKIE);
@@ -63,15 +85,16 @@ impl<S: Send + Sync> FromRequestParts<S> for Frame {
             Some("dark") => "dark",
             _ => "",
         };
-        Ok(Self {
+        let identity = extensions.get::<Identity>();
+        Self {
             w: tongue.words(),
             theme,
-            here: parts
-                .uri
+            here: uri
                 .path_and_query()
                 .map_or_else(|| "/".to_owned(), ToString::to_string),
             query: String::new(),
             host: text(header::HOST).to_owned(),
-        })
+            caller: identity.and_then(Identity::caller).cloned(),
+        }
     }
 }

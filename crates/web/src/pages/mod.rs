@@ -4,17 +4,19 @@
 //! /  /search  /help  /set          search.rs, plain.rs
 //! /page                            page.rs, panels.rs
 //! /archive  /timemap  /timegate    archive.rs
-//! /api/search  /api/suggest        api.rs
+//! /login  /logout                  login.rs
+//! /api/search  /api/suggest        api.rs; all else below /api is in crate::api
 //! ```
 //!
 //! Each look-up takes one of a few places and leaves the async threads; who finds none in time is asked
 //! to come back.
 
-mod api;
+mod api_search;
 mod archive;
 mod failure;
 mod frame;
 mod hits;
+mod login;
 mod narrowing;
 mod page;
 mod panels;
@@ -30,14 +32,17 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use tokio::sync::Semaphore;
+use axum::routing::{get, post};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-pub(crate) use failure::Failure;
+pub(crate) use failure::{Failure, whole_seconds};
 pub(crate) use frame::Frame;
 
+use crate::access::{Audit, Role, Sessions, Tokens, Tries, for_people, open_to};
+use crate::desk::Desk;
 use crate::guard::guard;
-use crate::{Library, WebConfig, WebError};
+use crate::server::Site;
+use crate::{Library, WebConfig, WebError, api};
 
 /// What every page stands on.
 #[derive(Clone, Debug)]
@@ -50,6 +55,18 @@ pub(crate) struct Inner {
     pub(crate) address: SocketAddr,
     /// In the addresses of parts of copies; nobody else can know it.
     pub(crate) key: String,
+    pub(crate) tokens: Tokens,
+    pub(crate) sessions: Sessions,
+    pub(crate) tries: Tries,
+    pub(crate) audit: Audit,
+    /// Everything that can be managed.
+    pub(crate) desk: Arc<Desk>,
+    /// Places of those who listen to live streams.
+    pub(crate) listeners: Arc<Semaphore>,
+    /// What was answered.
+    pub(crate) traffic: api::Traffic,
+    /// Becomes true when the server ends.
+    pub(crate) ended: watch::Receiver<bool>,
     lookups: Arc<Semaphore>,
 }
 
@@ -62,15 +79,35 @@ impl std::ops::Deref for App {
 }
 
 impl App {
-    pub(crate) fn new(library: Library, config: WebConfig, address: SocketAddr) -> Self {
-        let lookups = Arc::new(Semaphore::new(config.lookups));
+    pub(crate) fn new(site: Site, address: SocketAddr, ended: watch::Receiver<bool>) -> Self {
+        let Site {
+            library,
+            config,
+            runs,
+        } = site;
+        let root = library.root();
         Self(Arc::new(Inner {
+            tokens: Tokens::of(root),
+            sessions: Sessions::default(),
+            tries: Tries::new(config.wrong_tokens),
+            audit: Audit::of(root),
+            traffic: api::Traffic::default(),
+            desk: Arc::new(Desk::new(root, runs)),
+            listeners: Arc::new(Semaphore::new(config.listeners)),
+            lookups: Arc::new(Semaphore::new(config.lookups)),
+            ended,
             library,
             config,
             address,
             key: format!("{:016x}", rand::random::<u64>()),
-            lookups,
         }))
+    }
+
+    /// One of the few places for work; nothing where none is free in time.
+    pub(crate) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        let turn = Arc::clone(&self.lookups).acquire_owned();
+        let turn = tokio::time::timeout(self.config.patience, turn).await;
+        turn.ok()?.ok()
     }
 
     /// Does the work of one answer off the async threads, when its turn comes.
@@ -79,8 +116,7 @@ impl App {
         frame: Frame,
         work: impl FnOnce(&Self, Frame) -> Result<Response, Failure> + Send + 'static,
     ) -> Response {
-        let turn = Arc::clone(&self.lookups).acquire_owned();
-        let Ok(Ok(turn)) = tokio::time::timeout(self.config.patience, turn).await else {
+        let Some(turn) = self.turn().await else {
             return Failure::Busy.into_page(&frame);
         };
         let (app, asked) = (self.clone(), frame.clone());
@@ -103,7 +139,7 @@ impl App {
 
 /// Lets a crawl on the same machine go first: a look-up on this thread gets the processor where nobody
 /// else wants it, and a small share where somebody does.
-fn give_way() {
+pub(crate) fn give_way() {
     thread_local!(static HAS_GIVEN_WAY: Cell<bool> = const { Cell::new(false) });
     if !HAS_GIVEN_WAY.replace(true) {
         // On Linux this is of the thread alone. Who may not is as quick as before.
@@ -116,21 +152,37 @@ const LOOK_UP_PRIORITY: i32 = 10;
 
 /// Every address that is answered.
 pub(crate) fn router(app: App) -> Router {
-    Router::new()
+    // Open to all, unless this server is closed.
+    let reading = Router::new()
         .route("/", get(plain::home))
         .route("/help", get(plain::help))
-        .route("/set", get(plain::set))
         .route("/opensearch.xml", get(plain::opensearch))
-        .route("/robots.txt", get(plain::robots))
-        .route("/static/{name}", get(plain::asset))
         .route("/search", get(search::search))
         .route("/page", get(page::page))
-        .route("/api/search", get(api::search))
-        .route("/api/search.csv", get(api::csv))
+        .route("/api/search", get(api_search::search))
+        .route("/api/search.csv", get(api_search::csv))
         .route("/api/suggest", get(suggest::suggest))
         .route("/archive/{*rest}", get(archive::archive))
         .route("/timemap/{*rest}", get(archive::timemap))
         .route("/timegate/{*rest}", get(archive::timegate))
+        .route("/metrics", get(api::metrics))
+        .route_layer(middleware::from_fn_with_state(app.clone(), open_to));
+    // What a browser needs to log in, and a machine to know whether we are there.
+    let always = Router::new()
+        .route("/set", get(plain::set))
+        .route("/robots.txt", get(plain::robots))
+        .route("/static/{name}", get(plain::asset))
+        .route("/login", get(login::form).post(login::log_in))
+        .route("/health", get(api::health))
+        .route("/ready", get(api::ready));
+    let managing = Router::new().route(
+        "/logout",
+        for_people(&app, Role::Viewer, post(login::log_out)),
+    );
+    reading
+        .merge(always)
+        .merge(managing)
+        .merge(api::router(&app))
         .fallback(plain::nothing)
         .layer(middleware::from_fn_with_state(app.clone(), guard))
         .with_state(app)

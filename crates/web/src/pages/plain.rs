@@ -126,7 +126,7 @@ pub(crate) async fn set(Query(choice): Query<Choice>) -> Response {
 }
 
 /// Whether a browser that is sent here stays here: one slash, and nothing that ends a header.
-fn is_own_path(path: &str) -> bool {
+pub(crate) fn is_own_path(path: &str) -> bool {
     let second = path.as_bytes().get(1);
     path.starts_with('/')
         && !matches!(second, Some(b'/' | b'\\'))

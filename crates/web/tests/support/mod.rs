@@ -16,7 +16,7 @@ use teia_base::{DiskFiles, Seed};
 use teia_engine::{
     CollectionConfig, Control, Crawl, Directory, Executor, Layout, Parts, ThisMachine,
 };
-use teia_web::{Library, WebConfig};
+use teia_web::{Library, Role, Site, Tokens, WebConfig};
 use tempfile::TempDir;
 
 /// No answer takes longer, unless something is broken.
@@ -80,7 +80,7 @@ impl Served {
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
                 tell.send(listener.local_addr().unwrap()).unwrap();
                 let end = async { drop(ended.await) };
-                teia_web::serve(listener, library, config, end)
+                teia_web::serve(listener, Site::new(library, config), end)
                     .await
                     .unwrap();
             });
@@ -106,6 +106,17 @@ impl Served {
 
     /// One request, its path sent as it is.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.send(method, path, headers, b"")
+    }
+
+    /// The same with a body.
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Answer {
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         if !headers
             .iter()
@@ -116,13 +127,53 @@ impl Served {
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
+        if !body.is_empty() {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
         head.push_str("\r\n");
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         stream.write_all(head.as_bytes()).unwrap();
+        // A server that has refused does not read the rest.
+        let _ = stream.write_all(body);
         let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).unwrap();
+        let _ = stream.read_to_end(&mut bytes);
         Answer::parse(&bytes)
+    }
+
+    /// Makes a token in the served directory.
+    pub(crate) fn token(&self, role: Role) -> String {
+        let tokens = Tokens::of(self.folder.path());
+        tokens.add(role.name(), role, None).unwrap().secret
+    }
+
+    /// A request with a token, and a body in JSON where there is one.
+    pub(crate) fn api(&self, token: &str, method: &str, path: &str, body: &str) -> Answer {
+        let bearer = format!("Bearer {token}");
+        let mut headers = vec![("Authorization", bearer.as_str())];
+        if !body.is_empty() {
+            headers.push(("Content-Type", "application/json"));
+        }
+        self.send(method, path, &headers, body.as_bytes())
+    }
+
+    /// Logs in as a browser does; the cookie, and the token that its forms carry.
+    pub(crate) fn log_in(&self, token: &str) -> (String, String) {
+        let answer = self.form("/login", &[], &format!("token={token}&next=/login"));
+        assert_eq!(answer.status, 303, "{}", answer.text());
+        let cookie = answer.header("set-cookie").unwrap();
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        let page = self.ask("GET", "/login", &[("Cookie", &cookie)]).text();
+        let (_, rest) = page.split_once("name=\"csrf\" value=\"").unwrap();
+        let csrf = rest.split('"').next().unwrap().to_owned();
+        (cookie, csrf)
+    }
+
+    /// Sends a form.
+    pub(crate) fn form(&self, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut all = vec![("Content-Type", "application/x-www-form-urlencoded")];
+        all.extend(headers);
+        self.send("POST", path, &all, body.as_bytes())
     }
 
     /// The newest copy of a URL: its time.

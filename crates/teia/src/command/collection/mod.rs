@@ -7,7 +7,6 @@
 //!         teia crawl --collection NAME ──> NAME/   <── remove
 //! ```
 
-mod explain;
 mod remove;
 
 use std::io::IsTerminal;
@@ -18,11 +17,11 @@ use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::json;
 use teia_base::Seed;
-use teia_engine::{CollectionConfig, CollectionFile, Directory, EngineError, Layout};
+use teia_engine::{
+    CollectionConfig, CollectionFile, Directory, EngineError, Layout, Tester, annotated, in_words,
+};
 
 use super::Usage;
-use super::check::Tester;
-use super::config::annotated;
 use super::options::CrawlOptions;
 use super::place::Place;
 use crate::show::{counted, outln};
@@ -208,14 +207,14 @@ fn check(
         }
         None => (place.name().to_owned(), file_of(place)?.2.config().clone()),
     };
-    let words = explain::in_words(&name, &config);
+    let words = in_words(&name, &config);
     let tester = match urls {
         [] => None,
         _ => Some(Tester::new(&config, &[])?),
     };
     let answers: Vec<_> = urls
         .iter()
-        .filter_map(|url| Some((url, tester.as_ref()?.answer(url))))
+        .filter_map(|url| Some((url, json!(tester.as_ref()?.answer(url)))))
         .collect();
     if as_json {
         let answers: Vec<_> = answers.into_iter().map(|(_, answer)| answer).collect();
@@ -326,8 +325,8 @@ fn edit(place: &Place, set: &[String], unset: &[String]) -> Result<ExitCode> {
         };
         changes.push((key.trim(), Some(value.trim())));
     }
-    let file = with_changes(before.clone(), changes)?;
-    put_in_place(&directory, &layout, &before, &file)?;
+    let file = before.clone().with_changes(changes)?;
+    before.replace_by(&file, &*files, &layout)?;
     let changed = differences(before.text(), file.text());
     if changed.is_empty() {
         outln!("Nothing has changed.")?;
@@ -336,34 +335,6 @@ fn edit(place: &Place, set: &[String], unset: &[String]) -> Result<ExitCode> {
         outln!("{line}")?;
     }
     tell_when(&directory, files.exists(&layout.journal()))
-}
-
-/// The file with all of these changes. One may need another that was named after it.
-fn with_changes(
-    mut file: CollectionFile,
-    mut changes: Vec<(&str, Option<&str>)>,
-) -> Result<CollectionFile, EngineError> {
-    while !changes.is_empty() {
-        let (count, mut wrong) = (changes.len(), None);
-        changes.retain(|(key, value)| {
-            let with = match value {
-                Some(value) => file.with_setting(key, value),
-                None => file.without_setting(key),
-            };
-            match with {
-                Ok(with) => file = with,
-                Err(error) => {
-                    wrong.get_or_insert(error);
-                    return true;
-                }
-            }
-            false
-        });
-        if let Some(wrong) = wrong.filter(|_| changes.len() == count) {
-            return Err(wrong);
-        }
-    }
-    Ok(file)
 }
 
 /// Lets a person edit a copy, and takes it only when it is good.
@@ -403,7 +374,7 @@ fn edit_by_hand(place: &Place, directory: &Directory, layout: &Layout) -> Result
     let written = CollectionFile::new(directory.root(), layout, edited)
         .map_err(anyhow::Error::from)
         .and_then(|file| match before {
-            Ok(Some(before)) => put_in_place(directory, layout, &before, &file),
+            Ok(Some(before)) => Ok(before.replace_by(&file, &*directory.files(), layout)?),
             _ => Ok(file.save(&*directory.files())?),
         });
     if let Err(error) = written {
@@ -414,24 +385,6 @@ fn edit_by_hand(place: &Place, directory: &Directory, layout: &Layout) -> Result
     }
     let _ = std::fs::remove_file(&copy);
     tell_when(directory, directory.files().exists(&layout.journal()))
-}
-
-/// Writes the file, unless it changes what cannot change any more.
-fn put_in_place(
-    directory: &Directory,
-    layout: &Layout,
-    before: &CollectionFile,
-    after: &CollectionFile,
-) -> Result<()> {
-    let files = directory.files();
-    let is_begun = files.exists(&layout.journal());
-    if is_begun && before.config().normal_form != after.config().normal_form {
-        return Err(EngineError::Fixed {
-            setting: "normal-form",
-        }
-        .into());
-    }
-    Ok(after.save(&*files)?)
 }
 
 fn tell_when(directory: &Directory, is_begun: bool) -> Result<ExitCode> {

@@ -3,9 +3,8 @@
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
-use teia_catalog::{Catalog, Identity};
-use teia_engine::{CollectionConfig, Directory, Layout};
+use anyhow::Result;
+use teia_engine::{Directory, EngineError, Layout};
 
 use super::super::Usage;
 use super::super::place::Place;
@@ -45,25 +44,13 @@ pub(super) fn remove(place: &Place, without_asking: bool) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
     }
-    let _lock = directory.lock()?;
-    let files = directory.files();
-    // The catalog first: where it cannot be reached, nothing is half gone.
-    let config = CollectionConfig::load(&*files, directory.root(), &layout);
-    if let Ok(Some(config)) = config
-        && let Some(store) = config.catalog.store(&*files)
-    {
-        let identity = Identity::new(directory.key(), name);
-        Catalog::remove(&store, &identity).with_context(|| {
-            format!("the rows of {name} in {store} cannot be deleted, and so nothing was (`{}` goes without)", place.command_of("collection edit", "--set catalog.enabled=false"))
-        })?;
-    }
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder)
-            .with_context(|| format!("cannot delete {}", folder.display()))?;
-    }
-    if file.exists() {
-        std::fs::remove_file(&file).with_context(|| format!("cannot delete {}", file.display()))?;
-    }
+    directory.remove_collection(&layout).map_err(|error| match error {
+        EngineError::Catalog(error) => anyhow::Error::from(error).context(format!(
+            "the rows of {name} in the catalog cannot be deleted, and so nothing was (`{}` goes without)",
+            place.command_of("collection edit", "--set catalog.enabled=false")
+        )),
+        error => error.into(),
+    })?;
     outln!("{name} is gone.")?;
     Ok(ExitCode::SUCCESS)
 }

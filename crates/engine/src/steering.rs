@@ -1,5 +1,5 @@
-//! The control socket: one line in (`status`, `start`, `pause`, `resume`, `stop`, `settings`, `change`),
-//! one JSON line out. All but `status` may name a collection; where several run, they must.
+//! The control socket: one line in (`status`, `start`, `pause`, `resume`, `stop`, `settings`, `change`,
+//! `events`), one JSON line out. All but `status` may name a collection; where several run, they must.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,39 +9,47 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use teia_engine::{CollectionConfig, Control, Progress};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 
-use crate::show::ProgressBar;
+use crate::EngineError;
+use crate::collection::CollectionConfig;
+use crate::control::Control;
+use crate::feedback::Progress;
+use crate::watch::Watch;
 
 /// No command is longer: `change` brings a collection file along.
 const MAX_LINE: u64 = 4 << 20;
 
 /// The socket of this process; its file goes with it.
 #[derive(Debug)]
-pub(crate) struct ControlSocket {
+pub struct ControlSocket {
     path: PathBuf,
     listening: tokio::task::JoinHandle<()>,
 }
 
 /// A run of this process, as it can be reached.
 #[derive(Clone, Debug)]
-pub(crate) struct Run {
+pub struct Run {
     /// The collection.
-    pub(crate) name: String,
+    pub name: String,
     /// How it is steered.
-    pub(crate) control: Control,
+    pub control: Control,
     /// Where it stands.
-    pub(crate) progress: Arc<ProgressBar>,
+    pub watch: Arc<Watch>,
 }
 
 /// The runs of this process.
-pub(crate) trait Runs: Send + Sync + 'static {
+pub trait Runs: std::fmt::Debug + Send + Sync + 'static {
     /// Those that run now.
     fn running(&self) -> Vec<Run>;
+
+    /// What was heard of the runs of this process, also of those that have ended.
+    fn watches(&self) -> Vec<(String, Arc<Watch>)> {
+        let running = self.running().into_iter();
+        running.map(|run| (run.name, run.watch)).collect()
+    }
 
     /// Whether the process goes on when its runs have ended.
     fn minds(&self) -> bool {
@@ -63,15 +71,13 @@ impl Runs for Run {
 
 impl ControlSocket {
     /// Listens; the directory's lock makes sure that a file already there is a leftover.
-    pub(crate) fn open(path: &Path, runs: Arc<dyn Runs>) -> Result<Self> {
+    pub fn open(path: &Path, runs: Arc<dyn Runs>) -> Result<Self, EngineError> {
         let _ = std::fs::remove_file(path);
         let listener = ShortPath::of(path)
             .and_then(|short| UnixListener::bind(&short.path))
-            .with_context(|| {
-                format!(
-                    "cannot open the control socket {}; name another directory with --data, on a local disk and with a shorter path",
-                    path.display()
-                )
+            .map_err(|source| EngineError::Socket {
+                path: path.to_owned(),
+                source,
             })?;
         let listening = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -138,6 +144,13 @@ async fn obey(runs: &dyn Runs, command: &str, name: &str, rest: &str) -> Result<
         "settings" => {
             return Ok(json!({"collection": run.name, "settings": control.effective_settings()}));
         }
+        "events" => {
+            return Ok(json!({
+                "collection": run.name,
+                "events": run.watch.events(),
+                "attempts": run.watch.attempts(),
+            }));
+        }
         "change" => {
             let text: String =
                 serde_json::from_str(rest).map_err(|_| "no settings came along".to_owned())?;
@@ -149,7 +162,7 @@ async fn obey(runs: &dyn Runs, command: &str, name: &str, rest: &str) -> Result<
         }
         _ => {
             return Err(
-                "unknown command; use status, start, pause, resume, stop, settings or change"
+                "unknown command; use status, start, pause, resume, stop, settings, change or events"
                     .to_owned(),
             );
         }
@@ -190,13 +203,14 @@ fn wrong_collection(runs: &dyn Runs) -> String {
 fn standing(runs: &dyn Runs, of: Option<&Run>) -> Value {
     let running = runs.running();
     let show = |run: &Run| {
-        let latest = run.progress.latest();
+        let latest = run.watch.latest();
         json!({
             "collection": run.name,
             "process": std::process::id(),
             "state": state(&run.control, &latest),
             "noted": is_noted(&run.control),
             "progress": latest,
+            "counts": run.watch.counts(),
         })
     };
     let mut reply = match (of, running.as_slice()) {
@@ -221,6 +235,7 @@ async fn until_changed(control: &Control) -> Result<String, String> {
 
 fn state(control: &Control, latest: &Progress) -> &'static str {
     match (control.is_paused(), latest.rest) {
+        _ if control.end().is_some() => "stopping",
         (true, _) => "paused",
         (false, Some(rest)) if rest != "paused" => rest,
         (false, _) => "running",
@@ -273,18 +288,25 @@ impl ShortPath {
 }
 
 /// Says one line to the process that collects in a directory; `None` if there is none.
-pub(crate) fn ask(path: &Path, line: &str) -> Result<Option<Value>> {
+pub fn ask(path: &Path, line: &str) -> Result<Option<Value>, EngineError> {
     let Ok(mut stream) = ShortPath::of(path).and_then(|short| UnixStream::connect(&short.path))
     else {
         return Ok(None);
     };
-    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-    writeln!(stream, "{line}")?;
-    let mut reply = String::new();
-    BufReader::new(stream.take(1 << 20))
-        .read_line(&mut reply)
-        .context("the process that collects there does not answer; it may be reading its journal, or hang: try again in a while")?;
-    Ok(Some(serde_json::from_str(&reply).context(
-        "the collecting process answers something else",
-    )?))
+    let mut converse = || {
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        writeln!(stream, "{line}")?;
+        let mut reply = String::new();
+        BufReader::new((&stream).take(MAX_LINE)).read_line(&mut reply)?;
+        Ok(serde_json::from_str(&reply)?)
+    };
+    converse()
+        .map(Some)
+        .map_err(|source: std::io::Error| EngineError::NoAnswer { source })
+}
+
+/// What the process that collects says of the run of a collection.
+pub fn run_of<'a>(reply: &'a Value, name: &str) -> Option<&'a Value> {
+    let runs = reply["runs"].as_array()?;
+    runs.iter().find(|run| run["collection"] == name)
 }

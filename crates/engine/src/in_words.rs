@@ -2,15 +2,15 @@
 
 use teia_base::measure::{format_duration, format_size};
 use teia_base::scope::Scope;
-use teia_engine::{CollectionConfig, Mode, hosts_at_once};
 
-use crate::show::counted;
+use crate::collection::{CollectionConfig, Mode};
+use crate::limits::hosts_at_once;
 
 /// Seeds that are named one by one.
 const NAMED: usize = 5;
 
 /// One sentence for each decision.
-pub(super) fn in_words(name: &str, config: &CollectionConfig) -> Vec<String> {
+pub fn in_words(name: &str, config: &CollectionConfig) -> Vec<String> {
     let mut words = vec![seeds(name, config)];
     words.extend(place(config));
     words.extend(documents(config));
@@ -266,4 +266,23 @@ fn keeps(config: &CollectionConfig) -> String {
         [] => "It keeps outcomes and links only: no page, no index, no catalog.".to_owned(),
         kept => format!("It keeps {}.", kept.join(", ")),
     }
+}
+
+/// "1 host", "1 234 hosts".
+fn counted(count: u64, one: &str) -> String {
+    let many = if count == 1 { "" } else { "s" };
+    format!("{} {one}{many}", group(count))
+}
+
+/// With a space after each three digits.
+fn group(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
 }

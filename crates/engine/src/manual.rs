@@ -1,0 +1,280 @@
+//! The manual of collection files: every setting with its default and its meaning.
+
+use crate::collection::CollectionConfig;
+use crate::sense::sensible;
+
+/// A section of a collection file: its name, and the struct whose fields are its settings. The doc
+/// comments of the fields, as they stand in the source, are the one manual there is.
+struct Section {
+    name: &'static str,
+    structure: &'static str,
+    source: &'static str,
+}
+
+const SECTIONS: [Section; 14] = [
+    Section {
+        name: "",
+        structure: "CollectionConfig",
+        source: include_str!("collection.rs"),
+    },
+    Section {
+        name: "schedule",
+        structure: "ScheduleConfig",
+        source: include_str!("schedule.rs"),
+    },
+    Section {
+        name: "run",
+        structure: "RunConfig",
+        source: include_str!("collection.rs"),
+    },
+    Section {
+        name: "filter",
+        structure: "FilterConfig",
+        source: include_str!("../../base/src/filter/config.rs"),
+    },
+    Section {
+        name: "politeness",
+        structure: "Politeness",
+        source: include_str!("../../frontier/src/politeness.rs"),
+    },
+    Section {
+        name: "fetch",
+        structure: "FetchConfig",
+        source: include_str!("../../fetch/src/config.rs"),
+    },
+    Section {
+        name: "robots",
+        structure: "Config",
+        source: include_str!("../../fetch/src/robots/standing.rs"),
+    },
+    Section {
+        name: "extract",
+        structure: "Limits",
+        source: include_str!("../../extract/src/limits.rs"),
+    },
+    Section {
+        name: "archive",
+        structure: "ArchiveSection",
+        source: include_str!("collection.rs"),
+    },
+    Section {
+        name: "archive.warc",
+        structure: "ArchiveConfig",
+        source: include_str!("../../archive/src/config.rs"),
+    },
+    Section {
+        name: "index",
+        structure: "IndexSection",
+        source: include_str!("followers/config.rs"),
+    },
+    Section {
+        name: "links",
+        structure: "LinksSection",
+        source: include_str!("followers/config.rs"),
+    },
+    Section {
+        name: "catalog",
+        structure: "CatalogSection",
+        source: include_str!("followers/config.rs"),
+    },
+    Section {
+        name: "normal-form",
+        structure: "NormalForm",
+        source: include_str!("../../base/src/canonical.rs"),
+    },
+];
+
+/// One setting, as its struct has it.
+#[derive(Debug, PartialEq)]
+struct Setting {
+    key: String,
+    meaning: Vec<String>,
+    is_optional: bool,
+}
+
+impl Section {
+    /// The fields of the struct, in their order.
+    fn settings(&self) -> Vec<Setting> {
+        let opening = format!("pub struct {} {{", self.structure);
+        let mut settings = Vec::new();
+        let mut meaning = Vec::new();
+        let body = self.source.lines().skip_while(|line| *line != opening);
+        for line in body.skip(1).take_while(|line| *line != "}") {
+            let line = line.trim();
+            if let Some(text) = line.strip_prefix("///") {
+                meaning.push(text.trim().to_owned());
+            } else if let Some((field, kind)) = line
+                .strip_prefix("pub ")
+                .and_then(|rest| rest.split_once(':'))
+            {
+                settings.push(Setting {
+                    key: field.replace('_', "-"),
+                    meaning: std::mem::take(&mut meaning),
+                    is_optional: kind.trim_start().starts_with("Option<"),
+                });
+            }
+        }
+        settings
+    }
+
+    /// What the section above it says of it.
+    fn meaning(&self) -> Vec<String> {
+        let (above, key) = self.name.rsplit_once('.').unwrap_or(("", self.name));
+        SECTIONS
+            .iter()
+            .filter(|section| section.name == above)
+            .flat_map(Self::settings)
+            .filter(|setting| setting.key == key)
+            .flat_map(|setting| setting.meaning)
+            .collect()
+    }
+
+    /// The section's table in the defaults.
+    fn table<'a>(&self, defaults: &'a toml::Table) -> Option<&'a toml::Table> {
+        self.name
+            .split('.')
+            .filter(|name| !name.is_empty())
+            .try_fold(defaults, |table, name| table.get(name)?.as_table())
+    }
+}
+
+/// A collection file with every setting, its default, and its meaning as a comment.
+pub fn manual() -> String {
+    let head = "# Every setting of a collection with its default; put the ones you change into FILE.toml\n# and run `teia crawl --config FILE.toml`, or edit collections/NAME.toml in the data directory.\n\n";
+    format!("{head}{}", annotated(&CollectionConfig::default()))
+}
+
+/// A collection file with every setting and what it means.
+pub fn annotated(config: &CollectionConfig) -> String {
+    let mut out = String::new();
+    let defaults: toml::Table = config.to_toml().parse().unwrap_or_default();
+    for section in &SECTIONS {
+        let Some(table) = section.table(&defaults) else {
+            continue;
+        };
+        if !section.name.is_empty() {
+            for text in section.meaning() {
+                out.push_str(&format!("# {text}\n"));
+            }
+            out.push_str(&format!("[{}]\n\n", section.name));
+        }
+        for setting in section.settings() {
+            let key = &setting.key;
+            let line = match table.get(key) {
+                // Its own section comes later.
+                Some(toml::Value::Table(_)) => continue,
+                Some(value) => format!("{key} = {value}"),
+                None => format!("# {key} = …    (unset)"),
+            };
+            for text in &setting.meaning {
+                out.push_str(&format!("# {text}\n"));
+            }
+            if let Some(range) = sensible(section.name, key) {
+                out.push_str(&format!("# ({range})\n"));
+            }
+            out.push_str(&format!("{line}\n\n"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+fn defaults() -> toml::Table {
+    CollectionConfig::default()
+        .to_toml()
+        .parse()
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_there_once_with_its_meaning() {
+        let defaults = defaults();
+        for section in &SECTIONS {
+            let table = section.table(&defaults).expect(section.name);
+            let has_meaning = section.name.is_empty() || !section.meaning().is_empty();
+            assert!(has_meaning, "[{}]", section.name);
+            let settings = section.settings();
+            for setting in &settings {
+                assert!(!setting.meaning.is_empty(), "{setting:?} has no meaning");
+                let key = &setting.key;
+                let is_set = table.contains_key(key);
+                assert!(is_set || setting.is_optional, "[{}] {key}", section.name);
+            }
+            for key in table.keys() {
+                let count = settings
+                    .iter()
+                    .filter(|setting| setting.key == *key)
+                    .count();
+                assert_eq!(count, 1, "[{}] {key}", section.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_section_is_forgotten() {
+        fn count(table: &toml::Table) -> usize {
+            let tables = table.values().filter_map(toml::Value::as_table);
+            1 + tables.map(count).sum::<usize>()
+        }
+        assert_eq!(count(&defaults()), SECTIONS.len());
+    }
+
+    #[test]
+    fn what_a_setting_may_be_is_told() {
+        let text = manual();
+        assert!(
+            text.contains("# (a number from 1 to 12)\nlevel = 1\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("# (a number of 1 or more)\n# max-pages = …"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_is_unset_is_shown_too() {
+        let text = manual();
+        for key in [
+            "max-pages",
+            "max-depth",
+            "max-time",
+            "hosts-at-once",
+            "proxy",
+            "bandwidth",
+        ] {
+            assert!(text.contains(&format!("# {key} = …    (unset)")), "{key}");
+        }
+    }
+
+    #[test]
+    fn sizes_and_durations_are_written_for_people() {
+        let text = manual();
+        for line in [
+            "max-size = \"16MB\"",
+            "timeout = \"2m\"",
+            "max-file-bytes = \"1GiB\"",
+            "commit-bytes = \"16MiB\"",
+            "delay = \"1s\"",
+        ] {
+            assert!(text.contains(line), "no {line} in {text}");
+        }
+        // A number of a million or more is a size in disguise.
+        let disguised = |line: &&str| {
+            line.split_once(" = ")
+                .and_then(|(_, value)| value.parse::<u64>().ok())
+                .is_some_and(|number| number >= 1_000_000)
+        };
+        assert_eq!(text.lines().find(disguised), None);
+    }
+
+    #[test]
+    fn what_is_printed_can_be_read_back() {
+        let again = CollectionConfig::parse(&manual()).unwrap();
+        assert_eq!(again.to_toml(), CollectionConfig::default().to_toml());
+    }
+}

@@ -1,0 +1,234 @@
+//! Collections: their files, and what is in them.
+
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use super::asked::{Asked, Json, Steps, json, json_with};
+use super::problem::Problem;
+use crate::desk::{
+    Changes, HostOrder, HostsAsked, NewCollection, Removal, RemovalKind, ToCheck, UrlsAsked,
+};
+use crate::pages::App;
+
+type Answer = Result<Response, Problem>;
+
+pub(crate) async fn list(State(app): State<App>, mut asked: Asked) -> Answer {
+    let window = asked.window()?;
+    asked.end()?;
+    app.work(move |app| json(&window.of(app.desk.collections()?)))
+        .await
+}
+
+pub(crate) async fn create(
+    State(app): State<App>,
+    asked: Asked,
+    Json(wanted): Json<NewCollection>,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| {
+        let made = app.desk.create(&wanted)?;
+        let mut response = json_with(StatusCode::CREATED, &made)?;
+        // The name was checked: letters, digits, `-` and `_`.
+        let place = HeaderValue::try_from(format!("/api/collections/{}", made.card.name));
+        if let Ok(place) = place {
+            response.headers_mut().insert(header::LOCATION, place);
+        }
+        Ok(response)
+    })
+    .await
+}
+
+pub(crate) async fn view(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| json(&app.desk.collection(&name)?))
+        .await
+}
+
+pub(crate) async fn change(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+    Json(changes): Json<Changes>,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| json(&app.desk.change(&name, &changes)?))
+        .await
+}
+
+pub(crate) async fn remove(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| {
+        app.desk.remove(&name)?;
+        Ok(StatusCode::NO_CONTENT.into_response())
+    })
+    .await
+}
+
+pub(crate) async fn check(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+    Json(what): Json<ToCheck>,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| json(&app.desk.check(&name, &what)?))
+        .await
+}
+
+pub(crate) async fn hosts(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let window = asked.window()?;
+    let order = match asked.text("order") {
+        None => HostOrder::default(),
+        Some(text) => serde_json::from_value(text.into()).map_err(|_| {
+            Problem::bad_request("`order` is name, known, waiting, fetched, failures or latency")
+        })?,
+    };
+    let contains = asked.text("contains");
+    asked.end()?;
+    let asked = HostsAsked { order, contains };
+    app.work(move |app| json(&app.desk.hosts(&name, &asked, window)?))
+        .await
+}
+
+pub(crate) async fn host(
+    State(app): State<App>,
+    Steps((name, host)): Steps<(String, String)>,
+    asked: Asked,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| json(&app.desk.host(&name, &host)?))
+        .await
+}
+
+pub(crate) async fn queue(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let window = asked.window()?;
+    let which = UrlsAsked {
+        state: Some("waiting".to_owned()),
+        host: asked.text("host"),
+        contains: asked.text("contains"),
+    };
+    asked.end()?;
+    app.work(move |app| json(&app.desk.urls(&name, &which, window)?))
+        .await
+}
+
+pub(crate) async fn urls(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let window = asked.window()?;
+    let which = UrlsAsked {
+        state: asked.text("state"),
+        host: asked.text("host"),
+        contains: asked.text("contains"),
+    };
+    asked.end()?;
+    app.work(move |app| json(&app.desk.urls(&name, &which, window)?))
+        .await
+}
+
+pub(crate) async fn explain(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let url = asked.text("url");
+    asked.end()?;
+    let url = url.ok_or_else(|| Problem::bad_request("`url` says of which URL to tell"))?;
+    app.work(move |app| json(&app.desk.explain(&name, &url)?))
+        .await
+}
+
+pub(crate) async fn numbers(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| json(&app.desk.numbers(&name)?)).await
+}
+
+pub(crate) async fn statistics(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let table = asked.text("table");
+    asked.end()?;
+    app.work(move |app| {
+        let mut tables = app.desk.statistics(&name)?;
+        if let Some(table) = table {
+            tables.retain(|known| known.name == table);
+            if tables.is_empty() {
+                let sentence = format!("there is no table `{table}`");
+                return Err(Problem::new(404, "not-found", sentence));
+            }
+        }
+        json(&serde_json::json!({ "collection": name, "tables": tables }))
+    })
+    .await
+}
+
+pub(crate) async fn removals(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let window = asked.window()?;
+    asked.end()?;
+    app.work(move |app| json(&app.desk.removals(&name, window)?))
+        .await
+}
+
+/// Hiding twice is hiding once.
+pub(crate) async fn hide(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+    Json(removal): Json<Removal>,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| {
+        let hidden = app.desk.hide(&name, &removal)?;
+        json(&serde_json::json!({ "items": hidden }))
+    })
+    .await
+}
+
+pub(crate) async fn show(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let kind = match asked.text("kind").as_deref() {
+        Some("url") => RemovalKind::Url,
+        Some("host") => RemovalKind::Host,
+        _ => return Err(Problem::bad_request("`kind` is url or host")),
+    };
+    let value = asked.text("value");
+    asked.end()?;
+    let value = value.ok_or_else(|| Problem::bad_request("`value` says which"))?;
+    app.work(move |app| {
+        app.desk.show(&name, &Removal { kind, value })?;
+        Ok(StatusCode::NO_CONTENT.into_response())
+    })
+    .await
+}

@@ -1,0 +1,305 @@
+//! `/metrics`: numbers for Prometheus. No host is ever a label; outcomes and collections are bounded.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use teia_base::Outcome;
+use teia_engine::{Counts, Histogram, SPANS};
+
+use super::problem::Problem;
+use crate::desk::Standing;
+use crate::pages::App;
+
+/// Collections that are told apart; of more, the first ones by name.
+const MOST_COLLECTIONS: usize = 200;
+/// Upper ends of the spans of our own answers, in microseconds.
+const ANSWERS: [u64; 8] = [
+    1_000,
+    5_000,
+    20_000,
+    100_000,
+    500_000,
+    2_000_000,
+    10_000_000,
+    u64::MAX,
+];
+
+/// What this server answered.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    /// By the first digit of the status.
+    classes: [AtomicU64; 6],
+    spans: [AtomicU64; ANSWERS.len()],
+    micros: AtomicU64,
+}
+
+impl Traffic {
+    /// One request was answered.
+    pub(crate) fn note(&self, status: u16, took: Duration) {
+        let class = usize::from(status / 100).min(self.classes.len() - 1);
+        self.classes[class].fetch_add(1, Ordering::Relaxed);
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let span = ANSWERS.iter().position(|end| micros <= *end).unwrap_or(0);
+        self.spans[span].fetch_add(1, Ordering::Relaxed);
+        self.micros.fetch_add(micros, Ordering::Relaxed);
+    }
+}
+
+/// Everything that is counted.
+pub(crate) async fn metrics(State(app): State<App>) -> Result<Response, Problem> {
+    let text = app.work(|app| Ok(text(app))).await?;
+    let kind = "text/plain; version=0.0.4; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+fn text(app: &App) -> String {
+    let mut page = Page::default();
+    page.begin("teia_info", "gauge", "The version that runs.");
+    page.line("teia_info", &[("version", env!("CARGO_PKG_VERSION"))], 1.0);
+    page.begin(
+        "teia_memory_bytes",
+        "gauge",
+        "Resident memory of this process.",
+    );
+    page.line("teia_memory_bytes", &[], count(resident_bytes()));
+    served(app, &mut page);
+    collected(&app.desk.counts(), &mut page);
+    under_way(&app.desk.under_way(), &mut page);
+    indexed(app, &mut page);
+    page.0
+}
+
+fn served(app: &App, page: &mut Page) {
+    let name = "teia_http_requests_total";
+    page.begin(name, "counter", "Requests that this server answered.");
+    for (class, requests) in app.traffic.classes.iter().enumerate().skip(1) {
+        let class = format!("{class}xx");
+        page.line(
+            name,
+            &[("status", &class)],
+            count(requests.load(Ordering::Relaxed)),
+        );
+    }
+    let name = "teia_http_request_seconds";
+    page.begin(name, "histogram", "How long answers took to begin.");
+    let mut sum = 0;
+    for (end, span) in ANSWERS.iter().zip(&app.traffic.spans) {
+        sum += span.load(Ordering::Relaxed);
+        let end = match *end {
+            u64::MAX => "+Inf".to_owned(),
+            micros => (count(micros) / 1e6).to_string(),
+        };
+        page.line(
+            "teia_http_request_seconds_bucket",
+            &[("le", &end)],
+            count(sum),
+        );
+    }
+    let seconds = count(app.traffic.micros.load(Ordering::Relaxed)) / 1e6;
+    page.line("teia_http_request_seconds_sum", &[], seconds);
+    page.line("teia_http_request_seconds_count", &[], count(sum));
+    let listeners = app
+        .config
+        .listeners
+        .saturating_sub(app.listeners.available_permits());
+    page.begin("teia_live_listeners", "gauge", "Listeners to live streams.");
+    page.line("teia_live_listeners", &[], count(listeners as u64));
+}
+
+fn collected(counts: &BTreeMap<String, Counts>, page: &mut Page) {
+    let counts: Vec<_> = counts.iter().take(MOST_COLLECTIONS).collect();
+    let name = "teia_attempts_total";
+    page.begin(
+        name,
+        "counter",
+        "Attempts by outcome, robots.txt among them.",
+    );
+    for (collection, counts) in &counts {
+        // Servers may invent statuses: those outside of the usual ones are one.
+        let mut known: BTreeMap<String, u64> = BTreeMap::new();
+        for (number, attempts) in &counts.outcomes {
+            let outcome = match number {
+                ..=599 => Outcome::from_number(*number).name().into_owned(),
+                _ => "other".to_owned(),
+            };
+            *known.entry(outcome).or_default() += attempts;
+        }
+        for (outcome, attempts) in known {
+            let labels = [("collection", collection.as_str()), ("outcome", &outcome)];
+            page.line(name, &labels, count(attempts));
+        }
+    }
+    let pages = |counts: &Counts| {
+        let answered = counts.outcomes.iter().filter(|(number, _)| **number > 0);
+        answered.map(|(_, count)| count).sum::<u64>()
+    };
+    let simple: [(&str, &str, &str, &dyn Fn(&Counts) -> u64); 4] = [
+        (
+            "teia_pages_total",
+            "counter",
+            "Answers, with whatever status.",
+            &pages,
+        ),
+        (
+            "teia_received_bytes_total",
+            "counter",
+            "Bytes received.",
+            &|it| it.bytes,
+        ),
+        ("teia_commits_total", "counter", "Commits on disk.", &|it| {
+            it.commits
+        }),
+        (
+            "teia_last_commit_timestamp_seconds",
+            "gauge",
+            "When the last commit was; 0 before the first.",
+            &|it| it.last_commit,
+        ),
+    ];
+    for (name, kind, meaning, value) in simple {
+        page.begin(name, kind, meaning);
+        for (collection, counts) in &counts {
+            page.line(name, &[("collection", collection)], count(value(counts)));
+        }
+    }
+    let times: [(&str, &str, fn(&Counts) -> &Histogram); 2] = [
+        (
+            "teia_first_byte_seconds",
+            "From a request to the first byte of its answer.",
+            |it| &it.first_byte,
+        ),
+        (
+            "teia_exchange_seconds",
+            "From looking up a name to the last byte.",
+            |it| &it.whole,
+        ),
+    ];
+    for (name, meaning, times) in times {
+        page.begin(name, "histogram", meaning);
+        for (collection, counts) in &counts {
+            page.histogram(name, collection, times(counts));
+        }
+    }
+}
+
+fn under_way(runs: &[Standing], page: &mut Page) {
+    page.begin("teia_runs", "gauge", "Runs under way, by state.");
+    for state in ["running", "paused", "resting", "stopping"] {
+        let number = runs.iter().filter(|run| run.state == state).count() as u64;
+        page.line("teia_runs", &[("state", state)], count(number));
+    }
+    type Figure = fn(&crate::desk::Rates) -> f64;
+    let figures: [(&str, &str, Figure); 6] = [
+        ("teia_queue_urls", "URLs that wait.", |it| count(it.queue)),
+        ("teia_known_urls", "URLs ever met.", |it| count(it.known)),
+        ("teia_hosts_active", "Hosts being asked.", |it| {
+            count(it.hosts_active)
+        }),
+        (
+            "teia_hosts_waiting",
+            "Hosts that rest or wait for their turn.",
+            |it| count(it.hosts_waiting),
+        ),
+        (
+            "teia_pages_per_second",
+            "Documents a second, over the last few seconds.",
+            |it| it.pages_per_second,
+        ),
+        (
+            "teia_received_bytes_per_second",
+            "Bytes a second, over the last few seconds.",
+            |it| it.bytes_per_second,
+        ),
+    ];
+    for (name, meaning, figure) in figures {
+        page.begin(name, "gauge", meaning);
+        for run in runs.iter().take(MOST_COLLECTIONS) {
+            if let Some(rates) = &run.rates {
+                page.line(name, &[("collection", &run.name)], figure(rates));
+            }
+        }
+    }
+}
+
+fn indexed(app: &App, page: &mut Page) {
+    let name = "teia_indexed_documents";
+    page.begin(name, "gauge", "Documents that can be searched.");
+    let collections = app.library.searcher().collections();
+    for (collection, documents) in collections.iter().take(MOST_COLLECTIONS) {
+        page.line(name, &[("collection", collection)], count(*documents));
+    }
+    let name = "teia_index_lag_seconds";
+    page.begin(
+        name,
+        "gauge",
+        "How much older the search index is than the journal.",
+    );
+    for shelf in app.library.shelves().iter().take(MOST_COLLECTIONS) {
+        if let Some(lag) = shelf.lag() {
+            page.line(name, &[("collection", &shelf.name)], lag.as_secs_f64());
+        }
+    }
+}
+
+/// The text as it grows.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn begin(&mut self, name: &str, kind: &str, meaning: &str) {
+        let _ = write!(self.0, "# HELP {name} {meaning}\n# TYPE {name} {kind}\n");
+    }
+
+    fn line(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        self.0.push_str(name);
+        for (at, (label, text)) in labels.iter().enumerate() {
+            let begin = if at == 0 { '{' } else { ',' };
+            let text = text
+                .replace('\\', r"\\")
+                .replace('"', "\\\"")
+                .replace('\n', r"\n");
+            let _ = write!(self.0, "{begin}{label}=\"{text}\"");
+        }
+        if !labels.is_empty() {
+            self.0.push('}');
+        }
+        let _ = writeln!(self.0, " {value}");
+    }
+
+    fn histogram(&mut self, name: &str, collection: &str, times: &Histogram) {
+        let (bucket, mut sum) = (format!("{name}_bucket"), 0);
+        let ends = SPANS.iter().map(ToString::to_string);
+        for (end, span) in ends.chain(["+Inf".to_owned()]).zip(times.spans) {
+            sum += span;
+            self.line(
+                &bucket,
+                &[("collection", collection), ("le", &end)],
+                count(sum),
+            );
+        }
+        let labels = [("collection", collection)];
+        self.line(&format!("{name}_sum"), &labels, times.sum);
+        self.line(&format!("{name}_count"), &labels, count(sum));
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "the format knows no other numbers"
+)]
+fn count(number: u64) -> f64 {
+    number as f64
+}
+
+/// What the system says of us; 0 where it says nothing.
+fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}

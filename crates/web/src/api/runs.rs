@@ -1,0 +1,85 @@
+//! Runs: what they are told, and what they told.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::asked::{Asked, Json, Steps, json};
+use super::problem::Problem;
+use crate::desk::Order;
+use crate::pages::App;
+
+type Answer = Result<Response, Problem>;
+
+pub(crate) async fn start(app: State<App>, name: Steps<String>, asked: Asked) -> Answer {
+    tell(app, name, asked, Order::Start).await
+}
+
+pub(crate) async fn pause(app: State<App>, name: Steps<String>, asked: Asked) -> Answer {
+    tell(app, name, asked, Order::Pause).await
+}
+
+pub(crate) async fn resume(app: State<App>, name: Steps<String>, asked: Asked) -> Answer {
+    tell(app, name, asked, Order::Resume).await
+}
+
+pub(crate) async fn stop(app: State<App>, name: Steps<String>, asked: Asked) -> Answer {
+    tell(app, name, asked, Order::Stop).await
+}
+
+async fn tell(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+    order: Order,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| json(&app.desk.tell(&name, order)?))
+        .await
+}
+
+/// Settings for the run under way.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Other {
+    settings: BTreeMap<String, Value>,
+}
+
+pub(crate) async fn change(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+    Json(other): Json<Other>,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| {
+        let answer = app.desk.change_run(&name, &other.settings)?;
+        json(&serde_json::json!({ "answer": answer }))
+    })
+    .await
+}
+
+pub(crate) async fn list(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let window = asked.window()?;
+    asked.end()?;
+    app.work(move |app| json(&app.desk.runs(&name, window)?))
+        .await
+}
+
+pub(crate) async fn events(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let window = asked.window()?;
+    asked.end()?;
+    app.work(move |app| json(&window.of(app.desk.events(&name)?)))
+        .await
+}

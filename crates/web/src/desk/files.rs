@@ -1,0 +1,342 @@
+//! The files of collections: shown, checked, made, changed and removed. Comments stay where people wrote them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use teia_base::Seed;
+use teia_engine::{
+    CollectionConfig, CollectionFile, Directory, EngineError, Layout, Tester, Trial, annotated,
+    in_words,
+};
+
+use super::figures::lock;
+use super::{Card, Desk, DeskError, no_collection};
+
+/// URLs that are tried at once.
+const MOST_TRIED: usize = 100;
+
+/// A collection with its file.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CollectionView {
+    /// Where it stands.
+    #[serde(flatten)]
+    pub(crate) card: Card,
+    /// Its file, as it is written; nothing where it cannot be read.
+    pub(crate) text: Option<String>,
+    /// Every setting, those that the file leaves out too.
+    pub(crate) settings: Option<Value>,
+    /// What it would do, sentence by sentence.
+    pub(crate) words: Vec<String>,
+}
+
+/// A collection that is to be.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewCollection {
+    /// Its name.
+    pub(crate) name: String,
+    /// Where it begins.
+    #[serde(default)]
+    pub(crate) seeds: Vec<String>,
+    /// Settings: `{"politeness.delay": "2s"}`.
+    #[serde(default)]
+    pub(crate) settings: BTreeMap<String, Value>,
+    /// Or the whole file.
+    #[serde(default)]
+    pub(crate) text: Option<String>,
+}
+
+/// What is to change.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Changes {
+    /// Settings with their new values; `null` gives one its default again.
+    #[serde(default)]
+    pub(crate) settings: BTreeMap<String, Value>,
+    /// Or the whole file.
+    #[serde(default)]
+    pub(crate) text: Option<String>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Changed {
+    /// The file now.
+    pub(crate) text: String,
+    /// Lines that are gone, with a `-`, and lines that have come, with a `+`.
+    pub(crate) differences: Vec<String>,
+    /// From when on it counts.
+    pub(crate) counts: &'static str,
+}
+
+/// What is to be checked.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ToCheck {
+    /// The file; without it, that of the collection.
+    #[serde(default)]
+    pub(crate) text: Option<String>,
+    /// Settings beside it.
+    #[serde(default)]
+    pub(crate) settings: BTreeMap<String, Value>,
+    /// URLs to try.
+    #[serde(default)]
+    pub(crate) urls: Vec<String>,
+}
+
+/// What a collection would do.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Checked {
+    /// Whether the settings are good.
+    pub(crate) good: bool,
+    /// What is wrong with them.
+    pub(crate) problem: Option<String>,
+    /// What they would do, sentence by sentence.
+    pub(crate) words: Vec<String>,
+    /// The file with them.
+    pub(crate) text: Option<String>,
+    /// What the rules say of each URL.
+    pub(crate) urls: Vec<Trial>,
+}
+
+impl Desk {
+    /// A collection with its file.
+    pub(crate) fn collection(&self, name: &str) -> Result<CollectionView, DeskError> {
+        let card = self.card(name)?;
+        let file = self.file(name).ok().map(|(_, _, file)| file);
+        let settings = file.as_ref().and_then(|file| {
+            let plain = file.config().without_secrets();
+            let table = toml::Table::try_from(plain).ok()?;
+            serde_json::to_value(table).ok()
+        });
+        let raw = || {
+            let directory = self.directory().ok()?;
+            let layout = Layout::new(name).ok()?;
+            let bytes = directory.files().read(&layout.config()).ok()?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        Ok(CollectionView {
+            card,
+            words: file
+                .as_ref()
+                .map_or_else(Vec::new, |file| in_words(name, file.config())),
+            text: file
+                .as_ref()
+                .map(|file| file.text().to_owned())
+                .or_else(raw),
+            settings,
+        })
+    }
+
+    /// Its file, which must be good.
+    pub(super) fn file(
+        &self,
+        name: &str,
+    ) -> Result<(Directory, Layout, CollectionFile), DeskError> {
+        let (directory, reading) = self.reading(name)?;
+        let layout = reading.layout().clone();
+        let file = CollectionFile::read(&*directory.files(), directory.root(), &layout)?;
+        let file = file.ok_or_else(|| no_collection(name))?;
+        Ok((directory, layout, file))
+    }
+
+    /// Makes a collection. Nothing begins by that, unless its schedule says so.
+    pub(crate) fn create(&self, wanted: &NewCollection) -> Result<CollectionView, DeskError> {
+        let layout = Layout::new(&wanted.name)?;
+        let _turn = lock(&self.changing);
+        let directory = Directory::create(&self.root)?;
+        let files = directory.files();
+        if files.exists(&layout.config()) || files.exists(&layout.journal()) {
+            let sentence = format!("there is a collection `{}` already", wanted.name);
+            return Err(DeskError::Conflict(sentence));
+        }
+        let usual = CollectionConfig::default();
+        let mut base = usual.clone();
+        base.seeds = good_seeds(&wanted.seeds)?;
+        let text = match &wanted.text {
+            Some(text) if base.seeds.is_empty() => text.clone(),
+            Some(_) => {
+                let sentence = "write the seeds into `text`, or leave `text` out";
+                return Err(DeskError::Wrong(sentence.to_owned()));
+            }
+            None => annotated(&base),
+        };
+        let file = CollectionFile::new(directory.root(), &layout, text)?;
+        let file = with_settings(file, &wanted.settings)?;
+        refuse_paths(&usual, file.config())?;
+        file.save(&*files)?;
+        self.forget(&wanted.name);
+        self.collection(&wanted.name)
+    }
+
+    /// Changes the file of a collection; a run under way takes in what it can.
+    pub(crate) fn change(&self, name: &str, changes: &Changes) -> Result<Changed, DeskError> {
+        let _turn = lock(&self.changing);
+        let (directory, reading) = self.reading(name)?;
+        let (files, layout) = (directory.files(), reading.layout());
+        let read = CollectionFile::read(&*files, directory.root(), layout);
+        let after = match (&read, &changes.text) {
+            (_, Some(text)) => CollectionFile::new(directory.root(), layout, text.clone())?,
+            (Ok(Some(before)), None) => before.clone(),
+            (Ok(None), None) => return Err(no_collection(name)),
+            (Err(_), None) => {
+                let sentence =
+                    "the file of this collection has a mistake: send the whole of it as `text`";
+                return Err(DeskError::Conflict(sentence.to_owned()));
+            }
+        };
+        let after = with_settings(after, &changes.settings)?;
+        let before = read.ok().flatten();
+        let usual = CollectionConfig::default();
+        let old = before.as_ref().map_or(&usual, CollectionFile::config);
+        refuse_paths(old, after.config())?;
+        match &before {
+            Some(before) => before.replace_by(&after, &*files, layout)?,
+            None => after.save(&*files)?,
+        }
+        let is_running = self.standing(name).is_ok_and(|standing| standing.is_some());
+        Ok(Changed {
+            differences: differences(
+                before.as_ref().map_or("", CollectionFile::text),
+                after.text(),
+            ),
+            text: after.text().to_owned(),
+            counts: if is_running && self.runs.is_some() {
+                "the run under way goes on with it, as far as it can change under a run"
+            } else {
+                "from the next start on"
+            },
+        })
+    }
+
+    /// Says what a collection would do, and what its rules say of URLs. Nothing is written.
+    pub(crate) fn check(&self, name: &str, what: &ToCheck) -> Result<Checked, DeskError> {
+        if what.urls.len() > MOST_TRIED {
+            let sentence = format!("at most {MOST_TRIED} URLs are tried at once");
+            return Err(DeskError::Wrong(sentence));
+        }
+        let layout = Layout::new(name)?;
+        let file = match &what.text {
+            Some(text) => CollectionFile::new(&self.root, &layout, text.clone()),
+            None => {
+                let (directory, reading) = self.reading(name)?;
+                let (files, layout) = (directory.files(), reading.layout());
+                let read = CollectionFile::read(&*files, directory.root(), layout);
+                match read {
+                    Ok(Some(file)) => Ok(file),
+                    Ok(None) => return Err(no_collection(name)),
+                    Err(error) => Err(error),
+                }
+            }
+        };
+        let file = file
+            .map_err(DeskError::from)
+            .and_then(|file| with_settings(file, &what.settings));
+        let file = match file {
+            Ok(file) => file,
+            Err(DeskError::Wrong(problem)) => {
+                return Ok(Checked {
+                    good: false,
+                    problem: Some(problem),
+                    words: Vec::new(),
+                    text: None,
+                    urls: Vec::new(),
+                });
+            }
+            Err(error) => return Err(error),
+        };
+        let tester = Tester::new(file.config(), &[])?;
+        Ok(Checked {
+            good: true,
+            problem: None,
+            words: in_words(name, file.config()),
+            text: Some(file.text().to_owned()),
+            urls: what.urls.iter().map(|url| tester.answer(url)).collect(),
+        })
+    }
+
+    /// Deletes a collection: its file, and everything that was collected.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), DeskError> {
+        let _turn = lock(&self.changing);
+        let (directory, reading) = self.reading(name)?;
+        directory.remove_collection(reading.layout())?;
+        self.forget(name);
+        Ok(())
+    }
+}
+
+fn good_seeds(seeds: &[String]) -> Result<Vec<String>, DeskError> {
+    let mut good: Vec<String> = Vec::new();
+    for seed in seeds {
+        let parsed = Seed::parse(seed).map_err(EngineError::from)?;
+        if parsed.is_some() && !good.contains(seed) {
+            good.push(seed.clone());
+        }
+    }
+    Ok(good)
+}
+
+/// The file with these settings, as `teia collection edit --set` makes it.
+pub(super) fn with_settings(
+    file: CollectionFile,
+    settings: &BTreeMap<String, Value>,
+) -> Result<CollectionFile, DeskError> {
+    let mut texts: Vec<(&str, Option<String>)> = Vec::new();
+    for (key, value) in settings {
+        let text = match value {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            Value::Object(_) => {
+                let sentence = format!("`{key}` is a section; name a setting of it: `{key}.…`");
+                return Err(DeskError::Wrong(sentence));
+            }
+            // Numbers, truth values and lists are written alike in JSON and TOML.
+            value => Some(value.to_string()),
+        };
+        texts.push((key, text));
+    }
+    let changes = texts.iter().map(|(key, text)| (*key, text.as_deref()));
+    Ok(file.with_changes(changes.collect())?)
+}
+
+/// Where files lie is decided on the machine itself: over the network no setting may name one.
+fn refuse_paths(before: &CollectionConfig, after: &CollectionConfig) -> Result<(), DeskError> {
+    let places = |config: &CollectionConfig| {
+        let plain = config.without_secrets();
+        [
+            ("catalog.url", plain.catalog.url.map(|url| url.to_string())),
+            ("fetch.ca-file", shown(plain.fetch.ca_file.as_ref())),
+            ("fetch.spool-dir", shown(plain.fetch.spool_dir.as_ref())),
+            (
+                "archive.warc.spool-dir",
+                shown(plain.archive.warc.spool_dir.as_ref()),
+            ),
+        ]
+    };
+    for (old, new) in places(before).into_iter().zip(places(after)) {
+        if old != new {
+            return Err(DeskError::Wrong(format!(
+                "`{}` names a place on the machine, and is changed there only: with `teia collection edit`, or in the file itself",
+                new.0
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn shown(path: Option<&std::path::PathBuf>) -> Option<String> {
+    path.map(|path| path.display().to_string())
+}
+
+/// Lines that are gone and lines that have come.
+fn differences(before: &str, after: &str) -> Vec<String> {
+    let only = |text: &str, other: &str, mark: char| -> Vec<String> {
+        let known: std::collections::HashSet<&str> = other.lines().collect();
+        let lines = text.lines().filter(|line| !known.contains(line));
+        lines.map(|line| format!("{mark} {line}")).collect()
+    };
+    let mut lines = only(before, after, '-');
+    lines.extend(only(after, before, '+'));
+    lines
+}

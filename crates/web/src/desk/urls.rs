@@ -1,0 +1,377 @@
+//! URLs and hosts: lists of them, and the life of one.
+
+use serde::{Deserialize, Serialize};
+use teia_base::HostId;
+use teia_base::journal::Attempt;
+use teia_engine::{CollectionConfig, EngineError, Happening, InLink, tell_attempt};
+use teia_repository::{Repository, State, UrlState};
+
+use super::{Desk, DeskError, Page, Window, as_count};
+
+/// Links to a page that are shown.
+const IN_LINKS: usize = 100;
+/// Attempts of a host that are shown.
+const ATTEMPTS: usize = 200;
+
+/// Which URLs.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct UrlsAsked {
+    /// In this state: `waiting`, `fetched`, `gone`, `failed`, `excluded`.
+    pub(crate) state: Option<String>,
+    /// On this host.
+    pub(crate) host: Option<String>,
+    /// With this text in them.
+    pub(crate) contains: Option<String>,
+}
+
+/// A URL.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct UrlRow {
+    /// Its normal form.
+    pub(crate) url: String,
+    /// Where it stands.
+    pub(crate) state: &'static str,
+    /// Hops from a seed; nothing where no way leads to it.
+    pub(crate) depth: Option<u16>,
+    /// When it was first met.
+    pub(crate) first_seen: String,
+    /// The page on which it was first found.
+    pub(crate) referrer: Option<String>,
+    /// Tries of the present visit.
+    pub(crate) tries: u8,
+    /// Not before then.
+    pub(crate) due: Option<String>,
+    /// Being fetched.
+    pub(crate) leased: bool,
+    /// Given by a person.
+    pub(crate) seed: bool,
+    /// Needed by a kept page.
+    pub(crate) requisite: bool,
+    /// The rule that left it out.
+    pub(crate) rule: Option<String>,
+    /// The last visit.
+    pub(crate) last_attempt: Option<String>,
+    /// What came of it: a number.
+    pub(crate) outcome: Option<i16>,
+    /// And its name.
+    pub(crate) outcome_name: Option<String>,
+    /// Visits so far.
+    pub(crate) visits: u32,
+    /// Visits that found the text changed.
+    pub(crate) changes: u32,
+}
+
+/// An attempt.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct AttemptRow {
+    /// At what.
+    pub(crate) url: String,
+    /// When it began.
+    pub(crate) started: String,
+    /// How long it took.
+    pub(crate) seconds: f64,
+    /// The rest before it, from the end of the one before; nothing for the first that is known.
+    pub(crate) gap_seconds: Option<f64>,
+    /// What came of it: a number.
+    pub(crate) outcome: i16,
+    /// Its name.
+    pub(crate) outcome_name: String,
+    /// Bytes that came.
+    pub(crate) bytes: u64,
+    /// In a sentence.
+    pub(crate) sentence: String,
+}
+
+/// The life of a URL.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct UrlLife {
+    /// Where it stands.
+    pub(crate) url: UrlRow,
+    /// What happened to it, sentence by sentence.
+    pub(crate) life: Vec<Happening>,
+    /// Its attempts.
+    pub(crate) attempts: Vec<AttemptRow>,
+    /// Pages that link to it, some of them.
+    pub(crate) in_links: Vec<InLink>,
+    /// How many there are.
+    pub(crate) in_link_count: u64,
+}
+
+/// How hosts are ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum HostOrder {
+    /// By name.
+    Name,
+    /// Most URLs first.
+    #[default]
+    Known,
+    /// Most waiting URLs first.
+    Waiting,
+    /// Most documents first.
+    Fetched,
+    /// Most failures in a row first.
+    Failures,
+    /// Slowest first.
+    Latency,
+}
+
+/// Which hosts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostsAsked {
+    pub(crate) order: HostOrder,
+    /// With this text in their names.
+    pub(crate) contains: Option<String>,
+}
+
+/// A host.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct HostRow {
+    /// Its name.
+    pub(crate) host: String,
+    /// URLs known.
+    pub(crate) known: u32,
+    /// URLs that wait.
+    pub(crate) waiting: u32,
+    /// URLs answered.
+    pub(crate) fetched: u32,
+    /// Attempts made.
+    pub(crate) attempts: u32,
+    /// Mean time to the first byte.
+    pub(crate) latency_seconds: f64,
+    /// Attempts in a row that failed for the whole host.
+    pub(crate) failures: u32,
+    /// Not asked before then.
+    pub(crate) back_off_until: Option<String>,
+    /// The last attempt.
+    pub(crate) last_attempt: Option<String>,
+    /// Addresses that answered.
+    pub(crate) addresses: Vec<String>,
+    /// Serves the same pages as this host.
+    pub(crate) alias_of: Option<String>,
+}
+
+/// A host with what was asked of it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct HostView {
+    /// The host.
+    #[serde(flatten)]
+    pub(crate) row: HostRow,
+    /// Its origins of which robots.txt is known.
+    pub(crate) robots: Vec<String>,
+    /// Whether it is hidden.
+    pub(crate) hidden: bool,
+    /// Attempts lately, oldest first, robots.txt among them: the rest between them is the proof of manners.
+    pub(crate) recent: Vec<AttemptRow>,
+}
+
+impl Desk {
+    /// URLs of a collection.
+    pub(crate) fn urls(
+        &self,
+        name: &str,
+        asked: &UrlsAsked,
+        window: Window,
+    ) -> Result<Page<UrlRow>, DeskError> {
+        let wanted = match asked.state.as_deref() {
+            None | Some("") => None,
+            Some(text) => Some(state_named(text)?),
+        };
+        let host = asked.host.as_deref().filter(|host| !host.is_empty());
+        let contains = asked.contains.as_deref().unwrap_or("");
+        let last = window.offset.saturating_add(window.limit);
+        self.with_overview(name, |overview| {
+            let (mut items, mut total) = (Vec::new(), 0_u64);
+            let repository = &mut overview.repository;
+            let is_wanted = |state| wanted.is_none_or(|wanted| wanted == state);
+            repository
+                .for_each(host, is_wanted, |url| {
+                    if !url.url.normal().as_str().contains(contains) {
+                        return;
+                    }
+                    if (window.offset..last).contains(&total) {
+                        items.push(UrlRow::of(&url));
+                    }
+                    total += 1;
+                })
+                .map_err(EngineError::from)?;
+            Ok(Page {
+                items,
+                total,
+                offset: window.offset,
+                limit: window.limit,
+            })
+        })
+    }
+
+    /// Everything that is known of a URL.
+    pub(crate) fn explain(&self, name: &str, url: &str) -> Result<UrlLife, DeskError> {
+        let (_, reading) = self.reading(name)?;
+        let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout());
+        let config = config.ok().flatten().unwrap_or_default();
+        let spellings = config.spellings(url).map_err(EngineError::from)?;
+        for spelling in &spellings {
+            let Some(known) = reading.explain(spelling.normal())? else {
+                continue;
+            };
+            let mut in_links = known.in_links;
+            in_links.truncate(IN_LINKS);
+            return Ok(UrlLife {
+                url: UrlRow::of(&known.state),
+                life: known.life,
+                attempts: rows(&known.attempts),
+                in_links,
+                in_link_count: known.in_link_count,
+            });
+        }
+        Err(DeskError::Missing(format!(
+            "`{url}` was never met in `{name}`"
+        )))
+    }
+
+    /// Hosts of a collection.
+    pub(crate) fn hosts(
+        &self,
+        name: &str,
+        asked: &HostsAsked,
+        window: Window,
+    ) -> Result<Page<HostRow>, DeskError> {
+        let contains = asked.contains.as_deref().unwrap_or("").to_lowercase();
+        self.with_overview(name, |overview| {
+            let repository = &overview.repository;
+            let hosts = repository.hosts();
+            let mut ids: Vec<(HostId, &str)> =
+                hosts.filter(|(_, host)| host.contains(&contains)).collect();
+            // The order needs a number only; the rest is made of those that are shown.
+            let weight = |host: HostId| {
+                let (known, waiting, fetched) = repository.host_counts(host);
+                let record = repository.host_record(host);
+                match asked.order {
+                    HostOrder::Name => 0,
+                    HostOrder::Known => known,
+                    HostOrder::Waiting => waiting,
+                    HostOrder::Fetched => fetched,
+                    HostOrder::Failures => record.map_or(0, |record| record.failures),
+                    HostOrder::Latency => record.map_or(0, |record| record.latency_micros),
+                }
+            };
+            ids.sort_by(|a, b| weight(b.0).cmp(&weight(a.0)).then_with(|| a.1.cmp(b.1)));
+            let part = ids
+                .iter()
+                .skip(as_count(window.offset))
+                .take(as_count(window.limit));
+            Ok(Page {
+                items: part.map(|(id, _)| HostRow::of(repository, *id)).collect(),
+                total: ids.len() as u64,
+                offset: window.offset,
+                limit: window.limit,
+            })
+        })
+    }
+
+    /// One host.
+    pub(crate) fn host(&self, name: &str, host: &str) -> Result<HostView, DeskError> {
+        let (_, reading) = self.reading(name)?;
+        let host = host.to_lowercase();
+        let (row, robots) = self.with_overview(name, |overview| {
+            let repository = &overview.repository;
+            let id = repository.host(&host).ok_or_else(|| {
+                DeskError::Missing(format!("the host `{host}` was never met in `{name}`"))
+            })?;
+            let record = repository.host_record(id);
+            let robots = record.map_or_else(Vec::new, |record| {
+                record.robots.keys().cloned().collect::<Vec<String>>()
+            });
+            Ok((HostRow::of(repository, id), robots))
+        })?;
+        let attempts = reading.attempts_on(&row.host, ATTEMPTS)?;
+        let removals = teia_engine::Removals::read(&*reading.files(), reading.layout());
+        let hidden = removals.is_ok_and(|removals| {
+            let mut lines = removals.lines();
+            lines.any(|(kind, value)| kind == "host" && value == row.host)
+        });
+        Ok(HostView {
+            recent: rows(&attempts),
+            row,
+            robots,
+            hidden,
+        })
+    }
+}
+
+fn state_named(text: &str) -> Result<State, DeskError> {
+    let state = State::ALL.into_iter().find(|state| state.name() == text);
+    state.ok_or_else(|| {
+        let names: Vec<&str> = State::ALL.iter().map(|state| state.name()).collect();
+        DeskError::Wrong(format!(
+            "there is no state `{text}`; there are {}",
+            names.join(", ")
+        ))
+    })
+}
+
+impl UrlRow {
+    fn of(url: &UrlState) -> Self {
+        let fetched = url.fetched.as_ref();
+        let outcome = fetched.map(|fetched| fetched.outcome);
+        Self {
+            url: url.url.normal().to_string(),
+            state: url.state.name(),
+            depth: (url.depth != u16::MAX).then_some(url.depth),
+            first_seen: url.first_seen.to_string(),
+            referrer: url.referrer.clone(),
+            tries: url.tries,
+            due: url.due.map(|due| due.to_string()),
+            leased: url.leased,
+            seed: url.seed,
+            requisite: url.requisite,
+            rule: url.exclusion.as_ref().map(|it| it.rule.to_string()),
+            last_attempt: fetched.map(|fetched| fetched.last_attempt.to_string()),
+            outcome: outcome.map(teia_base::Outcome::number),
+            outcome_name: outcome.map(|outcome| outcome.name().into_owned()),
+            visits: fetched.map_or(0, |fetched| fetched.visits),
+            changes: fetched.map_or(0, |fetched| fetched.changes),
+        }
+    }
+}
+
+impl HostRow {
+    fn of(repository: &Repository, id: HostId) -> Self {
+        let (known, waiting, fetched) = repository.host_counts(id);
+        let record = repository.host_record(id).cloned().unwrap_or_default();
+        Self {
+            host: repository.host_name(id).to_owned(),
+            known,
+            waiting,
+            fetched,
+            attempts: record.attempts,
+            latency_seconds: f64::from(record.latency_micros) / 1e6,
+            failures: record.failures,
+            back_off_until: record.back_off_until.map(|until| until.to_string()),
+            last_attempt: record.last_attempt.map(|at| at.to_string()),
+            addresses: record.addresses.iter().map(ToString::to_string).collect(),
+            alias_of: record.alias_of,
+        }
+    }
+}
+
+fn rows(attempts: &[Attempt]) -> Vec<AttemptRow> {
+    let mut rows = Vec::new();
+    let mut ended = None;
+    for attempt in attempts {
+        let took = attempt.times.total();
+        let gap = ended.map(|ended| attempt.started.since(ended).as_secs_f64());
+        ended = Some(attempt.started.plus(took));
+        rows.push(AttemptRow {
+            url: attempt.url.normal().to_string(),
+            started: attempt.started.to_rfc3339_micros(),
+            seconds: took.as_secs_f64(),
+            gap_seconds: gap,
+            outcome: attempt.outcome.number(),
+            outcome_name: attempt.outcome.name().into_owned(),
+            bytes: attempt.wire_bytes,
+            sentence: tell_attempt(attempt),
+        });
+    }
+    rows
+}
