@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use teia_base::{CanonicalUrl, Outcome, Times};
 
 /// How much an event matters.
@@ -89,7 +89,7 @@ pub struct Progress {
 }
 
 /// A request that is under way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     /// Whom, and for what.
     pub url: String,

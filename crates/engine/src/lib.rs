@@ -82,7 +82,7 @@ pub use hours::Hours;
 pub use in_words::in_words;
 pub use last_run::LastRun;
 pub use limits::hosts_at_once;
-pub use manual::{annotated, manual};
+pub use manual::{Described, annotated, described, manual};
 pub use reading::{
     Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,
 };
@@ -96,4 +96,4 @@ pub use steering::{ControlSocket, Run, Runs, ask, run_of};
 pub use tables::{catalog_reader, size_of, store_of, tables};
 pub use tester::{Tester, Trial};
 pub use url_list::{AddReport, UrlList};
-pub use watch::{Attempted, Counts, Happened, Histogram, SPANS, Watch};
+pub use watch::{Attempted, Counts, Happened, Histogram, Point, SPANS, Watch};

@@ -178,6 +178,52 @@ pub fn annotated(config: &CollectionConfig) -> String {
     out
 }
 
+/// A setting as a form shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Described {
+    /// Where it stands: `politeness.delay`.
+    pub key: String,
+    /// What it means, and what it may be.
+    pub meaning: String,
+    /// Its value; null where it is not set.
+    pub value: serde_json::Value,
+    /// Whether it is a list.
+    pub is_list: bool,
+}
+
+/// Every setting of a collection, in the order of the manual.
+pub fn described(config: &CollectionConfig) -> Vec<Described> {
+    let table: toml::Table = config.to_toml().parse().unwrap_or_default();
+    let mut all = Vec::new();
+    for section in &SECTIONS {
+        let Some(table) = section.table(&table) else {
+            continue;
+        };
+        for setting in section.settings() {
+            let value = table.get(&setting.key);
+            if matches!(value, Some(toml::Value::Table(_))) {
+                continue;
+            }
+            let mut meaning = setting.meaning.join(" ");
+            if let Some(range) = sensible(section.name, &setting.key) {
+                meaning.push_str(&format!(" ({range})"));
+            }
+            let value = value.and_then(|value| serde_json::to_value(value).ok());
+            all.push(Described {
+                key: [section.name, &setting.key]
+                    .into_iter()
+                    .filter(|part| !part.is_empty())
+                    .collect::<Vec<_>>()
+                    .join("."),
+                meaning,
+                is_list: matches!(value, Some(serde_json::Value::Array(_))),
+                value: value.unwrap_or_default(),
+            });
+        }
+    }
+    all
+}
+
 #[cfg(test)]
 fn defaults() -> toml::Table {
     CollectionConfig::default()

@@ -148,7 +148,8 @@ async fn obey(runs: &dyn Runs, command: &str, name: &str, rest: &str) -> Result<
             return Ok(json!({
                 "collection": run.name,
                 "events": run.watch.events(),
-                "attempts": run.watch.attempts(),
+                "points": run.watch.points(),
+            "attempts": run.watch.attempts(),
             }));
         }
         "change" => {

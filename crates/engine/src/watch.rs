@@ -9,10 +9,14 @@ use teia_base::{Clock, SystemClock, Timestamp};
 
 use crate::feedback::{Event, Feedback, Level, Progress};
 
+/// Progress reports for each point at first: a point a second.
+const REPORTS_A_POINT: u64 = 5;
 /// Events that are remembered.
 const EVENTS: usize = 200;
 /// Attempts that are remembered.
 const ATTEMPTS: usize = 20;
+/// Points of the curve; with more, every second one goes, and they come half as often.
+const POINTS: usize = 600;
 /// Letters of a sentence or an address that are remembered.
 const LETTERS: usize = 2_000;
 /// Upper ends of the spans by which times are counted, in seconds; the last span has none.
@@ -33,6 +37,27 @@ struct Seen {
     attempts: VecDeque<Attempted>,
     counts: Counts,
     number: u64,
+    points: Vec<Point>,
+    /// Every so many progress reports with a point; a report comes about five times a second.
+    stride: u64,
+    reports: u64,
+}
+
+/// Where a run stood at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Point {
+    /// When, in microseconds since 1970.
+    pub at: i64,
+    /// Documents answered up to then.
+    pub fetched: u64,
+    /// Bytes received up to then.
+    pub bytes: u64,
+    /// Attempts up to then without an answer, or with an error.
+    pub errors: u64,
+    /// URLs that waited.
+    pub queue: u64,
+    /// Hosts that were being asked.
+    pub hosts_active: u64,
 }
 
 /// A sentence of a run, and when it was said.
@@ -135,6 +160,11 @@ impl Watch {
         self.seen().attempts.iter().rev().cloned().collect()
     }
 
+    /// How the run came to where it stands, oldest first; a few hundred points, however long it is.
+    pub fn points(&self) -> Vec<Point> {
+        self.seen().points.clone()
+    }
+
     /// What was counted.
     pub fn counts(&self) -> Counts {
         self.seen().counts.clone()
@@ -152,6 +182,33 @@ impl Watch {
 }
 
 impl Seen {
+    fn take(&mut self, progress: &Progress, at: Timestamp) {
+        self.latest = progress.clone();
+        let stride = self.stride.max(REPORTS_A_POINT);
+        self.reports += 1;
+        if (self.reports - 1) % stride != 0 {
+            return;
+        }
+        self.points.push(Point {
+            at: at.as_micros(),
+            fetched: progress.fetched,
+            bytes: progress.bytes,
+            errors: progress.errors,
+            queue: progress.queue,
+            hosts_active: progress.hosts_active as u64,
+        });
+        if self.points.len() > POINTS {
+            let mut is_odd = false;
+            self.points.retain(|_| {
+                is_odd = !is_odd;
+                is_odd
+            });
+            self.stride = stride * 2;
+            // The next one stands as far from the last as the others from each other.
+            self.reports = 1;
+        }
+    }
+
     fn note(&mut self, at: Timestamp, level: Level, text: &str) {
         self.number += 1;
         if self.events.len() == EVENTS {
@@ -175,7 +232,7 @@ impl Feedback for Watch {
     fn hear(&self, event: &Event) {
         let at = self.clock.wall();
         match event {
-            Event::Progress(progress) => self.seen().latest = progress.clone(),
+            Event::Progress(progress) => self.seen().take(progress, at),
             Event::Notice { level, text } => self.seen().note(at, *level, text),
             Event::StillPaused => {
                 let text = "an earlier process was paused, and nobody has said that it may go on";
@@ -269,5 +326,22 @@ mod tests {
         assert_eq!(counts.whole.spans[SPANS.len()], 1_001);
         assert_eq!(next.events().len(), EVENTS);
         assert_eq!(next.latest(), Progress::default());
+    }
+
+    #[test]
+    fn however_long_a_run_is_its_curve_has_few_points_at_equal_steps() {
+        let watch = Watch::new(Arc::new(Silence));
+        for fetched in 0..50_000 {
+            watch.hear(&Event::Progress(Progress {
+                fetched,
+                ..Progress::default()
+            }));
+        }
+        let points = watch.points();
+        assert!((POINTS / 2..=POINTS).contains(&points.len()), "{}", points.len());
+        assert_eq!(points[0].fetched, 0);
+        let steps: Vec<u64> = points.windows(2).map(|two| two[1].fetched - two[0].fetched).collect();
+        assert!(steps.iter().all(|step| *step == steps[0]), "{steps:?}");
+        assert_eq!(watch.latest().fetched, 49_999);
     }
 }

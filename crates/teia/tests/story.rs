@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use little_web::LittleWeb;
-use support::Home;
+use support::{Home, until};
 
 const BEDS: usize = 60;
 
@@ -50,7 +50,9 @@ fn a_collection_is_made_run_paused_killed_resumed_read_and_removed_in_a_browser(
         let base = server.address();
         // It is printed once, at the first start.
         let token = token.get_or_insert_with(|| {
-            let said = server.said() + &server.printed();
+            let all = || server.said() + &server.printed();
+            until("the token is shown", || all().contains("teia_"));
+            let said = all();
             let at = said.find("teia_").expect(&said);
             let end = said[at..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             said[at..][..end.unwrap_or(said.len() - at)].to_owned()

@@ -31,8 +31,6 @@ pub(crate) enum Unit {
 /// A curve: moments in microseconds since 1970, rising, and values that are not negative.
 #[derive(Clone, Debug)]
 pub(crate) struct Chart {
-    /// A name for scripts.
-    pub(crate) name: &'static str,
     /// What it shows.
     pub(crate) title: String,
     unit: Unit,
@@ -41,13 +39,11 @@ pub(crate) struct Chart {
 
 impl Chart {
     pub(crate) fn new(
-        name: &'static str,
         title: impl Into<String>,
         unit: Unit,
         points: Vec<(i64, f64)>,
     ) -> Self {
         Self {
-            name,
             title: title.into(),
             unit,
             points,
@@ -245,13 +241,13 @@ mod tests {
     fn a_curve_of_any_values_is_drawn_within_its_frame() {
         let w = Tongue::English.words();
         let points = (0..500).map(|at| (at * 1_000_000, (at % 17) as f64)).collect();
-        let chart = Chart::new("x", "a <b> & \"c\"", Unit::Count, points);
+        let chart = Chart::new("a <b> & \"c\"", Unit::Count, points);
         let svg = chart.svg(w);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         assert!(!svg.contains("<b>"), "{svg}");
         assert!(chart.rows(w).len() <= MOST_ROWS);
         assert_eq!(chart.rows(w).last().unwrap().0, "1970-01-01 00:08:19");
-        let one = Chart::new("x", "one", Unit::Bytes, vec![(5, 0.0)]);
+        let one = Chart::new("one", Unit::Bytes, vec![(5, 0.0)]);
         assert!(!one.is_drawn() && !one.svg(w).contains("NaN"));
     }
 

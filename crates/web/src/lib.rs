@@ -11,6 +11,7 @@
 
 mod access;
 mod address;
+mod chart;
 mod api;
 mod config;
 mod desk;

@@ -104,6 +104,16 @@ impl Library {
         self.root.display().to_string()
     }
 
+    /// A text that the operator put into the data directory, if it is there; its beginning, where it is
+    /// long.
+    pub(crate) fn own_file(&self, name: &str, most: u64) -> Option<String> {
+        use std::io::Read;
+        let file = fs::File::open(self.root.join(name)).ok()?;
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     /// All indexes that there are.
     pub(crate) fn searcher(&self) -> Arc<Searcher> {
         drop(self.shelves());

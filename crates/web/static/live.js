@@ -35,7 +35,7 @@ function again(seconds) {
 if (live && "EventSource" in window) {
   const source = new EventSource(live.dataset.live);
   let last = 0;
-  source.addEventListener("message", () => {
+  source.addEventListener("live", () => {
     const now = Date.now();
     if (now - last < 2000 || document.hidden) return;
     last = now;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use teia_base::{Clock, SystemClock};
 use teia_engine::{
-    Attempted, CollectionConfig, CollectionFile, Counts, Happened, Watch, ask, run_of,
+    Asked, Attempted, CollectionConfig, CollectionFile, Counts, Happened, Point, Watch, ask, run_of,
 };
 
 use super::files::with_settings;
@@ -90,6 +90,8 @@ pub(crate) struct Rates {
     pub(crate) left_seconds: Option<f64>,
     /// How much of the nearest limit is used up, from 0 to 1.
     pub(crate) share: Option<f64>,
+    /// What is being asked for; of many, what takes longest.
+    pub(crate) asking: Vec<Asked>,
 }
 
 /// A moment of a collection, for those who watch.
@@ -109,6 +111,17 @@ pub(crate) struct Live {
     pub(crate) attempts: Vec<Attempted>,
     /// What was said lately, oldest first.
     pub(crate) events: Vec<Happened>,
+    /// How the run came to where it stands; for curves.
+    #[serde(skip)]
+    pub(crate) points: Vec<Point>,
+}
+
+/// What was heard of the runs of a collection.
+#[derive(Debug, Default)]
+struct Heard {
+    events: Vec<Happened>,
+    attempts: Vec<Attempted>,
+    points: Vec<Point>,
 }
 
 impl Desk {
@@ -214,7 +227,7 @@ impl Desk {
     /// What was said of the runs of a collection lately, oldest first.
     pub(crate) fn events(&self, name: &str) -> Result<Vec<Happened>, DeskError> {
         let (_, reading) = self.reading(name)?;
-        Ok(self.heard(reading.layout().name())?.0)
+        Ok(self.heard(reading.layout().name())?.events)
     }
 
     /// This moment of a collection.
@@ -222,7 +235,11 @@ impl Desk {
         let (_, reading) = self.reading(name)?;
         let name = reading.layout().name();
         let standing = self.standing(name)?;
-        let (events, attempts) = self.heard(name)?;
+        let Heard {
+            events,
+            attempts,
+            points,
+        } = self.heard(name)?;
         Ok(Live {
             at: SystemClock.wall().to_string(),
             name: name.to_owned(),
@@ -233,6 +250,7 @@ impl Desk {
             rates: standing.and_then(|standing| standing.rates),
             attempts,
             events,
+            points,
         })
     }
 
@@ -253,17 +271,26 @@ impl Desk {
         self.standings().unwrap_or_default()
     }
 
-    fn heard(&self, name: &str) -> Result<(Vec<Happened>, Vec<Attempted>), DeskError> {
+    fn heard(&self, name: &str) -> Result<Heard, DeskError> {
         let own = self.watches().into_iter().find(|(known, _)| known == name);
         if let Some((_, watch)) = own {
-            return Ok((watch.events(), watch.attempts()));
+            return Ok(Heard {
+                events: watch.events(),
+                attempts: watch.attempts(),
+                points: watch.points(),
+            });
         }
         let Some(reply) = self.say(&format!("events {name}"))? else {
-            return Ok((Vec::new(), Vec::new()));
+            return Ok(Heard::default());
         };
         let events = serde_json::from_value(reply["events"].clone()).unwrap_or_default();
         let attempts = serde_json::from_value(reply["attempts"].clone()).unwrap_or_default();
-        Ok((events, attempts))
+        let points = serde_json::from_value(reply["points"].clone()).unwrap_or_default();
+        Ok(Heard {
+            events,
+            attempts,
+            points,
+        })
     }
 
     fn watches(&self) -> Vec<(String, Arc<Watch>)> {
@@ -327,6 +354,7 @@ impl Rates {
             bytes_per_second: number("bytes_per_second"),
             left_seconds: seconds("left"),
             share: progress["share"].as_f64(),
+            asking: serde_json::from_value(progress["asking"].clone()).unwrap_or_default(),
         })
     }
 }

@@ -129,6 +129,11 @@ impl Desk {
         })
     }
 
+    /// Its settings, as the file has them.
+    pub(crate) fn settings(&self, name: &str) -> Result<CollectionConfig, DeskError> {
+        Ok(self.file(name)?.2.config().without_secrets())
+    }
+
     /// Its file, which must be good.
     pub(super) fn file(
         &self,

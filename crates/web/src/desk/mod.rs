@@ -3,7 +3,8 @@
 //! ```text
 //!                  ┌─> files.rs    collections/NAME.toml: new, check, change, remove
 //! pages ──┐        ├─> control.rs  start, pause, resume, stop, other settings under a run, live figures
-//!         ├─> Desk ├─> figures.rs  states, runs, growth, statistics   <── journal, catalog
+//!         ├─> Desk ├─> dashboard.rs a collection at a glance         <── catalog
+//!         │        ├─> figures.rs  states, runs, growth, statistics   <── journal, catalog
 //! API ────┘        ├─> urls.rs     URLs, queue, explain, hosts        <── Repository, journal
 //!                  └─> removals.rs what is hidden
 //! ```
@@ -13,6 +14,7 @@
 //! runs at all is this process asked to begin.
 
 mod control;
+mod dashboard;
 mod figures;
 mod files;
 mod removals;
@@ -25,8 +27,8 @@ use std::sync::{Arc, Mutex};
 use serde::Serialize;
 use teia_engine::{Directory, EngineError, Layout, Reading, Runs};
 
-pub(crate) use control::{Order, Rates, Standing};
-pub(crate) use figures::Card;
+pub(crate) use control::{Live, Order, Rates, Standing};
+pub(crate) use figures::{Card, Health};
 pub(crate) use files::{Changes, NewCollection, ToCheck};
 pub(crate) use removals::{Removal, RemovalKind};
 pub(crate) use urls::{HostOrder, HostsAsked, UrlsAsked};
@@ -40,6 +42,7 @@ pub(crate) struct Desk {
     /// The runs of this process, where it collects.
     runs: Option<Arc<dyn Runs>>,
     figures: Mutex<HashMap<String, Arc<Mutex<Option<Arc<Figures>>>>>>,
+    dashboards: Mutex<HashMap<String, dashboard::Kept>>,
     /// One change of files at a time.
     changing: Mutex<()>,
 }
@@ -137,6 +140,7 @@ impl Desk {
             root: root.to_owned(),
             runs,
             figures: Mutex::default(),
+            dashboards: Mutex::default(),
             changing: Mutex::default(),
         }
     }

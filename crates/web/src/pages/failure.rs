@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use super::{Frame, html_with};
 use crate::WebError;
 use crate::access::Role;
+use crate::desk::DeskError;
 
 /// An answer that cannot be given.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub(crate) enum Failure {
     TooLarge(usize),
     /// A body that did not come in time.
     TooSlow,
+    /// The desk says no.
+    Desk(DeskError),
     /// Reading failed.
     Data(WebError),
     /// Something of ours broke.
@@ -46,6 +49,12 @@ pub(crate) enum Failure {
 impl<E: Into<WebError>> From<E> for Failure {
     fn from(error: E) -> Self {
         Self::Data(error.into())
+    }
+}
+
+impl From<DeskError> for Failure {
+    fn from(error: DeskError) -> Self {
+        Self::Desk(error)
     }
 }
 
@@ -69,6 +78,13 @@ impl Failure {
             Self::TooOften(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::Desk(error) => match error {
+                DeskError::Missing(_) => StatusCode::NOT_FOUND,
+                DeskError::Wrong(_) => StatusCode::UNPROCESSABLE_ENTITY,
+                DeskError::Conflict(_) => StatusCode::CONFLICT,
+                DeskError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+                DeskError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            },
             Self::Damaged => StatusCode::BAD_GATEWAY,
             Self::Data(_) | Self::Broken => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -97,7 +113,10 @@ impl Failure {
             Self::TooOften(wait) => (usual, w.f("error.often", whole_seconds(*wait))),
             Self::TooLarge(most) => (usual, w.f("error.large", w.number(*most))),
             Self::TooSlow => (usual, w.t("error.slow").to_owned()),
-            Self::Data(_) | Self::Broken => (usual, w.t("error.failed").to_owned()),
+            Self::Desk(DeskError::Failed(_)) | Self::Data(_) | Self::Broken => {
+                (usual, w.t("error.failed").to_owned())
+            }
+            Self::Desk(error) => (usual, error.to_string()),
         }
     }
 
@@ -146,6 +165,9 @@ impl Failure {
     }
 
     fn log(&self) {
+        if let Self::Desk(DeskError::Failed(error)) = self {
+            tracing::warn!(%error, "a page could not be shown");
+        }
         if let Self::Data(error) = self {
             let cause = std::error::Error::source(error).map(ToString::to_string);
             tracing::warn!(%error, cause = ?cause, "a page could not be shown");

@@ -4,7 +4,7 @@ use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, Uri, header};
 
-use crate::access::{Caller, Identity};
+use crate::access::{Caller, Identity, Role};
 use crate::address::escape;
 use crate::words::{Tongue, Words};
 
@@ -35,6 +35,18 @@ impl Frame {
         caller
             .and_then(|caller| caller.csrf.as_deref())
             .unwrap_or("")
+    }
+
+    /// Whether the one who asks may do what this role may.
+    pub(crate) fn may(&self, role: Role) -> bool {
+        self.caller.as_ref().is_some_and(|caller| caller.role >= role)
+    }
+
+    /// Whether this page belongs to a place.
+    pub(crate) fn is_at(&self, place: &str) -> bool {
+        self.here
+            .strip_prefix(place)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '.']))
     }
 
     pub(crate) fn escaped_here(&self) -> String {

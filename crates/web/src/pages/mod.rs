@@ -5,6 +5,7 @@
 //! /page                            page.rs, panels.rs
 //! /archive  /timemap  /timegate    archive.rs
 //! /login  /logout                  login.rs
+//! /collections  /hosts  /bot  …    manage/
 //! /api/search  /api/suggest        api.rs; all else below /api is in crate::api
 //! ```
 //!
@@ -17,6 +18,7 @@ mod failure;
 mod frame;
 mod hits;
 mod login;
+mod manage;
 mod narrowing;
 mod page;
 mod panels;
@@ -170,6 +172,7 @@ pub(crate) fn router(app: App) -> Router {
     // What a browser needs to log in, and a machine to know whether we are there.
     let always = Router::new()
         .route("/set", get(plain::set))
+        .route("/bot", get(manage::bot::bot))
         .route("/robots.txt", get(plain::robots))
         .route("/static/{name}", get(plain::asset))
         .route("/login", get(login::form).post(login::log_in))
@@ -182,6 +185,7 @@ pub(crate) fn router(app: App) -> Router {
     reading
         .merge(always)
         .merge(managing)
+        .merge(manage::routes(&app))
         .merge(api::router(&app))
         .fallback(plain::nothing)
         .layer(middleware::from_fn_with_state(app.clone(), guard))

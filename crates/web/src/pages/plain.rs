@@ -186,6 +186,14 @@ pub(crate) async fn asset(Path(name): Path<String>, frame: Frame) -> Response {
             "text/javascript; charset=utf-8",
             include_str!("../../static/teia.js"),
         ),
+        "manage.css" => (
+            "text/css; charset=utf-8",
+            include_str!("../../static/manage.css"),
+        ),
+        "live.js" => (
+            "text/javascript; charset=utf-8",
+            include_str!("../../static/live.js"),
+        ),
         "map.js" => (
             "text/javascript; charset=utf-8",
             include_str!("../../static/map.js"),

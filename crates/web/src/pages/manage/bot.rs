@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use teia_engine::CollectionConfig;
+use teia_engine::{CollectionConfig, robot_token};
 
 use crate::pages::{App, Frame, html};
 
@@ -20,7 +20,8 @@ struct BotPage {
     own: Vec<String>,
     agents: BTreeSet<String>,
     contacts: BTreeSet<String>,
-    token: &'static str,
+    /// What robots.txt calls us.
+    token: String,
 }
 
 /// Who collects here, why, and how to keep us out.
@@ -28,22 +29,32 @@ pub(crate) async fn bot(State(app): State<App>, frame: Frame) -> Response {
     app.look_up(frame, |app, frame| {
         let mut agents = BTreeSet::new();
         let mut contacts = BTreeSet::new();
+        let mut tokens = BTreeSet::new();
         for shelf in app.library.shelves() {
             let reading = &shelf.reading;
             let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout());
             let Ok(Some(config)) = config else { continue };
-            agents.insert(config.user_agent());
-            contacts.extend(config.contact().map(str::to_owned));
+            let agent = config.fetch.user_agent;
+            contacts.extend(contact_in(&agent));
+            tokens.insert(robot_token(&agent));
+            agents.insert(agent);
         }
         html(&BotPage {
             own: own_text(app, frame.w.code()),
             agents,
             contacts,
-            token: "Teia",
+            token: tokens.pop_first().unwrap_or_else(|| "Teia".to_owned()),
             frame,
         })
     })
     .await
+}
+
+/// The address behind the plus sign of a user agent: `Teia/1.0 (+https://example.org/bot)`.
+fn contact_in(agent: &str) -> Option<String> {
+    let (_, rest) = agent.split_once("(+")?;
+    let (contact, _) = rest.split_once(')')?;
+    Some(contact.to_owned())
 }
 
 /// `bot.pt.txt`, `bot.en.txt` or `bot.txt` in the data directory: paragraphs with empty lines between.

@@ -10,13 +10,13 @@ use serde::Deserialize;
 use teia_base::{Clock, SystemClock, Timestamp};
 use teia_catalog::{Dashboard, HostRow, NameCount};
 
-use super::collections::{age, health, state_mark};
+use super::collections::{age, state_key, state_mark};
 use super::panel::span;
 use super::{Cell, Panel};
 use crate::access::Role;
 use crate::address::escape;
 use crate::chart::{Chart, Unit, per_second};
-use crate::desk::{Card, Live, Order, Rates};
+use crate::desk::{Card, DeskError, Live, Order, Rates};
 use crate::pages::{App, Failure, Frame, html};
 use crate::words::Words;
 
@@ -40,6 +40,7 @@ struct CollectionPage {
 /// A button.
 struct Action {
     name: &'static str,
+    key: &'static str,
     is_quiet: bool,
 }
 
@@ -81,7 +82,7 @@ fn show(app: &App, frame: Frame, name: &str, asked: &Asked) -> Result<Response, 
     let problem = card.problem.clone();
     let page = CollectionPage {
         mark: state_mark(card.state),
-        state: w.t(&format!("state.{}", card.state)).to_owned(),
+        state: w.t(state_key(card.state)).to_owned(),
         state_more: standing(w, &card),
         actions: actions(&frame, card.state),
         may_edit: frame.may(Role::Admin),
@@ -117,17 +118,18 @@ fn actions(frame: &Frame, state: &str) -> Vec<Action> {
     if !frame.may(Role::Operator) {
         return Vec::new();
     }
-    let names: &[(&'static str, bool)] = match state {
-        "running" | "resting" | "starting" => &[("pause", false), ("stop", true)],
-        "paused" => &[("resume", false), ("stop", true)],
-        "stopping" | "unreadable" => &[],
-        _ => &[("start", false)],
-    };
-    let action = |(name, is_quiet): &(&'static str, bool)| Action {
+    let action = |name, key| Action {
         name,
-        is_quiet: *is_quiet,
+        key,
+        is_quiet: name == "stop",
     };
-    names.iter().map(action).collect()
+    let stop = action("stop", "do.stop");
+    match state {
+        "running" | "resting" | "starting" => vec![action("pause", "do.pause"), stop],
+        "paused" => vec![action("resume", "do.resume"), stop],
+        "stopping" | "unreadable" => Vec::new(),
+        _ => vec![action("start", "do.start")],
+    }
 }
 
 fn figures(w: &Words, card: &Card, rates: Option<&Rates>) -> Vec<Figure> {
@@ -189,12 +191,12 @@ fn charts(w: &Words, live: &Live, dashboard: Option<&Dashboard>) -> Vec<Chart> {
         let fetched = curve(&|point| point.fetched);
         let bytes = curve(&|point| point.bytes);
         vec![
-            Chart::new("rate", w.t("chart.rate"), Unit::Count, per_second(&fetched)),
-            Chart::new("bytes", w.t("chart.bytes"), Unit::Bytes, per_second(&bytes)),
-            Chart::new("documents", w.t("chart.documents"), Unit::Count, fetched),
-            Chart::new("errors", w.t("chart.errors"), Unit::Count, curve(&|point| point.errors)),
-            Chart::new("queue", w.t("chart.queue"), Unit::Count, curve(&|point| point.queue)),
-            Chart::new("hosts", w.t("chart.hosts"), Unit::Count, curve(&|point| point.hosts_active)),
+            Chart::new(w.t("chart.rate"), Unit::Count, per_second(&fetched)),
+            Chart::new(w.t("chart.bytes"), Unit::Bytes, per_second(&bytes)),
+            Chart::new(w.t("chart.documents"), Unit::Count, fetched),
+            Chart::new(w.t("chart.errors"), Unit::Count, curve(&|point| point.errors)),
+            Chart::new(w.t("chart.queue"), Unit::Count, curve(&|point| point.queue)),
+            Chart::new(w.t("chart.hosts"), Unit::Count, curve(&|point| point.hosts_active)),
         ]
     } else {
         let minutes = dashboard.map_or(&[][..], |dashboard| &dashboard.minutes);
@@ -210,10 +212,10 @@ fn charts(w: &Words, live: &Live, dashboard: Option<&Dashboard>) -> Vec<Chart> {
         let fetched = sum(&|minute| minute.fetched);
         let bytes = sum(&|minute| minute.bytes);
         vec![
-            Chart::new("documents", w.t("chart.documents"), Unit::Count, fetched.clone()),
-            Chart::new("rate", w.t("chart.rate"), Unit::Count, per_second(&fetched)),
-            Chart::new("bytes", w.t("chart.bytes"), Unit::Bytes, per_second(&bytes)),
-            Chart::new("errors", w.t("chart.errors"), Unit::Count, sum(&|minute| minute.errors)),
+            Chart::new(w.t("chart.documents"), Unit::Count, fetched.clone()),
+            Chart::new(w.t("chart.rate"), Unit::Count, per_second(&fetched)),
+            Chart::new(w.t("chart.bytes"), Unit::Bytes, per_second(&bytes)),
+            Chart::new(w.t("chart.errors"), Unit::Count, sum(&|minute| minute.errors)),
         ]
     };
     charts.into_iter().filter(Chart::is_drawn).collect()
@@ -448,7 +450,15 @@ pub(crate) async fn act(
             "stop" => Order::Stop,
             _ => return Err(Failure::Missing("error.title", "error.wish")),
         };
-        app.desk.tell(&name, order)?;
+        let told = app.desk.tell(&name, order);
+        match told {
+            // Paused in a process that is gone: it is begun, and then goes on.
+            Err(DeskError::Conflict(_)) if order == Order::Resume => {
+                app.desk.tell(&name, Order::Start)?;
+                app.desk.tell(&name, Order::Resume)?;
+            }
+            told => drop(told?),
+        }
         let to = format!("/collections/{}?did={}", escape(&name), wish.what);
         Ok((StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response())
     })

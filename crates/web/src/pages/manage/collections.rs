@@ -80,8 +80,24 @@ pub(crate) fn state_mark(state: &str) -> &'static str {
     }
 }
 
+/// The key of the word for a state.
+pub(crate) fn state_key(state: &str) -> &'static str {
+    match state {
+        "running" => "state.running",
+        "paused" => "state.paused",
+        "resting" => "state.resting",
+        "starting" => "state.starting",
+        "stopping" => "state.stopping",
+        "ended" => "state.ended",
+        "interrupted" => "state.interrupted",
+        "unreadable" => "state.unreadable",
+        "idle" => "state.idle",
+        _ => "state.never-run",
+    }
+}
+
 /// The sign and the word of a health.
-pub(crate) fn health(health: Health) -> (&'static str, &'static str) {
+pub(crate) fn health(health: &Health) -> (&'static str, &'static str) {
     match health {
         Health::Good => ("good", "health.good"),
         Health::Warning => ("warn", "health.warning"),

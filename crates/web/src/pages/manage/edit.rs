@@ -62,7 +62,6 @@ struct EditPage {
     try_urls: String,
     trials: Vec<(String, bool, String)>,
     problem: String,
-    said: String,
 }
 
 struct Part {
@@ -171,7 +170,7 @@ fn refused(
     typed: &Typed,
     error: DeskError,
 ) -> Result<Response, Failure> {
-    let DeskError::Wrong(problem) | DeskError::Conflict(problem) = error else {
+    let (DeskError::Wrong(problem) | DeskError::Conflict(problem)) = error else {
         return Err(error.into());
     };
     let mut page = page(app, frame, name, typed)?;
@@ -266,7 +265,6 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
         try_urls: value_of(typed, "try").to_owned(),
         trials: Vec::new(),
         problem,
-        said: String::new(),
         frame,
     })
 }

@@ -1,12 +1,16 @@
 //! `/hosts` and `/hosts/NAME`: whom we asked, for what, and how gently; the proof for a webmaster.
 
-use axum::extract::{Path, Query, State};
-use axum::response::Response;
+use axum::extract::{Form, Path, Query, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use teia_catalog::{HostOrder, HostReport};
 
 use super::panel::span;
-use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices};
+use super::{Button, Cell, Field, ListPage, Panel, chosen_name, collection_choices};
+use crate::access::Role;
+use crate::address::escape;
+use crate::desk::{Removal, RemovalKind, Window};
 use crate::pages::{App, Failure, Frame};
 
 /// Rows of a page.
@@ -129,14 +133,31 @@ fn report(app: &App, frame: Frame, host: &str, asked: &Asked) -> Result<Response
         return Err(Failure::Missing("host.unknown", "catalog.none"));
     };
     let found = found.ok_or_else(missing)?;
+    let any = Window {
+        offset: 0,
+        limit: u64::MAX,
+    };
+    let removed = app.desk.removals(&name, any)?.items;
+    let is_hidden = removed
+        .iter()
+        .any(|removal| removal.kind == RemovalKind::Host && removal.value == host);
     let mut page = ListPage::new(frame, &host);
     page.under = w.f("host.in", &name);
     page.links = vec![
         (
-            format!("/search?q={}", crate::address::escape(&format!("site:{host}"))),
+            format!("/search?q={}", escape(&format!("site:{host}"))),
             w.t("host.search").to_owned(),
         ),
     ];
+    if is_hidden {
+        page.said = w.t("host.removed").to_owned();
+    } else if page.frame.may(Role::Admin) {
+        page.buttons.push(Button {
+            action: format!("/hosts/{}/remove", escape(&host)),
+            fields: vec![("collection", name.clone())],
+            label: w.t("host.remove").to_owned(),
+        });
+    }
     figures(&mut page, &found);
     page.sentences.push(politeness(&page, &found));
     let columns = [
@@ -163,9 +184,38 @@ fn report(app: &App, frame: Frame, host: &str, asked: &Asked) -> Result<Response
         ]);
     }
     page.panels.push(panel);
-    let path = format!("/hosts/{}", crate::address::escape(&host));
+    let path = format!("/hosts/{}", escape(&host));
     page.turn(&path, &[("collection", &name)], first, found.requests.len(), ROWS, found.total);
     page.show()
+}
+
+/// What the button says.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Wish {
+    collection: String,
+}
+
+/// Takes a host out of search and copies, at once.
+pub(crate) async fn remove(
+    State(app): State<App>,
+    frame: Frame,
+    Path(host): Path<String>,
+    Form(wish): Form<Wish>,
+) -> Response {
+    app.look_up(frame, move |app, _| {
+        let removal = Removal {
+            kind: RemovalKind::Host,
+            value: host.clone(),
+        };
+        app.desk.hide(&wish.collection, &removal)?;
+        let to = format!(
+            "/hosts/{}?collection={}",
+            escape(&host),
+            escape(&wish.collection)
+        );
+        Ok((StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response())
+    })
+    .await
 }
 
 fn figures(page: &mut ListPage, found: &HostReport) {

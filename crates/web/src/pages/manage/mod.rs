@@ -21,7 +21,7 @@ use axum::Router;
 use axum::response::Response;
 use axum::routing::{get, post};
 
-pub(crate) use collections::{health, state_mark};
+pub(crate) use collections::{health, state_key, state_mark};
 pub(crate) use panel::{Cell, Panel};
 
 use super::{App, Failure, Frame, html};
@@ -49,6 +49,7 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .route("/collections/{name}/edit", admin(get(edit::edit).post(edit::save)))
         .route("/hosts", viewer(get(hosts::hosts)))
         .route("/hosts/{host}", viewer(get(hosts::host)))
+        .route("/hosts/{host}/remove", admin(post(hosts::remove)))
         .route("/explain", viewer(get(explain::explain)))
         .route("/statistics", viewer(get(statistics::statistics)))
         .route("/statistics.csv", viewer(get(statistics::csv)))
