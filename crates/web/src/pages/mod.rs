@@ -38,7 +38,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 pub(crate) use failure::{Failure, whole_seconds};
 pub(crate) use frame::Frame;
 
-use crate::access::{Audit, Role, Sessions, Tokens, Tries, for_people, open_to};
+use crate::access::{Audit, Replays, Role, Sessions, Tokens, Tries, for_people, open_to};
 use crate::desk::Desk;
 use crate::guard::guard;
 use crate::server::Site;
@@ -59,6 +59,7 @@ pub(crate) struct Inner {
     pub(crate) sessions: Sessions,
     pub(crate) tries: Tries,
     pub(crate) audit: Audit,
+    pub(crate) replays: Replays,
     /// Everything that can be managed.
     pub(crate) desk: Arc<Desk>,
     /// Places of those who listen to live streams.
@@ -91,6 +92,7 @@ impl App {
             sessions: Sessions::default(),
             tries: Tries::new(config.wrong_tokens),
             audit: Audit::of(root),
+            replays: Replays::default(),
             traffic: api::Traffic::default(),
             desk: Arc::new(Desk::new(root, runs)),
             listeners: Arc::new(Semaphore::new(config.listeners)),
