@@ -86,7 +86,7 @@ pub async fn serve(
         });
     }
     let _ = ending.send(true);
-    drop(ended);
+    drop((router, ended));
     // Every conversation holds a receiver: when the last is gone, all is said.
     let _ = tokio::time::timeout(LAST_ANSWERS, ending.closed()).await;
     Ok(())

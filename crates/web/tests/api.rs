@@ -304,6 +304,55 @@ fn a_collection_is_made_checked_changed_and_removed() {
 }
 
 #[test]
+fn ui_30_a_request_that_comes_twice_is_done_once() {
+    let (_web, served) = birds();
+    let token = served.token(Role::Admin);
+    let bearer = format!("Bearer {token}");
+    let make = |path: &str, key: &str, body: &str| {
+        let headers = [
+            ("Authorization", bearer.as_str()),
+            ("Content-Type", "application/json"),
+            ("Idempotency-Key", key),
+        ];
+        served.send("POST", path, &headers, body.as_bytes())
+    };
+    let body = "{\"name\":\"fish\",\"seeds\":[\"a.example\"]}";
+    let first = make("/api/collections", "k1", body);
+    let second = make("/api/collections", "k1", body);
+    assert_eq!(
+        (first.status, second.status),
+        (201, 201),
+        "{}",
+        second.text()
+    );
+    assert_eq!(first.body, second.body);
+    assert_eq!(first.header("location"), second.header("location"));
+    assert_eq!(
+        make("/api/collections", "k2", body).status,
+        409,
+        "another request"
+    );
+    let other = "{\"name\":\"frogs\"}";
+    assert_eq!(
+        make("/api/collections", "k1", other).json()["code"],
+        "other-request"
+    );
+    let token = "{\"name\":\"x\",\"role\":\"viewer\"}";
+    let (first, second) = (
+        make("/api/tokens", "k", token),
+        make("/api/tokens", "k", token),
+    );
+    assert_eq!(first.json()["token"], second.json()["token"]);
+    let listed = served.api(&served.token(Role::Admin), "GET", "/api/tokens", "");
+    assert_eq!(
+        listed.json()["total"],
+        3,
+        "two admins and one new: {}",
+        listed.text()
+    );
+}
+
+#[test]
 fn what_was_begun_keeps_its_normal_form() {
     let (_web, served) = birds();
     let client = Client::new(&served, Role::Admin);

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
 
 use super::caller::{Caller, Identity};
+use super::replays::{Answer, Key, MOST_BYTES, Met};
 use super::tokens::Role;
 use crate::address::escape;
 use crate::api::Problem;
@@ -102,11 +103,52 @@ async fn enter(State(door): State<Door>, request: Request, next: Next) -> Respon
     let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
     let from = super::caller::source_of(&parts.extensions);
     parts.extensions.insert(caller.clone());
-    let response = next.run(Request::from_parts(parts, Body::from(body))).await;
-    door.app
-        .audit
-        .note(&caller, from, &method, &path, response.status());
-    response
+    let key = (method == Method::POST)
+        .then(|| Key::of(&caller.id, &path, &parts.headers))
+        .flatten();
+    if let Some(key) = &key {
+        match door.app.replays.meet(key, &body) {
+            Met::New => {}
+            Met::Before(answer) => {
+                return (answer.status, answer.headers, answer.body).into_response();
+            }
+            Met::UnderWay => return Refusal::UnderWay.told(door.told, &frame),
+            Met::Different => return Refusal::OtherKey.told(door.told, &frame),
+        }
+    }
+    let request = Request::from_parts(parts, Body::from(body));
+    let app = door.app.clone();
+    let answering = async move {
+        let response = next.run(request).await;
+        app.audit
+            .note(&caller, from, &method, &path, response.status());
+        match key {
+            Some(key) => kept(&app, &key, response).await,
+            None => response,
+        }
+    };
+    // A change is finished and written down also where the one who asked has gone meanwhile.
+    let answered = tokio::spawn(answering).await;
+    answered.unwrap_or_else(|error| {
+        tracing::error!(%error, "a change could not be answered");
+        Problem::broken().into_response()
+    })
+}
+
+/// The answer, kept for whoever asks the same again.
+async fn kept(app: &App, key: &Key, response: Response) -> Response {
+    let (parts, body) = response.into_parts();
+    let Ok(body) = to_bytes(body, MOST_BYTES).await else {
+        app.replays.forget(key);
+        return Problem::broken().into_response();
+    };
+    let answer = Answer {
+        status: parts.status,
+        headers: parts.headers.clone(),
+        body: body.clone(),
+    };
+    app.replays.keep(key, answer);
+    Response::from_parts(parts, Body::from(body))
 }
 
 fn admitted(identity: Identity, role: Role) -> Result<Caller, Refusal> {
@@ -133,6 +175,8 @@ enum Refusal {
     Forged,
     TooLarge(usize),
     TooSlow,
+    UnderWay,
+    OtherKey,
     Unreadable,
 }
 
@@ -153,6 +197,7 @@ impl Refusal {
             Self::Forged => Failure::Forged.into_page(frame),
             Self::TooLarge(most) => Failure::TooLarge(most).into_page(frame),
             Self::TooSlow => Failure::TooSlow.into_page(frame),
+            Self::UnderWay | Self::OtherKey => Failure::Busy.into_page(frame),
             Self::Unreadable => Failure::Broken.into_page(frame),
         }
     }
@@ -195,6 +240,16 @@ impl Refusal {
                 format!("the body of a request has at most {most} bytes"),
             ),
             Self::TooSlow => Problem::new(408, "too-slow", "the body did not come in time"),
+            Self::UnderWay => Problem::new(
+                409,
+                "under-way",
+                "the same request, with the same Idempotency-Key, is being answered",
+            ),
+            Self::OtherKey => Problem::new(
+                409,
+                "other-request",
+                "this Idempotency-Key came with another request before; send a new one",
+            ),
             Self::Unreadable => Problem::new(
                 503,
                 "tokens",

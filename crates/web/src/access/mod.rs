@@ -12,6 +12,7 @@
 mod audit;
 mod caller;
 mod door;
+mod replays;
 mod sessions;
 mod tokens;
 mod tries;
@@ -21,5 +22,6 @@ pub use tokens::{NewToken, Role, Token, Tokens};
 pub(crate) use audit::Audit;
 pub(crate) use caller::{Caller, Identity, Peer, identify, source_of};
 pub(crate) use door::{for_people, for_programs, is_same_origin, open_to, read_form};
+pub(crate) use replays::Replays;
 pub(crate) use sessions::{Sessions, cookie, forgotten, set_cookie};
 pub(crate) use tries::Tries;

@@ -303,3 +303,55 @@ fn resident_bytes() -> u64 {
     let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dashboard_asks_for_numbers_that_there_are() {
+        let dashboard = include_str!("../../../../docs/grafana/teia.json");
+        let parsed: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+        let source = include_str!("metrics.rs");
+        let mut asked = 0;
+        for panel in parsed["panels"].as_array().unwrap() {
+            for target in panel["targets"].as_array().unwrap() {
+                let text = target["expr"].as_str().unwrap();
+                for (at, _) in text.match_indices("teia_") {
+                    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                    let name: String = text[at..].chars().take_while(|c| is_name(*c)).collect();
+                    let family = name.trim_end_matches("_bucket");
+                    assert!(source.contains(&format!("\"{family}\"")), "{name}");
+                    asked += 1;
+                }
+            }
+        }
+        assert!(asked > 15, "{asked}");
+    }
+
+    #[test]
+    fn ui_26_labels_are_escaped_and_invented_statuses_are_one() {
+        let mut page = Page::default();
+        page.line("a", &[("b", "x\"y\\z\nend")], 1.5);
+        assert_eq!(page.0, "a{b=\"x\\\"y\\\\z\\nend\"} 1.5\n");
+        let mut counts = Counts::default();
+        for number in 600..1_000 {
+            counts.outcomes.insert(number, 1);
+        }
+        counts.outcomes.insert(200, 7);
+        let mut page = Page::default();
+        collected(&BTreeMap::from([("birds".to_owned(), counts)]), &mut page);
+        let lines = page
+            .0
+            .lines()
+            .filter(|line| line.starts_with("teia_attempts_total{"));
+        assert_eq!(lines.count(), 2, "{}", page.0);
+        assert!(page.0.contains("outcome=\"other\"} 400"), "{}", page.0);
+        assert!(
+            page.0
+                .contains("teia_pages_total{collection=\"birds\"} 407"),
+            "{}",
+            page.0
+        );
+    }
+}

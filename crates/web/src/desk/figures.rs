@@ -21,7 +21,7 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Nor sooner than so many times as long as making them took: a large collection is read now and then.
 const REST: u32 = 20;
 /// With more URLs than this, only the sums are kept in memory.
-const KEPT_URLS: u64 = 300_000;
+const KEPT_URLS: u64 = 100_000;
 /// Hosts in the list of the largest.
 const TOP_HOSTS: usize = 25;
 

@@ -40,7 +40,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 pub(crate) use failure::{Failure, whole_seconds};
 pub(crate) use frame::Frame;
 
-use crate::access::{Audit, Role, Sessions, Tokens, Tries, for_people, open_to};
+use crate::access::{Audit, Replays, Role, Sessions, Tokens, Tries, for_people, open_to};
 use crate::desk::Desk;
 use crate::guard::guard;
 use crate::server::Site;
@@ -61,6 +61,7 @@ pub(crate) struct Inner {
     pub(crate) sessions: Sessions,
     pub(crate) tries: Tries,
     pub(crate) audit: Audit,
+    pub(crate) replays: Replays,
     /// Everything that can be managed.
     pub(crate) desk: Arc<Desk>,
     /// Places of those who listen to live streams.
@@ -93,6 +94,7 @@ impl App {
             sessions: Sessions::default(),
             tries: Tries::new(config.wrong_tokens),
             audit: Audit::of(root),
+            replays: Replays::default(),
             traffic: api::Traffic::default(),
             desk: Arc::new(Desk::new(root, runs)),
             listeners: Arc::new(Semaphore::new(config.listeners)),

@@ -1,0 +1,381 @@
+//! The API of the real program: runs are begun, steered and changed through it, in its own process and in
+//! another; the first token; and what a tool finds that only knows the description.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on fails, and says why"
+)]
+
+mod support;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use support::{Home, LIMIT, Running, assert_polite, crawl, until};
+use teia_testweb::{Listen, Server, WebConfig};
+
+/// A web that takes a quarter of a minute with a gap of 200 ms.
+fn web() -> Server {
+    Server::start(
+        WebConfig {
+            hosts: 3,
+            pages_per_host: 80,
+            ..WebConfig::default()
+        },
+        Listen::Names { port: 0 },
+    )
+    .unwrap()
+}
+
+struct Client {
+    address: String,
+    token: String,
+}
+
+impl Client {
+    /// Of a server that runs, with a token for an admin.
+    fn new(home: &Home, running: &Running) -> Self {
+        let base = running.address();
+        let made = home.json(&["token", "new", "tests", "--role", "admin", "--json"]);
+        Self {
+            address: base.trim_start_matches("http://").to_owned(),
+            token: made["token"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.address,
+            self.token,
+            body.len()
+        )
+        .unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_str(body).unwrap_or_default())
+    }
+
+    #[track_caller]
+    fn good(&self, method: &str, path: &str, body: &Value) -> Value {
+        let (status, answer) = self.ask(method, path, body);
+        assert!(
+            (200..300).contains(&status),
+            "{method} {path}: {status} {answer}"
+        );
+        answer
+    }
+
+    fn get(&self, path: &str) -> Value {
+        self.good("GET", path, &Value::Null)
+    }
+
+    fn post(&self, path: &str) -> Value {
+        self.good("POST", path, &Value::Null)
+    }
+
+    /// A collection of this web, which takes some seconds.
+    fn create(&self, server: &Server, name: &str) {
+        let resolve = format!("*.test={}", server.addr());
+        self.good(
+            "POST",
+            "/api/collections",
+            &json!({"name": name, "seeds": [server.web().front(0)], "settings": {
+                "fetch.resolve": [resolve],
+                "filter.scope": "suffix:.web.test",
+                "politeness.delay": "200ms",
+                "politeness.latency-factor": 0,
+                "run.alias-pages": 0,
+            }}),
+        );
+    }
+
+    fn state(&self, name: &str) -> String {
+        let card = self.get(&format!("/api/collections/{name}"));
+        card["state"].as_str().unwrap().to_owned()
+    }
+}
+
+fn serve(home: &Home, more: &[&str]) -> Running {
+    let arguments: Vec<&str> = ["serve", "--listen", "127.0.0.1:0"]
+        .iter()
+        .chain(more)
+        .copied()
+        .collect();
+    home.start(&arguments)
+}
+
+#[test]
+fn the_first_start_prints_a_token_once_and_it_works() {
+    let home = Home::new();
+    let first = serve(&home, &[]);
+    until("the greeting", || first.printed().contains("makes others"));
+    let printed = first.printed();
+    let token = printed
+        .split_whitespace()
+        .find(|word| word.starts_with("teia_"))
+        .unwrap()
+        .to_owned();
+    assert!(printed.contains("Authorization: Bearer"), "{printed}");
+    let client = Client {
+        address: first.address().trim_start_matches("http://").to_owned(),
+        token: token.clone(),
+    };
+    assert_eq!(client.get("/api/me")["role"], "admin");
+    first.signal(Signal::TERM);
+    assert_eq!(first.wait(LIMIT).code, Some(130));
+    let second = serve(&home, &[]);
+    let address = second.address();
+    let client = Client {
+        address: address.trim_start_matches("http://").to_owned(),
+        token,
+    };
+    assert_eq!(client.get("/api/me")["role"], "admin", "it stays");
+    assert!(!second.printed().contains("teia_"), "{}", second.printed());
+    let tokens = home.good(&["token", "list"]);
+    assert!(tokens.contains("admin"), "{tokens}");
+    let id = tokens.split_whitespace().next().unwrap();
+    home.good(&["token", "remove", id]);
+    let (status, _) = client.ask("GET", "/api/me", &Value::Null);
+    assert_eq!(status, 401, "taken back from another terminal, at once");
+}
+
+#[test]
+fn ui_11_other_machines_are_let_in_only_where_somebody_can_log_in() {
+    let home = Home::new();
+    let refused = home.run(&["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    for word in ["log in", "token new", "127.0.0.1"] {
+        assert!(refused.err.contains(word), "{}", refused.err);
+    }
+    assert!(!home.data().exists());
+    home.good(&["token", "new", "me", "--role", "admin"]);
+    let open = serve(&home, &[]);
+    open.address();
+    drop(open);
+    let open = home.start(&["serve", "--listen", "0.0.0.0:0"]);
+    open.address();
+    until("the warning", || open.said().contains("not encrypted"));
+    assert!(!open.printed().contains("teia_"));
+}
+
+#[test]
+fn a_run_is_begun_paused_resumed_and_stopped_through_the_api() {
+    let (server, home) = (web(), Home::new());
+    let running = serve(&home, &[]);
+    let client = Client::new(&home, &running);
+    client.create(&server, "birds");
+    assert_eq!(client.state("birds"), "never-run");
+    assert_eq!(server.log().entries.len(), 0, "nothing begins by itself");
+    let begun = client.post("/api/collections/birds/start");
+    assert!(
+        matches!(begun["state"].as_str(), Some("running" | "starting")),
+        "{begun}"
+    );
+    until("requests", || server.log().entries.len() >= 20);
+    let paused = client.post("/api/collections/birds/pause");
+    assert_eq!(
+        (&paused["state"], &paused["noted"]),
+        (&json!("paused"), &json!(true))
+    );
+    until("what was under way to end", || {
+        server.log().entries.iter().all(|entry| entry.end.is_some())
+    });
+    let asked = server.log().entries.len();
+    assert_eq!(client.state("birds"), "paused");
+    let (status, problem) = client.ask("DELETE", "/api/collections/birds", &Value::Null);
+    assert_eq!(status, 409, "{problem}");
+    assert_eq!(
+        server.log().entries.len(),
+        asked,
+        "a paused run asked for something"
+    );
+    let text = metrics(&client);
+    assert!(text.contains("teia_runs{state=\"paused\"} 1"), "{text}");
+    assert!(
+        text.contains("teia_attempts_total{collection=\"birds\",outcome=\"ok\"}"),
+        "{text}"
+    );
+    assert!(
+        text.contains("teia_first_byte_seconds_count{collection=\"birds\"}"),
+        "{text}"
+    );
+    assert!(!text.contains("web.test"), "no host is in it: {text}");
+    // A limit for this run alone: it ends there.
+    let changed = client.good(
+        "PATCH",
+        "/api/collections/birds/run",
+        &json!({"settings": {"filter.max-pages": 60}}),
+    );
+    assert!(
+        changed["answer"].as_str().unwrap().contains("new settings"),
+        "{changed}"
+    );
+    client.post("/api/collections/birds/resume");
+    until("its end", || client.state("birds") == "ended");
+    let card = client.get("/api/collections/birds");
+    assert!(
+        card["settings"]["filter"]["max-pages"].is_null(),
+        "the file stays"
+    );
+    assert!(
+        matches!(card["reason"].as_str(), Some("max-pages")),
+        "{card}"
+    );
+    let events = client.get("/api/collections/birds/events");
+    assert!(events.to_string().contains("new settings"), "{events}");
+    // Again, and stopped by hand.
+    client.post("/api/collections/birds/start");
+    until("requests", || server.log().entries.len() > 100);
+    let stopped = client.post("/api/collections/birds/stop");
+    assert!(
+        matches!(stopped["state"].as_str(), Some("stopping" | "running")),
+        "{stopped}"
+    );
+    until("its end", || client.state("birds") == "ended");
+    assert_eq!(client.get("/api/collections/birds")["reason"], "stopped");
+    assert_polite(&server, std::time::Duration::from_millis(200));
+    client.good("DELETE", "/api/collections/birds", &Value::Null);
+    assert!(!home.data().join("birds").exists());
+}
+
+fn metrics(client: &Client) -> String {
+    let mut stream = TcpStream::connect(&client.address).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    write!(
+        stream,
+        "GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+        client.address
+    )
+    .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn a_run_in_another_process_is_steered_too() {
+    let (server, home) = (web(), Home::new());
+    let crawling = home.start(&crawl(&home, &server, "300ms", &[]));
+    until("the first requests", || server.log().entries.len() >= 10);
+    let running = serve(&home, &[]);
+    let client = Client::new(&home, &running);
+    assert_eq!(client.state("default"), "running");
+    let live = client.get("/api/collections/default");
+    assert!(live["rates"]["fetched"].as_u64().unwrap() > 0, "{live}");
+    client.post("/api/collections/default/pause");
+    assert_eq!(home.status()["state"], "paused");
+    let changed = client.good(
+        "PATCH",
+        "/api/collections/default/run",
+        &json!({"settings": {"filter.max-pages": 40}}),
+    );
+    assert!(
+        changed["answer"].as_str().unwrap().contains("new settings"),
+        "{changed}"
+    );
+    assert!(
+        client.get("/api/collections/default/events")["total"]
+            .as_u64()
+            .unwrap()
+            > 0
+    );
+    client.post("/api/collections/default/resume");
+    let ended = crawling.wait(LIMIT);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert_eq!(
+        client.get("/api/collections/default")["reason"],
+        "max-pages"
+    );
+}
+
+#[test]
+fn the_log_is_text_or_json_with_a_level_for_each_room() {
+    let home = Home::new();
+    let running = serve(
+        &home,
+        &["--log-format", "json", "--log", "warn,teia_web=debug"],
+    );
+    let client = Client::new(&home, &running);
+    client.get("/api/me");
+    until("the log", || running.said().contains("/api/me"));
+    for line in running.said().lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert!(
+            line["target"].as_str().unwrap().starts_with("teia_web"),
+            "{line}"
+        );
+    }
+    let wrong = home.run(&["serve", "--log", "teia_web=loud=very"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.contains("teia_fetch=debug"), "{}", wrong.err);
+}
+
+/// A tool that knows the description alone, and sends whatever it allows, and what it does not.
+#[test]
+fn schemathesis_finds_no_failure_and_nothing_that_is_not_described() {
+    let Some(python) = std::env::var_os("TEIA_PYTHON").map(PathBuf::from) else {
+        eprintln!(
+            "SKIPPED 1: TEIA_PYTHON is not set; tools/python-tools.sh DIR makes a Python for it"
+        );
+        return;
+    };
+    let tool = python.with_file_name("schemathesis");
+    if !tool.exists() {
+        eprintln!(
+            "SKIPPED 1: there is no schemathesis beside TEIA_PYTHON; tools/python-tools.sh DIR installs it"
+        );
+        return;
+    }
+    let server = Server::start(
+        WebConfig {
+            hosts: 1,
+            pages_per_host: 10,
+            ..WebConfig::default()
+        },
+        Listen::Names { port: 0 },
+    )
+    .unwrap();
+    let home = Home::new();
+    home.good(&crawl(&home, &server, "0s", &[]));
+    // Whatever it makes up is not to be crawled: this server begins no run.
+    let running = serve(&home, &["--no-collect"]);
+    let client = Client::new(&home, &running);
+    let output = Command::new(tool)
+        .args(["run", &format!("http://{}/api/openapi.json", client.address)])
+        .args(["--header", &format!("Authorization: Bearer {}", client.token)])
+        .args(["--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance"])
+        .args(["--phases", "examples,coverage,fuzzing"])
+        .args(["--max-examples", "6", "--generation-deterministic"])
+        // A stream does not end.
+        .args(["--exclude-path", "/api/collections/{name}/live"])
+        .args(["--request-timeout", "30", "--suppress-health-check", "all", "--no-color"])
+        .current_dir(home.beside(""))
+        .env("PYTHONIOENCODING", "utf-8")
+        .output()
+        .unwrap();
+    let said = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(output.status.success(), "{said}");
+    let count = said.matches(char::is_alphanumeric).count();
+    assert!(count > 100, "it said what it did: {said}");
+    assert_eq!(client.get("/api/me")["role"], "admin", "it goes on");
+}
