@@ -306,7 +306,10 @@ impl Known {
         limit: u32,
         offset: u32,
     ) -> Result<HostPage, CatalogError> {
-        let mut of = format!("collection = {} AND (requests > 0 OR admitted > 0)", self.id);
+        let mut of = format!(
+            "collection = {} AND (requests > 0 OR admitted > 0)",
+            self.id
+        );
         if !part_of_name.is_empty() {
             // Not LIKE: no character of a name means anything but itself.
             let (name, place) = (quoted(part_of_name), place_function(reader));
@@ -346,9 +349,7 @@ impl Known {
         let rests = format!(
             "SELECT entry, place, started_at, url, outcome, wire_bytes, {SPENT} AS spent, started_at - LAG(started_at + {SPENT}) OVER (ORDER BY started_at, entry, place) AS rest FROM attempt WHERE {of} AND is_request = 1"
         );
-        let sums = reader.ask(&format!(
-            "SELECT COUNT(*), MIN(rest) FROM ({rests}) AS r"
-        ))?;
+        let sums = reader.ask(&format!("SELECT COUNT(*), MIN(rest) FROM ({rests}) AS r"))?;
         let count = sums.first().map_or(0, |row| number(row, 0));
         let shortest = sums.first().and_then(|row| maybe(row, 1));
         let median = reader.ask(&format!(
@@ -377,7 +378,11 @@ impl Minute {
 
 /// The function that finds a text in another, which the two databases call differently.
 fn place_function(reader: &Reader) -> &'static str {
-    if reader.is_postgres() { "strpos" } else { "instr" }
+    if reader.is_postgres() {
+        "strpos"
+    } else {
+        "instr"
+    }
 }
 
 /// A text in SQL. Both databases take everything but the quote as it is.
@@ -499,6 +504,9 @@ mod tests {
     #[test]
     fn no_text_ends_its_quotes() {
         assert_eq!(quoted("a'b\0c"), "'a''bc'");
-        assert_eq!(quoted("'; DROP TABLE host; --"), "'''; DROP TABLE host; --'");
+        assert_eq!(
+            quoted("'; DROP TABLE host; --"),
+            "'''; DROP TABLE host; --'"
+        );
     }
 }

@@ -284,10 +284,23 @@ fn postgresql_says_what_sqlite_says() {
         (dashboard, lists, report.expect("a host that was asked"))
     };
     let (dashboard, lists, report) = monitoring(&sqlite);
-    assert_eq!((dashboard.clone(), lists.clone(), report.clone()), monitoring(&postgres));
+    assert_eq!(
+        (dashboard.clone(), lists.clone(), report.clone()),
+        monitoring(&postgres)
+    );
     assert!(!dashboard.outcomes.is_empty() && !dashboard.minutes.is_empty());
-    assert!(lists.0.iter().all(|page| page.total > 1 && !page.hosts.is_empty()));
-    assert!(lists.1.iter().all(|page| page.total == 1 && page.hosts.is_empty()));
+    assert!(
+        lists
+            .0
+            .iter()
+            .all(|page| page.total > 1 && !page.hosts.is_empty())
+    );
+    assert!(
+        lists
+            .1
+            .iter()
+            .all(|page| page.total == 1 && page.hosts.is_empty())
+    );
     assert!(lists.2.iter().all(|page| page.total == 0));
     assert_eq!(report.total, i64::try_from(report.requests.len()).unwrap());
 }

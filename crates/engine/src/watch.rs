@@ -186,7 +186,7 @@ impl Seen {
         self.latest = progress.clone();
         let stride = self.stride.max(REPORTS_A_POINT);
         self.reports += 1;
-        if (self.reports - 1) % stride != 0 {
+        if !(self.reports - 1).is_multiple_of(stride) {
             return;
         }
         self.points.push(Point {
@@ -338,9 +338,16 @@ mod tests {
             }));
         }
         let points = watch.points();
-        assert!((POINTS / 2..=POINTS).contains(&points.len()), "{}", points.len());
+        assert!(
+            (POINTS / 2..=POINTS).contains(&points.len()),
+            "{}",
+            points.len()
+        );
         assert_eq!(points[0].fetched, 0);
-        let steps: Vec<u64> = points.windows(2).map(|two| two[1].fetched - two[0].fetched).collect();
+        let steps: Vec<u64> = points
+            .windows(2)
+            .map(|two| two[1].fetched - two[0].fetched)
+            .collect();
         assert!(steps.iter().all(|step| *step == steps[0]), "{steps:?}");
         assert_eq!(watch.latest().fetched, 49_999);
     }

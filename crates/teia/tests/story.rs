@@ -33,8 +33,13 @@ fn a_collection_is_made_run_paused_killed_resumed_read_and_removed_in_a_browser(
         return;
     }
     let web = LittleWeb::start();
-    let links: String = (0..BEDS).map(|bed| format!("<a href=/bed/{bed}>{bed}</a> ")).collect();
-    web.html("/", &format!("<html lang=en><title>Garden</title><p>A garden.</p>{links}"));
+    let links: String = (0..BEDS)
+        .map(|bed| format!("<a href=/bed/{bed}>{bed}</a> "))
+        .collect();
+    web.html(
+        "/",
+        &format!("<html lang=en><title>Garden</title><p>A garden.</p>{links}"),
+    );
     for bed in 0..BEDS {
         web.html(
             &format!("/bed/{bed}"),
@@ -62,7 +67,11 @@ fn a_collection_is_made_run_paused_killed_resumed_read_and_removed_in_a_browser(
             .arg("400")
             .arg(&python)
             .arg(&script)
-            .args([base.trim_end_matches('/'), token, site.trim_end_matches('/')])
+            .args([
+                base.trim_end_matches('/'),
+                token,
+                site.trim_end_matches('/'),
+            ])
             .arg((BEDS + 1).to_string())
             .arg(&folder)
             .arg(part)

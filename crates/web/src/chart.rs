@@ -12,7 +12,7 @@ use crate::words::Words;
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 200.0;
 /// Around the curve: left for the numbers, below for the times.
-const LEFT: f64 = 64.0;
+const LEFT: f64 = 84.0;
 const RIGHT: f64 = 8.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 24.0;
@@ -38,11 +38,7 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    pub(crate) fn new(
-        title: impl Into<String>,
-        unit: Unit,
-        points: Vec<(i64, f64)>,
-    ) -> Self {
+    pub(crate) fn new(title: impl Into<String>, unit: Unit, points: Vec<(i64, f64)>) -> Self {
         Self {
             title: title.into(),
             unit,
@@ -82,7 +78,11 @@ impl Chart {
         let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else {
             return svg;
         };
-        let most = self.points.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+        let most = self
+            .points
+            .iter()
+            .map(|(_, value)| *value)
+            .fold(0.0, f64::max);
         let (step, top) = scale(most, self.unit);
         let span = (last.0 - first.0).max(1);
         let x = |at: i64| LEFT + (WIDTH - LEFT - RIGHT) * (at - first.0) as f64 / span as f64;
@@ -106,8 +106,8 @@ impl Chart {
             );
             value += step;
         }
-        for (share, anchor) in [(0.0, "start"), (0.5, "middle"), (1.0, "end")] {
-            let at = first.0 + (span as f64 * share) as i64;
+        for (half, anchor) in [(0, "start"), (1, "middle"), (2, "end")] {
+            let at = first.0 + span * half / 2;
             let _ = write!(
                 svg,
                 r#"<text class="time" x="{:.1}" y="{:.0}" text-anchor="{anchor}">{}</text>"#,
@@ -142,7 +142,11 @@ impl Chart {
             .iter()
             .map(|(at, value)| {
                 let share = (at - first.0) as f64 / span;
-                ((share * 1e4).round() / 1e4, full_moment(*at), shown(w, self.unit, *value))
+                (
+                    (share * 1e4).round() / 1e4,
+                    full_moment(*at),
+                    shown(w, self.unit, *value),
+                )
             })
             .collect();
         serde_json::to_string(&rows).unwrap_or_else(|_| "[]".to_owned())
@@ -178,10 +182,19 @@ fn scale(most: f64, unit: Unit) -> (f64, f64) {
     (step, (most / step).ceil() * step)
 }
 
+/// A number for people, without its part behind the point; 0 where it is negative.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "beyond what fits the nearest number is meant"
+)]
+pub(crate) fn whole(number: f64) -> u64 {
+    number.round() as u64
+}
+
 fn shown(w: &Words, unit: Unit, value: f64) -> String {
     match unit {
-        Unit::Bytes => w.bytes(value.round() as u64),
-        Unit::Count if value >= 100.0 || value.fract() == 0.0 => w.number(value.round() as u64),
+        Unit::Bytes => w.bytes(whole(value)),
+        Unit::Count if value >= 100.0 || value.fract() == 0.0 => w.number(whole(value)),
         Unit::Count if value >= 10.0 => w.decimal(format!("{value:.1}")),
         Unit::Count => w.decimal(format!("{value:.2}")),
     }
@@ -240,7 +253,9 @@ mod tests {
     #[test]
     fn a_curve_of_any_values_is_drawn_within_its_frame() {
         let w = Tongue::English.words();
-        let points = (0..500).map(|at| (at * 1_000_000, (at % 17) as f64)).collect();
+        let points = (0..500)
+            .map(|at| (at * 1_000_000, (at % 17) as f64))
+            .collect();
         let chart = Chart::new("a <b> & \"c\"", Unit::Count, points);
         let svg = chart.svg(w);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
@@ -253,7 +268,12 @@ mod tests {
 
     #[test]
     fn a_rate_is_never_negative() {
-        let sums = [(0, 0.0), (1_000_000, 5.0), (2_000_000, 2.0), (4_000_000, 12.0)];
+        let sums = [
+            (0, 0.0),
+            (1_000_000, 5.0),
+            (2_000_000, 2.0),
+            (4_000_000, 12.0),
+        ];
         assert_eq!(
             per_second(&sums),
             [(1_000_000, 5.0), (2_000_000, 0.0), (4_000_000, 5.0)]

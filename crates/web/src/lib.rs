@@ -11,8 +11,8 @@
 
 mod access;
 mod address;
-mod chart;
 mod api;
+mod chart;
 mod config;
 mod desk;
 mod difference;

@@ -1,5 +1,8 @@
 // Live figures, fresh drawings, and the line under the pointer. Every page works without this file.
 
+// What was done is said once, not again when the page is loaded anew.
+if (new URLSearchParams(location.search).has("did")) history.replaceState(null, "", location.pathname);
+
 const live = document.querySelector("[data-live]");
 
 // A part of the page is replaced as a whole, unless somebody is in the middle of it.

@@ -21,25 +21,36 @@ const MOST_KEPT: usize = 64;
 pub(super) struct Kept {
     made: Instant,
     took: Duration,
+    /// How far the catalog was.
+    position: u64,
     dashboard: Option<Arc<Dashboard>>,
 }
 
 impl Desk {
-    /// A collection at a glance, a few seconds old at most where it is small; none where it has no
-    /// catalog yet.
-    pub(crate) fn dashboard(&self, name: &str) -> Result<Option<Arc<Dashboard>>, DeskError> {
+    /// A collection at a glance; none where it has no catalog yet. While it grows, a large one is a while
+    /// old.
+    pub(crate) fn dashboard(
+        &self,
+        name: &str,
+        grows: bool,
+    ) -> Result<Option<Arc<Dashboard>>, DeskError> {
         let kept = lock(&self.dashboards).get(name).cloned();
+        let position = self.in_catalog(name, |_, known| Ok(known.position.entry))?;
         if let Some(kept) = kept
-            && kept.made.elapsed() < FRESH.max(kept.took * REST)
+            && (Some(kept.position) == position
+                || grows && kept.made.elapsed() < FRESH.max(kept.took * REST))
         {
             return Ok(kept.dashboard);
         }
         let made = Instant::now();
-        let dashboard = self.in_catalog(name, |reader, known| known.dashboard(reader))?;
-        let dashboard = dashboard.map(Arc::new);
+        let dashboard = self.in_catalog(name, |reader, known| {
+            Ok((known.position.entry, Arc::new(known.dashboard(reader)?)))
+        })?;
+        let (position, dashboard) = dashboard.unzip();
         let kept = Kept {
             made,
             took: made.elapsed(),
+            position: position.unwrap_or(0),
             dashboard: dashboard.clone(),
         };
         let mut all = lock(&self.dashboards);

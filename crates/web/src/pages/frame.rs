@@ -39,7 +39,9 @@ impl Frame {
 
     /// Whether the one who asks may do what this role may.
     pub(crate) fn may(&self, role: Role) -> bool {
-        self.caller.as_ref().is_some_and(|caller| caller.role >= role)
+        self.caller
+            .as_ref()
+            .is_some_and(|caller| caller.role >= role)
     }
 
     /// Whether this page belongs to a place.

@@ -32,7 +32,8 @@ pub(crate) async fn bot(State(app): State<App>, frame: Frame) -> Response {
         let mut tokens = BTreeSet::new();
         for shelf in app.library.shelves() {
             let reading = &shelf.reading;
-            let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout());
+            let config =
+                CollectionConfig::load(&*reading.files(), reading.root(), reading.layout());
             let Ok(Some(config)) = config else { continue };
             let agent = config.fetch.user_agent;
             contacts.extend(contact_in(&agent));
@@ -60,7 +61,9 @@ fn contact_in(agent: &str) -> Option<String> {
 /// `bot.pt.txt`, `bot.en.txt` or `bot.txt` in the data directory: paragraphs with empty lines between.
 fn own_text(app: &App, language: &str) -> Vec<String> {
     let names = [format!("bot.{language}.txt"), "bot.txt".to_owned()];
-    let text = names.iter().find_map(|name| app.library.own_file(name, MOST));
+    let text = names
+        .iter()
+        .find_map(|name| app.library.own_file(name, MOST));
     let text = text.unwrap_or_default();
     let paragraphs = text.split("\n\n").map(str::trim);
     paragraphs

@@ -15,7 +15,7 @@ use super::panel::span;
 use super::{Cell, Panel};
 use crate::access::Role;
 use crate::address::escape;
-use crate::chart::{Chart, Unit, per_second};
+use crate::chart::{Chart, Unit, per_second, whole};
 use crate::desk::{Card, DeskError, Live, Order, Rates};
 use crate::pages::{App, Failure, Frame, html};
 use crate::words::Words;
@@ -75,7 +75,7 @@ fn show(app: &App, frame: Frame, name: &str, asked: &Asked) -> Result<Response, 
     let w = frame.w;
     let card = app.desk.card(name)?;
     let live = app.desk.live(name)?;
-    let dashboard = app.desk.dashboard(name)?;
+    let dashboard = app.desk.dashboard(name, live.rates.is_some())?;
     let said = ["start", "resume", "pause", "stop", "saved"]
         .contains(&asked.did.as_str())
         .then(|| w.t(&format!("did.{}", asked.did)).to_owned());
@@ -139,8 +139,14 @@ fn figures(w: &Words, card: &Card, rates: Option<&Rates>) -> Vec<Figure> {
         more: String::new(),
     };
     let mut figures = vec![
-        figure("pages.fetched", w.number(card.fetched.max(rates.map_or(0, |rates| rates.fetched)))),
-        figure("received", w.bytes(card.bytes.max(rates.map_or(0, |rates| rates.bytes)))),
+        figure(
+            "pages.fetched",
+            w.number(card.fetched.max(rates.map_or(0, |rates| rates.fetched))),
+        ),
+        figure(
+            "received",
+            w.bytes(card.bytes.max(rates.map_or(0, |rates| rates.bytes))),
+        ),
     ];
     if let Some(rates) = rates {
         let second = w.t("last.seconds").to_owned();
@@ -151,7 +157,7 @@ fn figures(w: &Words, card: &Card, rates: Option<&Rates>) -> Vec<Figure> {
         });
         figures.push(Figure {
             key: "bytes.rate",
-            value: w.bytes(rates.bytes_per_second.max(0.0).round() as u64),
+            value: w.bytes(whole(rates.bytes_per_second)),
             more: second,
         });
         figures.push(figure("urls.waiting", w.number(rates.queue)));
@@ -178,12 +184,12 @@ fn figures(w: &Words, card: &Card, rates: Option<&Rates>) -> Vec<Figure> {
 }
 
 fn seconds(w: &Words, seconds: f64) -> String {
-    span(w, (seconds.max(0.0) * 1e6) as i64)
+    span(w, i64::try_from(whole(seconds * 1e6)).unwrap_or(i64::MAX))
 }
 
 /// While it runs, the run as this process saw it; else what the catalog has of every minute.
 fn charts(w: &Words, live: &Live, dashboard: Option<&Dashboard>) -> Vec<Chart> {
-    let charts = if live.points.len() > 1 {
+    let charts = if live.rates.is_some() && live.points.len() > 1 {
         let curve = |value: &dyn Fn(&teia_engine::Point) -> u64| -> Vec<(i64, f64)> {
             let point = |point: &teia_engine::Point| (point.at, value(point) as f64);
             live.points.iter().map(point).collect()
@@ -194,9 +200,17 @@ fn charts(w: &Words, live: &Live, dashboard: Option<&Dashboard>) -> Vec<Chart> {
             Chart::new(w.t("chart.rate"), Unit::Count, per_second(&fetched)),
             Chart::new(w.t("chart.bytes"), Unit::Bytes, per_second(&bytes)),
             Chart::new(w.t("chart.documents"), Unit::Count, fetched),
-            Chart::new(w.t("chart.errors"), Unit::Count, curve(&|point| point.errors)),
+            Chart::new(
+                w.t("chart.errors"),
+                Unit::Count,
+                curve(&|point| point.errors),
+            ),
             Chart::new(w.t("chart.queue"), Unit::Count, curve(&|point| point.queue)),
-            Chart::new(w.t("chart.hosts"), Unit::Count, curve(&|point| point.hosts_active)),
+            Chart::new(
+                w.t("chart.hosts"),
+                Unit::Count,
+                curve(&|point| point.hosts_active),
+            ),
         ]
     } else {
         let minutes = dashboard.map_or(&[][..], |dashboard| &dashboard.minutes);
@@ -215,7 +229,11 @@ fn charts(w: &Words, live: &Live, dashboard: Option<&Dashboard>) -> Vec<Chart> {
             Chart::new(w.t("chart.documents"), Unit::Count, fetched.clone()),
             Chart::new(w.t("chart.rate"), Unit::Count, per_second(&fetched)),
             Chart::new(w.t("chart.bytes"), Unit::Bytes, per_second(&bytes)),
-            Chart::new(w.t("chart.errors"), Unit::Count, sum(&|minute| minute.errors)),
+            Chart::new(
+                w.t("chart.errors"),
+                Unit::Count,
+                sum(&|minute| minute.errors),
+            ),
         ]
     };
     charts.into_iter().filter(Chart::is_drawn).collect()
@@ -239,8 +257,12 @@ fn panels(
     let name = &card.name;
     panels.push(errors(w, dashboard));
     panels.push(outcomes(w, dashboard));
-    panels.push(names(w, "types", &dashboard.types, |name| w.media_type(name).to_owned()));
-    panels.push(names(w, "languages", &dashboard.languages, |name| w.language(name).to_owned()));
+    panels.push(names(w, "types", &dashboard.types, |name| {
+        w.media_type(name).to_owned()
+    }));
+    panels.push(names(w, "languages", &dashboard.languages, |name| {
+        w.language(name).to_owned()
+    }));
     panels.push(times(w, dashboard));
     panels.push(depths(w, dashboard));
     let more = format!("/hosts?collection={}", escape(name));
@@ -318,7 +340,11 @@ fn errors(w: &Words, dashboard: &Dashboard) -> Panel {
 fn outcomes(w: &Words, dashboard: &Dashboard) -> Panel {
     let columns = ["#code", "meaning", "#documents.word", "share"];
     let mut panel = Panel::new(w, "outcomes", "panel.outcomes", &columns);
-    let all = dashboard.outcomes.iter().map(|outcome| outcome.documents).sum();
+    let all = dashboard
+        .outcomes
+        .iter()
+        .map(|outcome| outcome.documents)
+        .sum();
     for outcome in &dashboard.outcomes {
         panel.row(vec![
             Cell::text(outcome.code.to_string()),
@@ -356,8 +382,13 @@ fn names(
 
 fn times(w: &Words, dashboard: &Dashboard) -> Panel {
     let times = &dashboard.times;
-    let mut panel = Panel::new(w, "times", "panel.times", &["part", "#answer.mean", "share"])
-        .noted(w.f("panel.times.note", w.number(times.requests)));
+    let mut panel = Panel::new(
+        w,
+        "times",
+        "panel.times",
+        &["part", "#answer.mean", "share"],
+    )
+    .noted(w.f("panel.times.note", w.number(times.requests)));
     let parts = [
         ("time.dns", times.dns),
         ("time.connect", times.connect),
@@ -398,7 +429,13 @@ fn depths(w: &Words, dashboard: &Dashboard) -> Panel {
 }
 
 fn hosts_panel(w: &Words, collection: &str, id: &'static str, hosts: &[HostRow]) -> Panel {
-    let columns = ["host", "#pages.fetched", "#errors", "#received", "#answer.mean"];
+    let columns = [
+        "host",
+        "#pages.fetched",
+        "#errors",
+        "#received",
+        "#answer.mean",
+    ];
     let mut panel = Panel::new(w, id, &format!("panel.{id}"), &columns);
     for host in hosts {
         panel.row(vec![
@@ -413,7 +450,15 @@ fn hosts_panel(w: &Words, collection: &str, id: &'static str, hosts: &[HostRow])
 }
 
 fn runs(w: &Words, dashboard: &Dashboard) -> Panel {
-    let columns = ["#run", "run.began", "run.end", "#run.active", "#pages.fetched", "#errors", "#received"];
+    let columns = [
+        "#run",
+        "run.began",
+        "run.end",
+        "#run.active",
+        "#pages.fetched",
+        "#errors",
+        "#received",
+    ];
     let mut panel = Panel::new(w, "runs", "panel.runs", &columns).wide();
     for run in &dashboard.runs {
         panel.row(vec![

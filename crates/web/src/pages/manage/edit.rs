@@ -18,7 +18,16 @@ use crate::pages::{App, Failure, Frame, html, html_with};
 const PARTS: [(&str, &[&str]); 5] = [
     (
         "edit.what",
-        &["seeds", "seeds-file", "mode", "filter.scope", "filter.include", "filter.exclude", "filter.max-depth", "filter.max-path-depth"],
+        &[
+            "seeds",
+            "seeds-file",
+            "mode",
+            "filter.scope",
+            "filter.include",
+            "filter.exclude",
+            "filter.max-depth",
+            "filter.max-path-depth",
+        ],
     ),
     (
         "edit.how-much",
@@ -36,15 +45,36 @@ const PARTS: [(&str, &[&str]); 5] = [
     ),
     (
         "edit.how-gently",
-        &["politeness.delay", "fetch.user-agent", "fetch.contact", "run.ignore-robots", "run.retries", "schedule.hours"],
+        &[
+            "politeness.delay",
+            "fetch.user-agent",
+            "fetch.contact",
+            "run.ignore-robots",
+            "run.retries",
+            "schedule.hours",
+        ],
     ),
     (
         "edit.when",
-        &["schedule.every", "schedule.cron", "schedule.time-zone", "schedule.start", "schedule.end", "schedule.deadline", "schedule.missed"],
+        &[
+            "schedule.every",
+            "schedule.cron",
+            "schedule.time-zone",
+            "schedule.start",
+            "schedule.end",
+            "schedule.deadline",
+            "schedule.missed",
+        ],
     ),
     (
         "edit.keep",
-        &["filter.types", "filter.languages", "archive.enabled", "index.enabled", "catalog.enabled"],
+        &[
+            "filter.types",
+            "filter.languages",
+            "archive.enabled",
+            "index.enabled",
+            "catalog.enabled",
+        ],
     ),
 ];
 
@@ -192,7 +222,10 @@ fn checked(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPag
     let what = ToCheck {
         text,
         settings: changed(&described(&config), typed),
-        urls: urls.filter(|url| !url.is_empty()).map(str::to_owned).collect(),
+        urls: urls
+            .filter(|url| !url.is_empty())
+            .map(str::to_owned)
+            .collect(),
     };
     let shown = if name.is_empty() { "new" } else { name };
     let checked = app.desk.check(shown, &what)?;
@@ -201,7 +234,12 @@ fn checked(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPag
     page.text = checked.text.unwrap_or(page.text);
     let trial = |trial: Trial| match trial {
         Trial::NoUrl { url, error } => (url, false, error),
-        Trial::Tried { url, in_scope, rule, .. } => (url, in_scope, rule),
+        Trial::Tried {
+            url,
+            in_scope,
+            rule,
+            ..
+        } => (url, in_scope, rule),
     };
     page.trials = checked.urls.into_iter().map(trial).collect();
     Ok(page)
@@ -217,7 +255,12 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
         let config = current(app, name);
         let problem = view.card.problem.filter(|_| config.is_err());
         let config = config.unwrap_or_default();
-        (config, view.text.unwrap_or_default(), view.words, problem.unwrap_or_default())
+        (
+            config,
+            view.text.unwrap_or_default(),
+            view.words,
+            problem.unwrap_or_default(),
+        )
     };
     let usual = described(&CollectionConfig::default());
     let mut left: Vec<Field> = described(&config)
@@ -227,7 +270,12 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
             let usual = usual.map_or_else(String::new, |usual| shown(&usual.value));
             let value = typed.iter().find(|(key, _)| *key == setting.key);
             Field {
-                label: setting.key.rsplit('.').next().unwrap_or("").replace('-', " "),
+                label: setting
+                    .key
+                    .rsplit('.')
+                    .next()
+                    .unwrap_or("")
+                    .replace('-', " "),
                 value: value.map_or_else(|| shown(&setting.value), |(_, value)| value.clone()),
                 is_list: setting.is_list,
                 is_switch: matches!(setting.value, Value::Bool(_)),

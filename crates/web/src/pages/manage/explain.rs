@@ -9,9 +9,9 @@ use teia_engine::Trial;
 
 use crate::address::Address;
 use crate::desk::ToCheck;
-use crate::words::Words;
 use crate::pages::page::spellings;
 use crate::pages::{App, Failure, Frame};
+use crate::words::Words;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -64,7 +64,8 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     }
     let address = Address::new(candidates[0].as_str());
     if is_known {
-        page.links.push((address.page(), w.t("page.title").to_owned()));
+        page.links
+            .push((address.page(), w.t("page.title").to_owned()));
     } else {
         page.sentences.push(w.f("explain.unknown", address.shown()));
         page.panels.push(would(app, w, &asked.url));
@@ -88,7 +89,11 @@ fn would(app: &App, w: &Words, url: &str) -> Panel {
         for trial in checked.urls {
             let (mark, key, rule) = match trial {
                 Trial::NoUrl { error, .. } => ("bad", "edit.out", error),
-                Trial::Tried { in_scope: true, rule, .. } => ("good", "edit.in", rule),
+                Trial::Tried {
+                    in_scope: true,
+                    rule,
+                    ..
+                } => ("good", "edit.in", rule),
                 Trial::Tried { rule, .. } => ("bad", "edit.out", rule),
             };
             let shown = w.t(key).to_owned();

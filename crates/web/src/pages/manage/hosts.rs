@@ -63,7 +63,8 @@ fn list(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         .into_iter()
         .find(|(word, _)| *word == asked.order)
         .unwrap_or(orders[0]);
-    let choices = orders.map(|(word, _)| (word.to_owned(), w.t(&format!("hosts.by.{word}")).to_owned()));
+    let choices =
+        orders.map(|(word, _)| (word.to_owned(), w.t(&format!("hosts.by.{word}")).to_owned()));
     page.fields = vec![
         Field::choice("collection", "collection", &name, collection_choices(app)),
         Field::text("name", "hosts.name", &asked.name),
@@ -105,7 +106,14 @@ fn list(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         ("name", &asked.name),
         ("order", &asked.order),
     ];
-    page.turn("/hosts", &query, first, found.hosts.len(), ROWS, found.total);
+    page.turn(
+        "/hosts",
+        &query,
+        first,
+        found.hosts.len(),
+        ROWS,
+        found.total,
+    );
     page.show()
 }
 
@@ -143,12 +151,10 @@ fn report(app: &App, frame: Frame, host: &str, asked: &Asked) -> Result<Response
         .any(|removal| removal.kind == RemovalKind::Host && removal.value == host);
     let mut page = ListPage::new(frame, &host);
     page.under = w.f("host.in", &name);
-    page.links = vec![
-        (
-            format!("/search?q={}", escape(&format!("site:{host}"))),
-            w.t("host.search").to_owned(),
-        ),
-    ];
+    page.links = vec![(
+        format!("/search?q={}", escape(&format!("site:{host}"))),
+        w.t("host.search").to_owned(),
+    )];
     if is_hidden {
         page.said = w.t("host.removed").to_owned();
     } else if page.frame.may(Role::Admin) {
@@ -175,7 +181,12 @@ fn report(app: &App, frame: Frame, host: &str, asked: &Asked) -> Result<Response
     for request in &found.requests {
         panel.row(vec![
             Cell::moment(w, request.at),
-            Cell::text(request.rest_micros.map(|rest| span(w, rest)).unwrap_or_default()),
+            Cell::text(
+                request
+                    .rest_micros
+                    .map(|rest| span(w, rest))
+                    .unwrap_or_default(),
+            ),
             Cell::url(&request.url),
             Cell::text(request.code.to_string()),
             Cell::text(request.meaning),
@@ -185,7 +196,14 @@ fn report(app: &App, frame: Frame, host: &str, asked: &Asked) -> Result<Response
     }
     page.panels.push(panel);
     let path = format!("/hosts/{}", escape(&host));
-    page.turn(&path, &[("collection", &name)], first, found.requests.len(), ROWS, found.total);
+    page.turn(
+        &path,
+        &[("collection", &name)],
+        first,
+        found.requests.len(),
+        ROWS,
+        found.total,
+    );
     page.show()
 }
 
@@ -239,6 +257,7 @@ fn figures(page: &mut ListPage, found: &HostReport) {
 fn politeness(page: &ListPage, found: &HostReport) -> String {
     let w = page.frame.w;
     match found.shortest_rest_micros {
+        Some(rest) if rest < 0 => w.f("host.overlap", span(w, -rest)),
         Some(rest) => w.f("host.polite", span(w, rest)),
         None => w.t("host.once").to_owned(),
     }

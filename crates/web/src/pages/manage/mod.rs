@@ -46,7 +46,10 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .route("/collections/new", admin(get(edit::new).post(edit::create)))
         .route("/collections/{name}", viewer(get(collection::collection)))
         .route("/collections/{name}/do", operator(post(collection::act)))
-        .route("/collections/{name}/edit", admin(get(edit::edit).post(edit::save)))
+        .route(
+            "/collections/{name}/edit",
+            admin(get(edit::edit).post(edit::save)),
+        )
         .route("/hosts", viewer(get(hosts::hosts)))
         .route("/hosts/{host}", viewer(get(hosts::host)))
         .route("/hosts/{host}/remove", admin(post(hosts::remove)))
@@ -149,7 +152,15 @@ impl ListPage {
     }
 
     /// The ways to the rows before and after: `shown` of `total`, from the row `first`.
-    fn turn(&mut self, path: &str, query: &[(&str, &str)], first: u32, shown: usize, step: u32, total: i64) {
+    fn turn(
+        &mut self,
+        path: &str,
+        query: &[(&str, &str)],
+        first: u32,
+        shown: usize,
+        step: u32,
+        total: i64,
+    ) {
         let href = |first: u32| {
             let mut text = format!("{path}?from={first}");
             for (name, value) in query {
@@ -190,6 +201,7 @@ fn chosen_name(app: &App, asked: &str) -> Option<String> {
 /// All collections as choices.
 fn collection_choices(app: &App) -> Vec<(String, String)> {
     let shelves = app.library.shelves();
-    let name = |shelf: &std::sync::Arc<crate::library::Shelf>| (shelf.name.clone(), shelf.name.clone());
+    let name =
+        |shelf: &std::sync::Arc<crate::library::Shelf>| (shelf.name.clone(), shelf.name.clone());
     shelves.iter().map(name).collect()
 }

@@ -3,6 +3,7 @@
 use teia_base::Timestamp;
 
 use crate::address::{Address, cut, escape};
+use crate::chart::whole;
 use crate::words::{Count, Words};
 
 /// Letters of an address in a table.
@@ -132,15 +133,15 @@ impl Cell {
     }
 
     /// So many of so many, with a bar.
-    pub(crate) fn share(w: &Words, part: i64, whole: i64) -> Self {
-        let share = if whole > 0 {
-            part as f64 / whole as f64
+    pub(crate) fn share(w: &Words, part: i64, all: i64) -> Self {
+        let share = if all > 0 {
+            part as f64 / all as f64
         } else {
             0.0
         };
         Self::Share {
             shown: format!("{} %", w.decimal(format!("{:.1}", 100.0 * share))),
-            of_thousand: (1000.0 * share).round() as u64,
+            of_thousand: whole(1000.0 * share),
         }
     }
 
@@ -158,7 +159,7 @@ pub(crate) fn span(w: &Words, micros: i64) -> String {
     } else if seconds < 120.0 {
         format!("{} s", w.decimal(format!("{seconds:.1}")))
     } else {
-        teia_base::measure::format_duration(std::time::Duration::from_secs(seconds as u64))
+        teia_base::measure::format_duration(std::time::Duration::from_secs(whole(seconds)))
     }
 }
 

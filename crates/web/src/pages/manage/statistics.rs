@@ -54,7 +54,11 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
             };
             panel.row(row.iter().map(cell).collect());
         }
-        let href = format!("/statistics.csv?collection={}&table={}", escape(&name), table.name);
+        let href = format!(
+            "/statistics.csv?collection={}&table={}",
+            escape(&name),
+            table.name
+        );
         panel.more = Some((href, "CSV".to_owned()));
         page.panels.push(panel);
     }
@@ -64,9 +68,10 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
 /// A column holds numbers if its first row does.
 fn columns(w: &Words, table: &Statistic) -> Vec<Column> {
     let is_number = |at: usize| {
-        table.rows.first().is_some_and(|row| {
-            matches!(row.get(at), Some(Figure::Count(_) | Figure::Share(_)))
-        })
+        table
+            .rows
+            .first()
+            .is_some_and(|row| matches!(row.get(at), Some(Figure::Count(_) | Figure::Share(_))))
     };
     let column = |(at, label): (usize, &&'static str)| Column {
         label: w.t(&format!("column.{label}")).to_owned(),
@@ -124,7 +129,6 @@ fn line(fields: impl Iterator<Item = String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::words::Tongue;
     use teia_catalog::{Beside, Catalog, Identity, Store, statistics};
 
@@ -135,7 +139,10 @@ mod tests {
         let tables = statistics(&mut reader, known, &Beside::default()).unwrap();
         for w in [Tongue::English.words(), Tongue::Portuguese.words()] {
             for table in &tables {
-                let keys = table.columns.iter().map(|column| format!("column.{column}"));
+                let keys = table
+                    .columns
+                    .iter()
+                    .map(|column| format!("column.{column}"));
                 for key in keys.chain([format!("table.{}", table.name)]) {
                     assert_ne!(w.t(&key), key);
                 }
