@@ -55,6 +55,7 @@ mod schedule;
 mod sense;
 mod stage;
 mod stats;
+mod traps;
 mod url_list;
 mod urls;
 
@@ -84,4 +85,5 @@ pub use report::{EndReason, Report};
 pub use schedule::{Due, Missed, Schedule, ScheduleConfig};
 pub use sense::{Senseless, sensible};
 pub use stats::Stats;
+pub use traps::{Brought, Sketch, Suspicion, TrapWatch, TrapsConfig, patterns, rule};
 pub use url_list::{AddReport, UrlList};

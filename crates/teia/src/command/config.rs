@@ -20,7 +20,7 @@ struct Section {
     source: &'static str,
 }
 
-const SECTIONS: [Section; 14] = [
+const SECTIONS: [Section; 15] = [
     Section {
         name: "",
         structure: "CollectionConfig",
@@ -40,6 +40,11 @@ const SECTIONS: [Section; 14] = [
         name: "filter",
         structure: "FilterConfig",
         source: include_str!("../../../base/src/filter/config.rs"),
+    },
+    Section {
+        name: "traps",
+        structure: "TrapsConfig",
+        source: include_str!("../../../engine/src/traps/config.rs"),
     },
     Section {
         name: "politeness",
