@@ -318,7 +318,7 @@ fn map_14() {
         "items":[{"id":1,"url":"/trick-1"},{"url":7},{"url":null}]}"#;
     for feed in [
         feed,
-        r#"{"x":1e400,"items":[{"id":1e400,"url":"/trick-1"}]}"#,
+        r#"{"version":"https://jsonfeed.org/version/1","x":1e400,"items":[{"id":1e400,"url":"/trick-1"}]}"#,
     ] {
         let page = read("application/feed+json", feed.as_bytes());
         assert_eq!(urls(&page), ["http://a.test/trick-1"]);

@@ -345,7 +345,7 @@ fn trap_17() {
     });
     let mut config = crawl_config();
     config.filter.max_pages_per_host = Some(150);
-    let crawled = crawl(&config, &[door.url("/"), door.url("/next")]);
+    let crawled = crawl(&config, &[door.url("/next"), door.url("/")]);
     assert_eq!(crawled.report.fetched, 150);
     assert!(crawled.report.waiting > 0, "{:?}", crawled.report.states);
     assert!(crawled.last(&door.url("/next")).outcome.is_ok());
