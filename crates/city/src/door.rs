@@ -52,11 +52,16 @@ impl Door {
         let seen = Arc::clone(&door.seen);
         match &corner.trick {
             Trick::Http(answers) => {
-                tokio::spawn(street::serve(listener, None, answers.clone(), seen));
+                let play = street::Play::new(answers.clone(), seen);
+                tokio::spawn(play.serve(listener));
             }
             Trick::Robots(robots, answers) => {
-                let robots = Some(robots.clone());
-                tokio::spawn(street::serve(listener, robots, answers.clone(), seen));
+                let play = street::Play::new(answers.clone(), seen).with_robots(robots.clone());
+                tokio::spawn(play.serve(listener));
+            }
+            Trick::Site(site) => {
+                let play = street::Play::new(Vec::new(), seen).with_site(site.clone());
+                tokio::spawn(play.serve(listener));
             }
             Trick::Tls(trick, times) => tls::serve(listener, trick, *times, authority, seen)?,
             Trick::H2(trick, times) => h2::serve(listener, trick, *times, authority, seen)?,

@@ -18,12 +18,14 @@ mod h2;
 mod step;
 mod street;
 mod tls;
+mod trap_web;
 
 pub use certificates::{Authority, Blemish};
-pub use corner::{Corner, Trick};
+pub use corner::{Corner, Site, Trick};
 pub use corners::{all, corner, corners_of};
 pub use dns::{Data, NameServer, Question, Record, Reply, Zone};
 pub use door::Door;
 pub use h2::H2Trick;
 pub use step::Step;
 pub use tls::TlsTrick;
+pub use trap_web::{Kind, TRAPS, TrapWeb};

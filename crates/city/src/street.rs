@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::corner::Site;
 use crate::door::Seen;
 use crate::step::Step;
 
@@ -14,38 +15,50 @@ use crate::step::Step;
 const HEAD_BYTES: usize = 64 << 10;
 
 /// What a corner of plain HTTP plays.
-struct Play {
+pub(crate) struct Play {
     robots: Option<Vec<u8>>,
+    site: Option<Site>,
     answers: Vec<Vec<Step>>,
     next: AtomicUsize,
     seen: Arc<Seen>,
 }
 
-/// Serves until the runtime ends.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    robots: Option<Vec<u8>>,
-    answers: Vec<Vec<Step>>,
-    seen: Arc<Seen>,
-) {
-    let play = Arc::new(Play {
-        robots,
-        answers,
-        next: AtomicUsize::new(0),
-        seen,
-    });
-    while let Ok((stream, _)) = listener.accept().await {
-        play.seen.connections.fetch_add(1, Ordering::SeqCst);
-        let play = Arc::clone(&play);
-        tokio::spawn(async move {
-            // Who is misled leaves; that is what the corner is for.
-            let _ = play.converse(stream).await;
-            play.seen.closed.fetch_add(1, Ordering::SeqCst);
-        });
-    }
-}
-
 impl Play {
+    /// Plays these answers at `/`.
+    pub(crate) fn new(answers: Vec<Vec<Step>>, seen: Arc<Seen>) -> Self {
+        Self {
+            robots: None,
+            site: None,
+            answers,
+            next: AtomicUsize::new(0),
+            seen,
+        }
+    }
+
+    pub(crate) fn with_robots(mut self, robots: Vec<u8>) -> Self {
+        self.robots = Some(robots);
+        self
+    }
+
+    pub(crate) fn with_site(mut self, site: Site) -> Self {
+        self.site = Some(site);
+        self
+    }
+
+    /// Serves until the runtime ends.
+    pub(crate) async fn serve(self, listener: TcpListener) {
+        let play = Arc::new(self);
+        while let Ok((stream, _)) = listener.accept().await {
+            play.seen.connections.fetch_add(1, Ordering::SeqCst);
+            let play = Arc::clone(&play);
+            tokio::spawn(async move {
+                // Who is misled leaves; that is what the corner is for.
+                let _ = play.converse(stream).await;
+                play.seen.closed.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+    }
+
     async fn converse(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
         while let Some(head) = read_head(&mut stream).await? {
@@ -55,18 +68,31 @@ impl Play {
                 stream.write_all(robots).await?;
                 continue;
             }
+            let of_site = self.site.as_ref().and_then(|site| site.answer(&path));
+            if let Some(steps) = of_site {
+                self.perform(&mut stream, &steps).await?;
+                continue;
+            }
             if let Some(answer) = honest(&path) {
                 stream.write_all(answer.as_bytes()).await?;
                 continue;
             }
             let n = self.next.fetch_add(1, Ordering::SeqCst);
-            for step in &self.answers[n.min(self.answers.len() - 1)] {
-                if matches!(step, Step::Reset) {
-                    // Closing with a linger of zero sends RST.
-                    socket2::SockRef::from(&stream).set_linger(Some(std::time::Duration::ZERO))?;
-                }
-                step.perform(&mut stream, &self.seen.sent).await?;
+            let last = self.answers.len().checked_sub(1);
+            let Some(last) = last else { return Ok(()) };
+            self.perform(&mut stream, &self.answers[n.min(last)])
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn perform(&self, stream: &mut TcpStream, steps: &[Step]) -> io::Result<()> {
+        for step in steps {
+            if matches!(step, Step::Reset) {
+                // Closing with a linger of zero sends RST.
+                socket2::SockRef::from(&*stream).set_linger(Some(std::time::Duration::ZERO))?;
             }
+            step.perform(stream, &self.seen.sent).await?;
         }
         Ok(())
     }

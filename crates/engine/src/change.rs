@@ -14,6 +14,7 @@ use crate::given::{hours_of, normal_seeds};
 use crate::judge::{Judge, admission};
 use crate::limits::hosts_at_once;
 use crate::ring::Ring;
+use crate::traps::Quarantine;
 
 impl Ring {
     /// Takes other settings in, if a person wished it. They are in the journal before anything goes by
@@ -58,7 +59,11 @@ impl Ring {
             .workshop
             .judge
             .write()
-            .unwrap_or_else(PoisonError::into_inner) = Arc::new(Judge { rules, own });
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(Judge {
+            rules,
+            own,
+            quarantine: Arc::new(Quarantine::new(&self.ledger.head.quarantined, &next.traps)),
+        });
         if next.run.hosts_at_once != self.config.run.hosts_at_once {
             self.limit.set_most(hosts_at_once(next.run.hosts_at_once));
         }
@@ -103,6 +108,7 @@ impl Ring {
         if self.config.filter.max_depth.is_none() {
             next.filter.max_depth = None;
         }
+        next.traps.clone_from(&wanted.traps);
         next.politeness.clone_from(&wanted.politeness);
         next.politeness.key = self.config.politeness.key;
         next.run.hosts_at_once = wanted.run.hosts_at_once;
@@ -116,9 +122,18 @@ impl Ring {
     /// The rule that leaves a URL out which was let in before the rules changed.
     pub(crate) fn refusal(&self, url: &UrlState) -> Option<Exclusion> {
         let judge = self.workshop.judge();
-        // What a page needs is let in for the page's sake; a program's own filter may go by the page on
-        // which a link stood, which nobody knows any more.
-        if !self.rules_changed || url.requisite || judge.own.is_some() {
+        // What a page needs is let in for the page's sake.
+        if !self.rules_changed || url.requisite {
+            return None;
+        }
+        if let Some(trap) = judge.trap(url.url.normal()).filter(|_| !url.seed) {
+            return match admission(trap) {
+                Admission::Admit => None,
+                Admission::Exclude(exclusion) => Some(exclusion),
+            };
+        }
+        // A program's own filter may go by the page on which a link stood, which nobody knows any more.
+        if judge.own.is_some() {
             return None;
         }
         let candidate = Candidate {

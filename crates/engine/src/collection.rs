@@ -17,6 +17,7 @@ use crate::collection_file::CollectionFile;
 use crate::directory::Layout;
 use crate::followers::{CatalogSection, IndexSection, LinksSection};
 use crate::schedule::ScheduleConfig;
+use crate::traps::TrapsConfig;
 
 /// What a collection is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -34,6 +35,8 @@ pub struct CollectionConfig {
     pub run: RunConfig,
     /// What to collect.
     pub filter: FilterConfig,
+    /// When pages of a kind are taken for a trap.
+    pub traps: TrapsConfig,
     /// How gently.
     pub politeness: Politeness,
     /// How to fetch.
@@ -140,6 +143,8 @@ pub struct RunConfig {
     pub max_redirects: u8,
     /// Read sitemaps that robots.txt names.
     pub sitemaps: bool,
+    /// Sitemaps of one host that are read in one run; the URLs in later ones are left out.
+    pub sitemap_files: u32,
     /// Memory for URLs. When they need more, they go on disk, and a crawl may have as many as fit
     /// there. With a limit of depth they stay in memory.
     #[serde(with = "measure::size")]
@@ -169,6 +174,7 @@ impl Default for RunConfig {
             digests_remembered: 65_536,
             max_redirects: 10,
             sitemaps: true,
+            sitemap_files: 1000,
             repository_memory: 512 << 20,
             revisit: Duration::from_secs(7 * 86_400),
             revisit_share: 50,
@@ -399,6 +405,7 @@ pub(crate) fn sections() -> Vec<(&'static str, Vec<String>)> {
         ("schedule", keys::<ScheduleConfig>()),
         ("run", keys::<RunConfig>()),
         ("filter", keys::<FilterConfig>()),
+        ("traps", keys::<TrapsConfig>()),
         ("politeness", keys::<Politeness>()),
         ("fetch", keys::<FetchConfig>()),
         ("robots", keys::<teia_fetch::robots::Config>()),

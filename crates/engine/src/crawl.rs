@@ -48,6 +48,7 @@ use crate::stage::extract::{Readers, Workshop};
 use crate::stage::fetch::Job;
 use crate::stage::spread::Backlog;
 use crate::stats::Stats;
+use crate::traps::{Quarantine, TrapWatch};
 
 /// A URL whose tries were used up gets new ones in a run that begins this much later.
 pub(crate) const NEW_CHANCE: Duration = Duration::from_secs(60);
@@ -320,6 +321,10 @@ impl Crawl {
             judge: RwLock::new(Arc::new(Judge {
                 rules,
                 own: parts.filter.clone(),
+                quarantine: Arc::new(Quarantine::new(
+                    &past.ledger.head.quarantined,
+                    &config.traps,
+                )),
             })),
             archive: config
                 .archive
@@ -416,6 +421,9 @@ impl Crawl {
             company: parts
                 .company
                 .map(|company| company.join(config.schedule.weight, &control)),
+            sitemap_files: HashMap::new(),
+            traps: TrapWatch::default(),
+            trapped: Vec::new(),
             aliases: AliasWatch::default(),
             alias_hosts: HashMap::new(),
             feedback: parts.feedback,

@@ -5,22 +5,41 @@ use std::sync::Arc;
 
 use teia_base::filter::{Candidate, Fetched, Filter, RuleKind, Rules, Verdict};
 use teia_base::journal::Exclusion;
-use teia_base::{CanonicalUrl, Outcome};
+use teia_base::{CanonicalUrl, LinkKind, Outcome};
 use teia_repository::Admission;
+
+use crate::traps::Quarantine;
 
 /// The rules, and the filter that takes their place if a program brought one.
 #[derive(Clone)]
 pub(crate) struct Judge {
     pub(crate) rules: Rules,
     pub(crate) own: Option<Arc<dyn Filter>>,
+    /// What was taken for a trap, whoever let it in.
+    pub(crate) quarantine: Arc<Quarantine>,
 }
 
 impl Judge {
     pub(crate) fn before(&self, link: &Candidate<'_>) -> Verdict {
-        match &self.own {
+        let verdict = match &self.own {
             Some(filter) => filter.before(link),
             None => self.rules.before(link),
+        };
+        if !verdict.is_admitted() || verdict.requisite || link.kind == LinkKind::Seed {
+            return verdict;
         }
+        self.trap(link.url).unwrap_or(verdict)
+    }
+
+    /// The refusal of a URL whose pattern is in quarantine.
+    pub(crate) fn trap(&self, url: &CanonicalUrl) -> Option<Verdict> {
+        let pattern = self.quarantine.holds(url)?;
+        let rule = format!("trap {pattern}");
+        Some(Verdict::refuse(
+            RuleKind::Trap,
+            rule,
+            Outcome::TRAP_SUSPECTED,
+        ))
     }
 
     /// The same on the ring's own thread: there a panic would end the run, so a filter that panics has
@@ -44,6 +63,7 @@ impl Judge {
         Self {
             rules: self.rules.clone().with_seed(seed),
             own: self.own.clone(),
+            quarantine: Arc::clone(&self.quarantine),
         }
     }
 }

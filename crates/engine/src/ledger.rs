@@ -7,7 +7,9 @@
 use std::collections::{HashSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
-use teia_base::journal::{ArchivePosition, Attempt, Entry, Record, Revisit, RunStarted};
+use teia_base::journal::{
+    ArchivePosition, Attempt, Entry, Quarantined, Record, Revisit, RunStarted,
+};
 use teia_base::{CanonicalUrl, FoundUrl, Timestamp};
 
 use crate::collection::Mode;
@@ -36,6 +38,8 @@ pub(crate) struct Head {
     /// The program that ran last.
     pub(crate) version: String,
     pub(crate) growth: Curve,
+    /// What was ever taken for a trap; settings say what of it is allowed.
+    pub(crate) quarantined: Vec<Quarantined>,
 }
 
 /// What only grows: saved is what came since the last time.
@@ -90,6 +94,11 @@ impl Ledger {
                     }
                     let more = (run.stats.fetched - fetched, run.stats.bytes - bytes);
                     self.head.growth.add(entry.wall, more.0, more.1, known);
+                }
+            }
+            Record::Quarantined(one) => {
+                if !self.head.quarantined.contains(one) {
+                    self.head.quarantined.push(one.clone());
                 }
             }
             // What a person adds belongs to no run.

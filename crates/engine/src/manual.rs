@@ -11,7 +11,7 @@ struct Section {
     source: &'static str,
 }
 
-const SECTIONS: [Section; 14] = [
+const SECTIONS: [Section; 15] = [
     Section {
         name: "",
         structure: "CollectionConfig",
@@ -31,6 +31,11 @@ const SECTIONS: [Section; 14] = [
         name: "filter",
         structure: "FilterConfig",
         source: include_str!("../../base/src/filter/config.rs"),
+    },
+    Section {
+        name: "traps",
+        structure: "TrapsConfig",
+        source: include_str!("traps/config.rs"),
     },
     Section {
         name: "politeness",

@@ -16,7 +16,7 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use teia_base::journal::{Attempt, Commit, Entry, Next, Record, RunEnded, RunStarted};
+use teia_base::journal::{Attempt, Commit, Entry, Next, Quarantined, Record, RunEnded, RunStarted};
 use teia_base::{CanonicalUrl, Clock, HostFacts, HostId, Timestamp};
 use teia_fetch::Fetcher;
 use teia_frontier::{Answer, Frontier, HostLimit};
@@ -45,6 +45,7 @@ use crate::stage::extract::{Page, Workshop};
 use crate::stage::fetch::{Errand, Job};
 use crate::stage::spread::{Backlog, MOST_CHANGES};
 use crate::stats::{Stats, is_answer};
+use crate::traps::TrapWatch;
 
 /// A run is over when nothing is due within this time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -97,6 +98,11 @@ pub(crate) struct Ring {
     pub(crate) addresses: Option<AddressBook>,
     /// Other runs of this process.
     pub(crate) company: Option<Companion>,
+    /// Sitemaps that a host has given in this run, as far as this process saw it.
+    pub(crate) sitemap_files: HashMap<HostId, u32>,
+    pub(crate) traps: TrapWatch,
+    /// Traps that were found, and the journal has not been told of yet.
+    pub(crate) trapped: Vec<Quarantined>,
     pub(crate) aliases: AliasWatch,
     pub(crate) alias_hosts: HashMap<String, String>,
     pub(crate) feedback: Arc<dyn Feedback>,
@@ -192,6 +198,7 @@ impl Ring {
                 stop_by = Some(self.clock.now() + GRACE);
             }
             self.change_if_told();
+            self.quarantine_if_found();
             self.rest_if_told();
             self.work_off();
             self.look_after_urls()?;
@@ -278,6 +285,12 @@ impl Ring {
         self.close_window();
         while self.committing > 1 {
             self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
+        }
+        while let Some(one) = self.trapped.pop() {
+            self.order(Record::Quarantined(one), Vec::new(), Vec::new());
+            while self.committing > 0 {
+                self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
+            }
         }
         self.order(
             Record::RunEnded(RunEnded {

@@ -74,6 +74,7 @@ const RANGES: &[(&str, &str, Range)] = &[
     ("run", "journal-bytes", Size("0", "1000TB")),
     ("run", "digests-remembered", Count(0, 100_000_000)),
     ("run", "max-redirects", Count(0, 100)),
+    ("run", "sitemap-files", Count(0, 1_000_000)),
     ("run", "alias-pages", Count(0, 1_000_000)),
     ("run", "revisit", Time("1ms", "3650d")),
     ("run", "revisit-share", Count(1, 99)),
@@ -103,6 +104,9 @@ const RANGES: &[(&str, &str, Range)] = &[
     ("filter", "max-query-params", Count(0, 10_000)),
     ("filter", "max-path-segments", Count(1, 10_000)),
     ("filter", "max-segment-repeat", Count(1, 10_000)),
+    ("traps", "repeats", Count(2, 1_000_000)),
+    ("traps", "pages", Count(2, 1_000_000)),
+    ("traps", "maze-pages", Count(2, 1_000_000)),
     ("politeness", "delay", Time("0s", "7d")),
     ("politeness", "latency-factor", Count(0, 1000)),
     ("politeness", "max-crawl-delay", Time("0s", "30d")),
@@ -134,7 +138,8 @@ const RANGES: &[(&str, &str, Range)] = &[
     ("fetch", "idle-timeout", Time("0s", "1d")),
     // RFC 9309 §2.5 asks for 500 KiB at least.
     ("robots", "max-bytes", Size("500KiB", "64MiB")),
-    ("robots", "fresh-for", Time("0s", "7d")),
+    // An answer that holds for no time would be asked for again before anything else, for ever.
+    ("robots", "fresh-for", Time("1s", "7d")),
     ("robots", "patience", Time("0s", "365d")),
     ("robots", "first-retry", Time("0s", "1d")),
     ("extract", "links-per-page", Count(1, 10_000_000)),

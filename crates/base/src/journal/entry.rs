@@ -39,6 +39,8 @@ pub enum Record {
     Folded(Folded),
     /// A person added URLs, without a crawl.
     Added(Added),
+    /// Pages of a host were taken for a trap.
+    Quarantined(Quarantined),
 }
 
 impl Record {
@@ -54,6 +56,7 @@ impl Record {
             Self::Folded(folded) => folded.changes.len(),
             Self::Added(added) => added.urls.len(),
             Self::RunEnded(_) | Self::Paused | Self::Resumed => 0,
+            Self::Quarantined(_) => 1,
         };
         told as u64
     }
@@ -119,6 +122,15 @@ pub struct Commit {
 pub struct Added {
     /// Each with what the Repository said.
     pub urls: Vec<(FoundUrl, LinkVerdict)>,
+}
+
+/// A pattern of URLs whose pages brought nothing new for so long that the rest of them is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quarantined {
+    /// Of this host.
+    pub host: String,
+    /// As people read it and settings name it: `/calendar/{n}/{n}`.
+    pub pattern: String,
 }
 
 /// Late verdicts: what a fold found out.

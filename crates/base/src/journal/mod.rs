@@ -18,7 +18,8 @@ mod stream;
 
 pub use entry::{
     Added, ArchivePosition, Attempt, Chain, Commit, Entry, Exclusion, Folded, HostUpdate,
-    LinkRecord, LinkVerdict, Next, Record, Revisit, RunEnded, RunStarted, SeedRecord, UrlChange,
+    LinkRecord, LinkVerdict, Next, Quarantined, Record, Revisit, RunEnded, RunStarted, SeedRecord,
+    UrlChange,
 };
 pub use pack::{all_segments, history_of, pack_segment};
 pub use segment::{

@@ -1,23 +1,42 @@
-//! Every ID of the catalogue is a test here, or is listed with the reason why not.
+//! Every ID of the catalogue is a test, or is listed with the reason why not; `docs/hostile-web.md`
+//! says which.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
-/// The groups that this city is for; others have their own tests elsewhere.
-const GROUPS: [&str; 7] = ["HTTP", "BODY", "REDIR", "H2", "TLS", "DNS", "URL"];
+/// The groups that are looked at.
+const GROUPS: [&str; 13] = [
+    "HTTP", "BODY", "REDIR", "H2", "TLS", "DNS", "URL", "HTML", "ROB", "MAP", "TRAP", "ARC", "ENV",
+];
 
 /// The files whose tests are named by IDs.
-const TESTS: [&str; 7] = [
-    include_str!("http.rs"),
-    include_str!("body.rs"),
-    include_str!("redir.rs"),
-    include_str!("h2.rs"),
-    include_str!("tls.rs"),
-    include_str!("dns.rs"),
-    include_str!("url.rs"),
+const TESTS: [(&str, &str); 12] = [
+    ("http.rs", include_str!("http.rs")),
+    ("body.rs", include_str!("body.rs")),
+    ("redir.rs", include_str!("redir.rs")),
+    ("h2.rs", include_str!("h2.rs")),
+    ("tls.rs", include_str!("tls.rs")),
+    ("dns.rs", include_str!("dns.rs")),
+    ("url.rs", include_str!("url.rs")),
+    ("html.rs", include_str!("html.rs")),
+    ("rob.rs", include_str!("rob.rs")),
+    ("map.rs", include_str!("map.rs")),
+    ("trap.rs", include_str!("trap.rs")),
+    ("arc.rs", include_str!("arc.rs")),
 ];
 
 const NOT_COVERED: &str = include_str!("../not-covered.txt");
+const ELSEWHERE: &str = include_str!("../elsewhere.txt");
+
+/// How one case is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Proof {
+    /// By this test of this file.
+    Test { file: String, name: String },
+    /// Not at all, for this reason.
+    None(String),
+}
 
 #[test]
 fn every_case_is_a_test_or_listed_with_a_reason() {
@@ -25,83 +44,196 @@ fn every_case_is_a_test_or_listed_with_a_reason() {
         eprintln!("SKIPPED catalogue: there is no ../shared/hostile-web.md beside the project");
         return;
     };
-    let ids = ids(&catalogue);
-    assert!(ids.len() > 100, "the catalogue was read: {}", ids.len());
-    let tests = tests();
-    let listed = listed();
-    for id in &ids {
-        let (tested, listed) = (tests.contains(id), listed.contains_key(id));
-        assert!(tested || listed, "{id} has no test and no reason");
-        assert!(
-            !(tested && listed),
-            "{id} has a test and is listed as if it had none"
-        );
+    let rows = rows(&catalogue);
+    assert!(rows.len() > 100, "the catalogue was read: {}", rows.len());
+    let proofs = proofs();
+    for id in rows.keys() {
+        assert!(proofs.contains_key(id), "{id} has no test and no reason");
     }
-    for id in tests.iter().chain(listed.keys()) {
-        assert!(ids.contains(id), "{id} is in no row of the catalogue");
+    for id in proofs.keys() {
+        assert!(rows.contains_key(id), "{id} is in no row of the catalogue");
     }
     for group in GROUPS {
         let of_group = |id: &&String| id.starts_with(&format!("{group}-"));
-        let (all, missing) = (
-            ids.iter().filter(of_group).count(),
-            listed.keys().filter(of_group).count(),
-        );
+        let all = proofs.keys().filter(of_group).count();
+        let missing = proofs
+            .iter()
+            .filter(|(id, proof)| of_group(id) && matches!(proof, Proof::None(_)))
+            .count();
         eprintln!("note: {group}: {} of {all} cases covered", all - missing);
     }
 }
 
+/// The page that lists each case says what is true. `TEIA_BLESS=1` writes it anew.
+#[test]
+fn the_list_of_cases_is_true() {
+    let path = project().join("docs/hostile-web.md");
+    if std::env::var_os("TEIA_BLESS").is_some() {
+        let catalogue = read_catalogue().expect("the catalogue, to write the list");
+        std::fs::write(&path, page(&rows(&catalogue), &proofs())).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap();
+    let listed = rows(&written);
+    assert_eq!(
+        written,
+        page(&listed, &proofs()),
+        "docs/hostile-web.md is old: run this test with TEIA_BLESS=1"
+    );
+    let ids: BTreeSet<&String> = listed.keys().collect();
+    let proofs = proofs();
+    assert_eq!(ids, proofs.keys().collect(), "each case once");
+}
+
 #[test]
 fn every_reason_is_a_sentence() {
-    for (id, reason) in listed() {
+    for (id, reason) in lines(NOT_COVERED) {
         assert!(reason.len() > 20, "{id}: {reason}");
     }
 }
 
-/// The catalogue, beside the project or beside the folder that holds its worktrees.
-fn read_catalogue() -> Option<String> {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    std::fs::read_to_string(project.join("../shared/hostile-web.md")).ok()
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The IDs of the rows of our groups.
-fn ids(catalogue: &str) -> BTreeSet<String> {
+/// The catalogue, beside the project or beside the folder that holds its worktrees.
+fn read_catalogue() -> Option<String> {
+    std::fs::read_to_string(project().join("../shared/hostile-web.md")).ok()
+}
+
+/// The IDs of the rows of our groups, with what the other side does.
+fn rows(catalogue: &str) -> BTreeMap<String, String> {
     let rows = catalogue.lines().filter_map(|line| line.strip_prefix("| "));
-    let firsts = rows.filter_map(|row| row.split(" |").next());
-    let ours = |id: &&str| {
-        id.split_once('-').is_some_and(|(group, number)| {
-            GROUPS.contains(&group) && number.bytes().all(|b| b.is_ascii_digit())
-        })
-    };
-    firsts.filter(ours).map(str::to_owned).collect()
+    rows.filter_map(|row| {
+        let mut cells = cells(row).into_iter();
+        let (id, text) = (cells.next()?, cells.next()?);
+        is_ours(&id).then_some((id, text))
+    })
+    .collect()
+}
+
+/// The cells of a row; a stroke in a cell is written with a backslash before it.
+fn cells(row: &str) -> Vec<String> {
+    let mut cells = Vec::new();
+    let mut cell = String::new();
+    let mut before = ' ';
+    for c in row.chars() {
+        if c == '|' && before != '\\' {
+            cells.push(std::mem::take(&mut cell).trim().to_owned());
+        } else {
+            cell.push(c);
+        }
+        before = c;
+    }
+    cells
+}
+
+fn is_ours(id: &str) -> bool {
+    id.split_once('-').is_some_and(|(group, number)| {
+        GROUPS.contains(&group) && number.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
+/// What is known of each case: a test here, one elsewhere, or a reason; never two of them.
+fn proofs() -> BTreeMap<String, Proof> {
+    let mut proofs = BTreeMap::new();
+    for (file, source) in TESTS {
+        for (id, name) in tests(source) {
+            let file = format!("crates/city/tests/city/{file}");
+            // The first one is the case; what follows it shows more of it.
+            proofs.entry(id).or_insert(Proof::Test { file, name });
+        }
+    }
+    for (id, place) in lines(ELSEWHERE) {
+        let (file, name) = place.split_once(' ').expect("file and test");
+        let source = std::fs::read_to_string(project().join(file)).unwrap_or_default();
+        let is_there = source.contains(&format!("fn {name}("));
+        assert!(is_there, "{id}: {file} has no test {name}");
+        let proof = Proof::Test {
+            file: file.to_owned(),
+            name: name.to_owned(),
+        };
+        assert_eq!(proofs.insert(id.clone(), proof), None, "{id} is here too");
+    }
+    for (id, reason) in lines(NOT_COVERED) {
+        let before = proofs.insert(id.clone(), Proof::None(reason));
+        assert_eq!(
+            before, None,
+            "{id} has a test and is listed as if it had none"
+        );
+    }
+    proofs
 }
 
 /// The IDs that tests are named for: `fn http_01(` is HTTP-01, and so is what follows it.
-fn tests() -> BTreeSet<String> {
-    let functions = TESTS
-        .iter()
-        .flat_map(|source| source.lines())
-        .filter_map(|line| {
-            line.trim_start_matches("async ")
-                .strip_prefix("fn ")?
-                .split('(')
-                .next()
-        });
-    let id = |name: &str| {
-        let (group, rest) = name.split_once('_')?;
-        let number = rest.split('_').next()?;
-        let group = group.to_ascii_uppercase();
-        let is_id = GROUPS.contains(&group.as_str()) && number.bytes().all(|b| b.is_ascii_digit());
-        is_id.then(|| format!("{group}-{number}"))
-    };
-    functions.filter_map(id).collect()
+fn tests(source: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut is_test = false;
+    for line in source.lines() {
+        let name = line
+            .trim_start_matches("async ")
+            .strip_prefix("fn ")
+            .and_then(|rest| rest.split('(').next());
+        if let Some(name) = name.filter(|_| is_test) {
+            let id = name.split_once('_').and_then(|(group, rest)| {
+                let number = rest.split('_').next()?;
+                Some(format!("{}-{number}", group.to_ascii_uppercase()))
+            });
+            found.extend(id.filter(|id| is_ours(id)).map(|id| (id, name.to_owned())));
+        }
+        is_test = line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+    }
+    found
 }
 
-fn listed() -> BTreeMap<String, String> {
-    let lines = NOT_COVERED
+fn lines(list: &str) -> BTreeMap<String, String> {
+    let lines = list
         .lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty());
     let pairs = lines.filter_map(|line| line.split_once(' '));
     pairs
-        .map(|(id, reason)| (id.to_owned(), reason.to_owned()))
+        .map(|(id, rest)| (id.to_owned(), rest.to_owned()))
         .collect()
+}
+
+/// The page.
+fn page(rows: &BTreeMap<String, String>, proofs: &BTreeMap<String, Proof>) -> String {
+    let mut page = String::from(
+        "# The hostile web\n\n\
+         Each case of the catalogue of hostile behaviour, with the test that shows it. This page is written by a test\n\
+         (`the_list_of_cases_is_true` in `crates/city/tests/city/catalogue.rs`, with `TEIA_BLESS=1`), and the same test fails\n\
+         when it is not true. A case counts as covered while its test exists; `./dev test` runs all of them, so that a page in\n\
+         a green tree names tests that pass.\n\n| group | covered | of |\n|---|---|---|\n",
+    );
+    let mut total = (0, 0);
+    for group in GROUPS {
+        let of_group: Vec<&String> = rows
+            .keys()
+            .filter(|id| id.starts_with(&format!("{group}-")))
+            .collect();
+        let covered = of_group
+            .iter()
+            .filter(|id| matches!(proofs.get(**id), Some(Proof::Test { .. })))
+            .count();
+        total = (total.0 + covered, total.1 + of_group.len());
+        let _ = writeln!(page, "| {group} | {covered} | {} |", of_group.len());
+    }
+    let _ = writeln!(page, "| all | {} | {} |", total.0, total.1);
+    for group in GROUPS {
+        let _ = write!(
+            page,
+            "\n## {group}\n\n| ID | the other side does this | result | test, or why there is none |\n|---|---|---|---|\n"
+        );
+        for (id, text) in rows
+            .iter()
+            .filter(|(id, _)| id.starts_with(&format!("{group}-")))
+        {
+            let (result, place) = match proofs.get(id) {
+                Some(Proof::Test { file, name }) => ("covered", format!("`{name}` in `{file}`")),
+                Some(Proof::None(reason)) => ("not covered", reason.replace('|', "\\|")),
+                None => ("unknown", String::new()),
+            };
+            let _ = writeln!(page, "| {id} | {text} | {result} | {place} |");
+        }
+    }
+    page
 }

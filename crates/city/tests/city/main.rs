@@ -1,13 +1,18 @@
 //! Every case of the catalogue that can be shown with a server, by its ID.
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+mod arc;
 mod body;
 mod catalogue;
 mod dns;
 mod h2;
+mod html;
 mod http;
+mod map;
 mod redir;
+mod rob;
 mod support;
 mod tls;
 mod together;
+mod trap;
 mod url;

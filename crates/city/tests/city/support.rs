@@ -59,6 +59,35 @@ pub(crate) fn open_answers(answers: Vec<Vec<teia_city::Step>>) -> Door {
     })
 }
 
+/// A door with an answer for each path (with its query); elsewhere it is honest.
+pub(crate) fn open_site(
+    answer: impl Fn(&str) -> Option<Vec<teia_city::Step>> + Send + Sync + 'static,
+) -> Door {
+    open(&Corner {
+        id: "case",
+        name: "case",
+        trick: teia_city::Trick::Site(teia_city::Site::new(answer)),
+    })
+}
+
+/// An answer with these header lines and this body.
+pub(crate) fn answer(fields: &str, body: impl AsRef<[u8]>) -> Vec<teia_city::Step> {
+    let body = body.as_ref();
+    let head = format!(
+        "HTTP/1.1 200 OK\r\n{fields}Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    vec![
+        teia_city::Step::Say(head.into_bytes()),
+        teia_city::Step::Say(body.to_vec()),
+    ]
+}
+
+/// A page.
+pub(crate) fn html(body: impl AsRef<[u8]>) -> Vec<teia_city::Step> {
+    answer("Content-Type: text/html; charset=utf-8\r\n", body)
+}
+
 /// The same, with this answer for `/robots.txt`.
 pub(crate) fn open_with_robots(robots: String, answers: Vec<Vec<teia_city::Step>>) -> Door {
     open(&Corner {
@@ -318,7 +347,7 @@ pub(crate) fn crawl_corner(id: &str, name: &str) -> (Door, Crawled) {
     (door, crawled)
 }
 
-fn attempts(files: &dyn Files) -> Vec<Attempt> {
+pub(crate) fn attempts(files: &dyn Files) -> Vec<Attempt> {
     let directory = Layout::new("default").unwrap().journal();
     let found = segments(files, &directory).unwrap();
     let mut attempts = Vec::new();

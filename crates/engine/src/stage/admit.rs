@@ -38,6 +38,7 @@ impl Ring {
             records,
             mut document,
             login,
+            sketch,
             ..
         } = page;
         let Errand::Page(state) = errand else { return };
@@ -65,6 +66,7 @@ impl Ring {
             self.offer_http(&state, &mut attempt);
         }
         let mut targets = Vec::new();
+        let links = self.links_of_sitemap(state.host, links, &mut attempt);
         for link in links {
             targets.extend(self.admit_link(
                 link,
@@ -77,6 +79,7 @@ impl Ring {
         }
         self.repository.set_links(state.reference, &targets);
         self.notice_alias(&attempt);
+        self.notice_trap(state.host, &attempt, sketch.as_ref());
         remember(&self.workshop.digests, &attempt);
         if let Some(document) = &mut document {
             // As the journal has it, and as whoever reads it again will see it.
@@ -476,20 +479,16 @@ impl Ring {
         let Some(rules) = self.robots.rules(origin) else {
             return;
         };
-        let Ok(base) = url::Url::parse(origin) else {
-            return;
-        };
+        // A sitemap is named by its whole URL, and robots.txt is none.
+        let own = format!("{origin}/robots.txt");
         let named: Vec<FoundUrl> = rules
             .sitemaps()
             .iter()
-            .filter_map(|text| self.config.normal_form.resolve(&base, text).ok())
+            .filter_map(|text| self.config.normal_form.parse(text).ok())
+            .filter(|url| url.normal().as_str() != own)
             .collect();
         let mut attempt = Attempt::new(
-            match self
-                .config
-                .normal_form
-                .parse(&format!("{origin}/robots.txt"))
-            {
+            match self.config.normal_form.parse(&own) {
                 Ok(url) => url,
                 Err(_) => return,
             },

@@ -14,7 +14,7 @@ use teia_base::filter::{Candidate, Fetched, FilterConfig, Verdict};
 use teia_base::journal::{Attempt, LinkRecord, LinkVerdict, Next, Revisit};
 use teia_base::{
     CanonicalUrl, CaptureId, Certificate, Document, Exchange, Flags, FoundUrl, Link, LinkKind,
-    LoginStep, NormalForm, Outcome, Response,
+    LoginStep, MediaType, NormalForm, Outcome, Response,
 };
 use teia_extract::{Extracted, spaceless};
 use teia_repository::UrlState;
@@ -27,6 +27,7 @@ use crate::copies::{Copies, revisit_of};
 use crate::digests::{Digests, NOT_ARCHIVED};
 use crate::followers::has_text;
 use crate::judge::Judge;
+use crate::traps::Sketch;
 
 /// Bytes of URLs and anchors that one page may bring; links beyond are left out, and it is flagged.
 const LINK_TEXT_BYTES: usize = 1 << 20;
@@ -73,6 +74,8 @@ pub(crate) struct Page {
     pub(crate) robots_body: Bytes,
     pub(crate) document: Option<Document>,
     pub(crate) login: LoginStep,
+    /// What it says, for whoever looks for traps; only pages have one.
+    pub(crate) sketch: Option<Sketch>,
 }
 
 /// A link and what the rules say of it.
@@ -141,6 +144,7 @@ impl Workshop {
             robots_body: Bytes::new(),
             document: None,
             login: exchange.login,
+            sketch: None,
         };
         if let Some(response) = &exchange.response {
             // One page that breaks us must not break the run, now and at every start after.
@@ -234,6 +238,13 @@ impl Workshop {
             let (text_digest, similarity) = spaceless::signatures(&extracted.text);
             attempt.text_digest = Some(text_digest);
             attempt.similarity = similarity;
+        }
+        let is_page = extracted
+            .media_type
+            .as_ref()
+            .is_some_and(MediaType::is_html);
+        if is_page && exchange.outcome.is_ok() && !state.requisite {
+            page.sketch = Some(Sketch::new(state.url.request(), &extracted.text, body));
         }
         let judge = self.judge();
         let language = spoken(judge.rules.config(), attempt, &extracted);

@@ -7,4 +7,5 @@ pub(crate) mod extract;
 pub(crate) mod fetch;
 mod schedule;
 mod seed;
+mod sitemaps;
 pub(crate) mod spread;

@@ -8,7 +8,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use teia_archive::WarcReader;
 use teia_base::journal::{
-    Entry, Record, RunEnded, SEGMENT_HEADER, encode_frame, read_segment, segment_name,
+    Entry, EntryStream, Record, RunEnded, SEGMENT_HEADER, encode_frame, history_of, pack_segment,
+    read_segment, segment_name,
 };
 use teia_base::{Files, SimulatedDisk, Timestamp};
 use teia_repository::blocks::{Link, Store, StoreConfig};
@@ -74,28 +75,7 @@ pub(super) const JOURNAL: Target = Target {
     name: "journal",
     words: &[],
     inputs_in_tests: 10_000,
-    examples: || {
-        let mut bytes = SEGMENT_HEADER.to_vec();
-        for sequence in 1..=3 {
-            let offset = bytes.len() as u64;
-            let end = RunEnded {
-                reason: "done".to_owned(),
-            };
-            let record = match sequence {
-                1 => Record::Paused,
-                2 => Record::Resumed,
-                _ => Record::RunEnded(end),
-            };
-            let entry = Entry {
-                sequence,
-                wall: Timestamp::default(),
-                run: 1,
-                record,
-            };
-            encode_frame(&entry, offset, &mut bytes).expect("a small entry");
-        }
-        vec![bytes]
-    },
+    examples: || vec![segment()],
     read: |input| {
         let disk = SimulatedDisk::new();
         let folder = Path::new("journal");
@@ -108,6 +88,64 @@ pub(super) const JOURNAL: Target = Target {
             }
         }
         Ok(())
+    },
+};
+
+/// A whole segment of a journal.
+fn segment() -> Vec<u8> {
+    let mut bytes = SEGMENT_HEADER.to_vec();
+    for sequence in 1..=3 {
+        let offset = bytes.len() as u64;
+        let end = RunEnded {
+            reason: "done".to_owned(),
+        };
+        let record = match sequence {
+            1 => Record::Paused,
+            2 => Record::Resumed,
+            _ => Record::RunEnded(end),
+        };
+        let entry = Entry {
+            sequence,
+            wall: Timestamp::default(),
+            run: 1,
+            record,
+        };
+        encode_frame(&entry, offset, &mut bytes).expect("a small entry");
+    }
+    bytes
+}
+
+/// A packed segment: what is read of it was written, or an error says so.
+pub(super) const PACK: Target = Target {
+    name: "pack",
+    words: &[],
+    inputs_in_tests: 10_000,
+    examples: || {
+        let disk = SimulatedDisk::new();
+        let folder = Path::new("part-0/journal");
+        put(&disk, &folder.join(segment_name(1)), &segment());
+        pack_segment(&disk, folder, 1, &|| false).expect("a whole segment");
+        let history = history_of(folder);
+        let names = disk.list(&history).expect("the pack");
+        let read = |name: &String| disk.read(&history.join(name)).expect("the pack");
+        names.iter().map(read).collect()
+    },
+    read: |input| {
+        let disk = Arc::new(SimulatedDisk::new());
+        let folder = Path::new("part-0/journal");
+        disk.create_dir(folder).expect("a folder in memory");
+        let name = segment_name(1).replace(".log", ".pack");
+        put(&disk, &history_of(folder).join(name), input);
+        let Ok(stream) = EntryStream::open(disk, folder, 1, u64::MAX) else {
+            return Ok(());
+        };
+        let mut expected = 1;
+        for entry in stream.take(10) {
+            let Ok(entry) = entry else { return Ok(()) };
+            hold(entry.sequence == expected, || format!("{entry:?}"))?;
+            expected += 1;
+        }
+        hold(expected <= 4, || format!("{expected} entries of three"))
     },
 };
 

@@ -4,7 +4,9 @@ use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
-use teia_base::{Body, CanonicalUrl, Head, MediaType, NormalForm, Response};
+use teia_base::filter::{Candidate, Filter as _, FilterConfig, Rules as FilterRules};
+use teia_base::{Body, CanonicalUrl, Head, HostId, MediaType, NormalForm, Response};
+use teia_engine::{Brought, Sketch, TrapWatch, TrapsConfig, patterns, rule};
 use teia_extract::{Css, Extracted, Extractor, Extractors, Feed, Html, Limits, Sitemap, Source};
 use teia_fetch::robots::Rules;
 use teia_fetch::{DecodeLimits, decode};
@@ -402,3 +404,69 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
     encoder.write_all(plain).expect("memory");
     encoder.finish().expect("memory")
 }
+
+/// Pages of a site one after another: a URL in each line, and the rest of the line is what it says.
+pub(super) const TRAPS: Target = Target {
+    name: "traps",
+    words: &[
+        "/",
+        "?",
+        "&",
+        "=",
+        ";",
+        "{n}",
+        "{id}",
+        "**",
+        "*",
+        "2031",
+        "9f3a77c2d1",
+        "é",
+        "%20",
+        "[",
+        "(",
+        " ",
+        "\n",
+        "word",
+    ],
+    inputs_in_tests: 5_000,
+    examples: || {
+        texts(&[
+            "/calendar/2031/04 no events\n/calendar/2031/05 no events\n/calendar/2031/06 no events",
+            "/p;sid=9f3a77c2d1?a=1&b[2]=x&a=3 one two three four\n/?{n}=(\n/a/b/c/ x",
+        ])
+    },
+    read: |input| {
+        let text = String::from_utf8_lossy(input);
+        let mut watch = TrapWatch::default();
+        let config = TrapsConfig::default();
+        for line in text.lines().take(50) {
+            let (path, said) = line.split_once(' ').unwrap_or((line, ""));
+            let Ok(url) = CanonicalUrl::parse(&format!("http://a.example/{path}")) else {
+                continue;
+            };
+            let found = patterns(&url);
+            hold((1..=3).contains(&found.len()), || format!("{found:?}"))?;
+            for pattern in &found {
+                let filter = FilterConfig {
+                    exclude: vec![rule("a.example", pattern)],
+                    max_url_bytes: 1 << 16,
+                    ..FilterConfig::default()
+                };
+                let rules = FilterRules::compile(&filter, &[])
+                    .map_err(|error| format!("{pattern}: {error}"))?;
+                let verdict = rules.before(&Candidate::seed(&url));
+                hold(!verdict.is_admitted(), || {
+                    format!("{pattern} is not {url:?}")
+                })?;
+            }
+            let sketch = Sketch::new(url.as_str(), said, input);
+            let brought = Brought {
+                new: &[&url],
+                else_new: false,
+            };
+            watch.note(&config, HostId(1), &url, &sketch, brought);
+            hold(watch.len() <= 150, || watch.len().to_string())?;
+        }
+        Ok(())
+    },
+};

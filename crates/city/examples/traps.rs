@@ -1,0 +1,241 @@
+//! `./dev bench traps`: how many requests traps still cost, and how many honest pages are lost.
+//!
+//! ```text
+//! traps [--products N] [--each N] [--program PATH --pages N]
+//! ```
+//!
+//! First the detector alone, over a generated site with known truth; each trap of it would be
+//! followed for so many requests (`--each`). Then, with `--program`, one real crawl of a smaller
+//! site by the program, over HTTP.
+#![allow(clippy::print_stdout, reason = "its figures are what it is for")]
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+
+use anyhow::{Context, Result, bail};
+use teia_base::{CanonicalUrl, HostId, LinkKind, MediaType, NormalForm};
+use teia_city::{Authority, Corner, Door, Kind, Site, Step, TRAPS, TrapWeb, Trick};
+use teia_engine::{Brought, Sketch, TrapWatch, TrapsConfig, patterns};
+use teia_extract::{Extractors, Source};
+use url::Url;
+
+const ORIGIN: &str = "http://site.test";
+
+fn main() -> Result<()> {
+    let options = Options::read()?;
+    let web = TrapWeb {
+        products: options.products,
+    };
+    let counts = simulate(web, options.each)?;
+    counts.print(
+        &format!("detector, {} honest pages", web.honest_pages()),
+        options.each,
+    );
+    if let Some(program) = &options.program {
+        let small = TrapWeb {
+            products: options.products / 20,
+        };
+        let counts = crawl(small, program, options.pages)?;
+        counts.print(
+            &format!("program, {} honest pages over HTTP", small.honest_pages()),
+            options.each,
+        );
+    }
+    Ok(())
+}
+
+struct Options {
+    products: u64,
+    each: usize,
+    program: Option<String>,
+    pages: u64,
+}
+
+impl Options {
+    fn read() -> Result<Self> {
+        let mut options = Self {
+            products: 12_000,
+            each: 2000,
+            program: None,
+            pages: 40_000,
+        };
+        let mut given = std::env::args().skip(1);
+        while let Some(name) = given.next() {
+            let value = given
+                .next()
+                .with_context(|| format!("{name} needs a value"))?;
+            match name.as_str() {
+                "--products" => options.products = value.parse()?,
+                "--each" => options.each = value.parse()?,
+                "--program" => options.program = Some(value),
+                "--pages" => options.pages = value.parse()?,
+                _ => bail!("there is no option {name}"),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Requests for each kind of page, and honest pages that were left out.
+#[derive(Default)]
+struct Counts {
+    asked: BTreeMap<Kind, usize>,
+    honest: u64,
+    honest_left_out: u64,
+    quarantined: Vec<String>,
+}
+
+impl Counts {
+    fn print(&self, what: &str, each: usize) {
+        println!("{what}:");
+        for pattern in &self.quarantined {
+            println!("  quarantined  {pattern}");
+        }
+        let mut all = 0;
+        for trap in TRAPS {
+            let asked = self.asked.get(&Kind::Trap(trap)).copied().unwrap_or(0);
+            all += asked.min(each);
+            println!("  {trap:10}  {asked:6} of {each} requests");
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a share for people")]
+        let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+        let offered = (each * TRAPS.len()) as u64;
+        println!(
+            "  trap requests avoided: {:.2} % (goal: at least 95 %)",
+            100.0 - share(all as u64, offered)
+        );
+        println!(
+            "  honest pages quarantined: {} of {}, {:.3} % (goal: at most 0.1 %)",
+            self.honest_left_out,
+            self.honest,
+            share(self.honest_left_out, self.honest)
+        );
+    }
+}
+
+/// A crawl in memory: breadth first, the real extractor and the real detector, no network.
+fn simulate(web: TrapWeb, each: usize) -> Result<Counts> {
+    let config = TrapsConfig::default();
+    let extractors = Extractors::default();
+    let form = NormalForm::default();
+    let media_type = MediaType::parse("text/html; charset=utf-8");
+    let mut watch = TrapWatch::default();
+    let mut held: HashSet<String> = HashSet::new();
+    let mut counts = Counts {
+        honest: web.honest_pages(),
+        ..Counts::default()
+    };
+    let start = CanonicalUrl::parse(&format!("{ORIGIN}/"))?;
+    let mut met: HashSet<CanonicalUrl> = HashSet::from([start.clone()]);
+    let mut queue: VecDeque<CanonicalUrl> = VecDeque::from([start]);
+    while let Some(url) = queue.pop_front() {
+        let path = url.path_and_query().to_owned();
+        let Some(kind) = web.kind(&path) else {
+            continue;
+        };
+        if patterns(&url).iter().any(|pattern| held.contains(pattern)) {
+            counts.honest_left_out += u64::from(kind == Kind::Honest);
+            continue;
+        }
+        let asked = counts.asked.entry(kind).or_default();
+        // Who would follow a trap for ever is counted to here.
+        if kind != Kind::Honest && *asked >= each {
+            continue;
+        }
+        *asked += 1;
+        let Some(body) = web.page(&path) else {
+            continue;
+        };
+        let parsed = Url::parse(url.as_str())?;
+        let page = extractors.extract(&Source {
+            media_type: media_type.as_ref(),
+            ..Source::new(&parsed, body.as_bytes())
+        });
+        let mut new = Vec::new();
+        let mut else_new = false;
+        for link in &page.links {
+            let Ok(found) = form.parse(&link.url) else {
+                continue;
+            };
+            let target = found.into_normal();
+            if !met.insert(target.clone()) {
+                continue;
+            }
+            if link.kind == LinkKind::Image {
+                else_new = true;
+            } else {
+                queue.push_back(target.clone());
+                new.push(target);
+            }
+        }
+        let new: Vec<&CanonicalUrl> = new.iter().collect();
+        let sketch = Sketch::new(url.as_str(), &page.text, body.as_bytes());
+        let brought = Brought {
+            new: &new,
+            else_new,
+        };
+        if let Some(found) = watch.note(&config, HostId(0), &url, &sketch, brought) {
+            counts.quarantined.push(found.pattern.clone());
+            held.insert(found.pattern);
+        }
+    }
+    // What nobody led to any more was lost as well.
+    let asked = counts.asked.get(&Kind::Honest).copied().unwrap_or(0) as u64;
+    counts.honest_left_out = counts.honest.saturating_sub(asked);
+    Ok(counts)
+}
+
+/// The same site over HTTP, crawled by the program.
+fn crawl(web: TrapWeb, program: &str, pages: u64) -> Result<Counts> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    let site = Site::new(move |path| {
+        let (media_type, body) = if path.ends_with(".png") {
+            ("image/png", path.as_bytes().to_vec())
+        } else {
+            ("text/html; charset=utf-8", web.page(path)?.into_bytes())
+        };
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nContent-Length: {length}\r\n\r\n"
+        );
+        Some(vec![Step::say(head), Step::Say(body)])
+    });
+    let corner = Corner {
+        id: "bench",
+        name: "traps",
+        trick: Trick::Site(site),
+    };
+    let door = runtime.block_on(Door::open(&corner, &Authority::new()?))?;
+    let data = tempfile::tempdir()?;
+    let output = std::process::Command::new(program)
+        .args(["crawl", &door.url("/"), "--delay", "0s", "--no-index"])
+        .args(["--max-pages", &pages.to_string()])
+        .arg("--data")
+        .arg(data.path())
+        .output()
+        .with_context(|| format!("cannot run {program}"))?;
+    if !output.status.success() {
+        bail!("{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let mut counts = Counts {
+        honest: web.honest_pages(),
+        ..Counts::default()
+    };
+    let mut met = HashSet::new();
+    for head in door.requests() {
+        let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
+        if let Some(kind) = web.kind(&path)
+            && met.insert(path)
+        {
+            *counts.asked.entry(kind).or_default() += 1;
+        }
+    }
+    for line in String::from_utf8_lossy(&output.stderr).lines() {
+        if let Some(at) = line.find(" looks like a trap") {
+            let before = line[..at].rsplit(' ').next().unwrap_or("");
+            counts.quarantined.push(before.to_owned());
+        }
+    }
+    let asked = counts.asked.get(&Kind::Honest).copied().unwrap_or(0) as u64;
+    counts.honest_left_out = counts.honest.saturating_sub(asked);
+    Ok(counts)
+}

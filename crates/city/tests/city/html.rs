@@ -1,0 +1,511 @@
+//! HTML: pages that are deep, endless, broken or full of lies.
+//!
+//! Every case is one crawl of the page, of what it leads to, and of the next page of its host; and
+//! one look at what was understood of it, charged in processor time.
+
+use std::time::Duration;
+
+use teia_base::journal::{Attempt, LinkVerdict};
+use teia_base::{Flags, LinkKind, MediaType, Outcome};
+use teia_city::Door;
+use teia_extract::{Extracted, Extractors, Source};
+use url::Url;
+
+use crate::support::{Crawled, answer, crawl, crawl_config, html, open_site, thread_time};
+
+/// More than `parse_cpu`, in which everything here has to be done.
+const PARSE_TIME: Duration = Duration::from_secs(3);
+
+/// A page, as the crawl and as the extractor saw it.
+struct Seen {
+    door: Door,
+    crawled: Crawled,
+    page: Extracted,
+}
+
+impl Seen {
+    fn attempt(&self) -> &Attempt {
+        self.crawled.last(&self.door.url("/"))
+    }
+
+    fn has(&self, flag: Flags) -> bool {
+        assert_eq!(self.page.flags.has(flag), self.attempt().flags.has(flag));
+        self.page.flags.has(flag)
+    }
+
+    /// Paths that the page led to and that were fetched.
+    fn fetched(&self) -> Vec<String> {
+        let prefix = self.door.url("");
+        let mut paths: Vec<String> = self
+            .crawled
+            .attempts
+            .iter()
+            .filter(|one| one.outcome.is_ok() && !one.is_robots())
+            .filter_map(|one| one.url.request().strip_prefix(&prefix).map(str::to_owned))
+            .filter(|path| path.starts_with("/trick"))
+            .collect();
+        paths.sort();
+        paths
+    }
+
+    /// URLs of links of this kind.
+    fn links(&self, kind: LinkKind) -> Vec<&str> {
+        let of_kind = self.page.links.iter().filter(|link| link.kind == kind);
+        of_kind.map(|link| link.url.as_str()).collect()
+    }
+}
+
+fn see(body: impl AsRef<[u8]>) -> Seen {
+    see_as("text/html; charset=utf-8", body.as_ref())
+}
+
+fn see_as(media_type: &str, body: &[u8]) -> Seen {
+    let (fields, bytes) = (format!("Content-Type: {media_type}\r\n"), body.to_vec());
+    let door = open_site(move |path| match path {
+        "/" => Some(answer(&fields, &bytes)),
+        path if path.starts_with("/trick") => Some(html("<title>found</title>")),
+        _ => None,
+    });
+    let mut config = crawl_config();
+    config.filter.max_pages = Some(30);
+    let crawled = crawl(&config, &[door.url("/next"), door.url("/")]);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    assert!(crawled.last(&door.url("/")).outcome.is_ok());
+    let url = Url::parse(&door.url("/")).unwrap();
+    let media_type = MediaType::parse(media_type);
+    let before = thread_time();
+    let page = Extractors::default().extract(&Source {
+        media_type: media_type.as_ref(),
+        ..Source::new(&url, body)
+    });
+    let took = thread_time() - before;
+    assert!(took < PARSE_TIME, "{took:?} for {} bytes", body.len());
+    let seen = Seen {
+        door,
+        crawled,
+        page,
+    };
+    assert!(!seen.has(Flags::PARSE_CRASH));
+    seen
+}
+
+const LINK: &str = "<p>before</p><a href=/trick>link</a>";
+
+#[test]
+fn html_01() {
+    let seen = see(format!("{LINK}{}", "<div>".repeat(200_000)));
+    assert!(seen.has(Flags::PARSE_DEPTH_LIMITED));
+    assert_eq!(seen.fetched(), ["/trick"]);
+    assert!(!see(format!("{LINK}{}", "<div>".repeat(500))).has(Flags::PARSE_DEPTH_LIMITED));
+}
+
+#[test]
+fn html_02() {
+    let seen = see(format!("{LINK}{}", "<ul><li>".repeat(64 << 10)));
+    assert!(seen.has(Flags::PARSE_DEPTH_LIMITED));
+    assert_eq!(seen.fetched(), ["/trick"]);
+}
+
+#[test]
+fn html_03() {
+    let storm = ["<a>", "<i>", "</a>"]
+        .map(|tag| tag.repeat(40_000))
+        .concat();
+    let seen = see(format!("{LINK}{storm}<a href=/trick-after>after</a>"));
+    assert_eq!(seen.fetched(), ["/trick", "/trick-after"]);
+}
+
+#[test]
+fn html_04() {
+    for tag in ["table", "select", "template", "svg", "math"] {
+        let seen = see(format!("{LINK}{}", format!("<{tag}>").repeat(100_000)));
+        assert_eq!(seen.fetched(), ["/trick"], "{tag}");
+        assert!(seen.page.text.contains("before"), "{tag}");
+    }
+}
+
+#[test]
+fn html_05() {
+    let many: String = (0..100_000).map(|at| format!(" a{at}=1")).collect();
+    let seen = see(format!(
+        "<a href=/trick-first href=/trick-second{many} href=/trick-third>x</a><a{many} href=/trick-late>y</a>"
+    ));
+    assert_eq!(seen.fetched(), ["/trick-first"]);
+}
+
+#[test]
+fn html_06() {
+    let huge = "x".repeat(8 << 20);
+    let seen = see(format!(
+        "{LINK}<a href='/trick-{huge}'>long</a><a href=/trick-z>z</a>"
+    ));
+    assert_eq!(seen.fetched(), ["/trick", "/trick-z"]);
+    let unclosed = see(format!(
+        "{LINK}<a href='/trick-open>{}",
+        "<p>swallowed ".repeat(1000)
+    ));
+    assert_eq!(unclosed.fetched(), ["/trick"]);
+    assert_eq!(unclosed.page.text, "before link");
+}
+
+#[test]
+fn html_07() {
+    let pieces = [
+        format!("<!--{}", "<a href=/trick-in-comment>".repeat(1000)),
+        "<!--".repeat(1_000_000),
+        "<![CDATA[ <a href=/trick-in-cdata>".repeat(1000),
+        format!("<!DOCTYPE {}", "x".repeat(1 << 20)),
+    ];
+    for piece in pieces {
+        let seen = see(format!("{LINK}{piece}"));
+        assert!(seen.page.text.starts_with("before link"), "{:.20}", piece);
+        assert!(seen.fetched().contains(&"/trick".to_owned()));
+        assert!(!seen.fetched().contains(&"/trick-in-comment".to_owned()));
+    }
+}
+
+#[test]
+fn html_08() {
+    let seen = see(
+        "<p>seen</p><script>a = '</scrip' + '</ script>'; hidden1 <a href=/trick-no>x</a></script >\
+         <script><!--<script>hidden2</script>hidden3--></script><p>after</p>\
+         <script><!-- hidden4 </script><a href=/trick-yes>yes</a>",
+    );
+    assert_eq!(seen.page.text, "seen after yes");
+    assert_eq!(seen.fetched(), ["/trick-yes"]);
+}
+
+#[test]
+fn html_09() {
+    let seen = see("<noscript><a href=/trick-noscript>n</a></noscript>\
+         <noembed><a href=/trick-noembed>e</a></noembed>\
+         <iframe srcdoc=\"<a href=/trick-srcdoc>s</a><iframe srcdoc='<a href=/trick-inner>i</a>'></iframe>\"></iframe>\
+         <xmp><a href=/trick-xmp>x</a></xmp><p>text</p>\
+         <plaintext><a href=/trick-plain>p</a>");
+    assert_eq!(seen.fetched(), ["/trick-noscript", "/trick-srcdoc"]);
+    assert!(seen.page.text.contains("<a href=/trick-plain>p</a>"));
+}
+
+#[test]
+fn html_10() {
+    let seen = see("&amp;".repeat(1_000_000));
+    assert!(seen.page.text.bytes().all(|byte| byte == b'&'));
+    let seen = see("<p>&#0; &#x110000; &#xD800; &notanentity &lol; &am</p>");
+    assert_eq!(seen.page.text.matches('\u{fffd}').count(), 3);
+    assert!(seen.page.text.contains("&lol;"), "{}", seen.page.text);
+    let declared = "<!DOCTYPE html [<!ENTITY lol 'laughs'>]><p>&lol;</p>".to_owned();
+    assert!(!see(declared).page.text.contains("laughs"));
+}
+
+#[test]
+fn html_11() {
+    let seen = see("<title>a\0b</title><p>c\0d</p>\0<a href='/trick\0' title='\0'>e\0</a>");
+    let page = &seen.page;
+    let all = [&page.title, &page.text, &page.description];
+    assert!(all.iter().all(|text| !text.contains('\0')));
+    for link in &page.links {
+        assert!(!link.url.contains('\0') && !link.anchor.contains('\0'));
+    }
+    assert!(!seen.attempt().title.contains('\0'));
+}
+
+#[test]
+fn html_12() {
+    let links = |count: usize| -> String {
+        let link = |at| format!("<a href=/p{at}>");
+        (0..count).map(link).collect()
+    };
+    let seen = see(links(100_000));
+    assert!(seen.has(Flags::PARSE_PARTIAL));
+    assert_eq!(seen.page.links.len(), 10_000);
+    assert!(
+        seen.page.links[9_999].url.ends_with("/p9999"),
+        "by their order"
+    );
+    assert!(seen.attempt().links.len() <= 10_000);
+    assert!(seen.crawled.report.known_urls <= 10_010);
+    assert!(!see(links(1000)).has(Flags::PARSE_PARTIAL));
+    let million = see(links(1_000_000));
+    assert_eq!(million.page.links.len(), 10_000);
+}
+
+#[test]
+fn html_13() {
+    let other = "http://other.test/dir/";
+    let cases = [
+        (
+            "<base href=/trick/a/><base href=/trick/b/><a href=x>",
+            "/trick/a/x",
+        ),
+        (
+            "<base href=''><base href=/no/><a href=/trick/x>",
+            "/trick/x",
+        ),
+        ("<base href='javascript:1'><a href=trick-x>", "/trick-x"),
+        ("<base href='data:,x'><a href=trick-x>", "/trick-x"),
+        ("<a href=x><base href=/trick/late/>", "/trick/late/x"),
+    ];
+    for (page, wanted) in cases {
+        let seen = see(page);
+        assert_eq!(seen.fetched(), [wanted], "{page}");
+    }
+    let seen = see(format!("<base href='{other}'><a href=x>"));
+    assert_eq!(seen.links(LinkKind::Anchor), ["http://other.test/dir/x"]);
+    assert!(seen.fetched().is_empty(), "another host is out of scope");
+    let long = see(format!(
+        "<base href='/{}'><a href=/trick>",
+        "x".repeat(1 << 20)
+    ));
+    assert_eq!(long.fetched(), ["/trick"]);
+}
+
+#[test]
+fn html_14() {
+    let refresh = |to: &str| format!("<meta http-equiv=refresh content='0;url=/trick-{to}'>");
+    let cases = [
+        format!("<noscript>{}</noscript>{}", refresh("a"), refresh("b")),
+        format!("<body><p>text</p>{}{}", refresh("a"), refresh("b")),
+        refresh("a") + &refresh("b").repeat(1000),
+    ];
+    for page in cases {
+        let seen = see(&page);
+        assert_eq!(seen.links(LinkKind::Refresh).len(), 1, "{page:.80}");
+        assert_eq!(seen.fetched(), ["/trick-a"]);
+    }
+}
+
+#[test]
+fn html_15() {
+    let plain = |bytes: &[u8]| see_as("text/html", bytes).page;
+    // Two of them: the first counts.
+    let two = plain(b"<meta charset=koi8-r><meta charset=utf-8><title>\xf0\xd2</title>");
+    assert_eq!(two.charset, Some("KOI8-R"));
+    // A label of UTF-16 in a page that is plainly ASCII.
+    let wide = plain("<meta charset=utf-16le><title>café</title>".as_bytes());
+    assert_eq!((wide.charset, wide.title.as_str()), (Some("UTF-8"), "café"));
+    let user = plain(b"<meta charset=x-user-defined><title>a</title>");
+    assert_eq!(user.charset, Some("windows-1252"));
+    // Late: past the 1,024 bytes that are looked at, text decides.
+    let late = format!(
+        "<!--{}--><meta charset=koi8-r><title>café</title>",
+        "x".repeat(2000)
+    );
+    assert_eq!(plain(late.as_bytes()).title, "café");
+}
+
+#[test]
+fn html_16() {
+    let page = |meta: &str| see(format!("{meta}<a href=/trick>x</a>"));
+    for meta in [
+        "<meta name=robots content=noindex>",
+        "<META NAME=ROBOTS CONTENT='NOINDEX'>",
+        "<meta name=robots content=index><meta name=robots content=noindex>",
+        "<meta name=teia content=noindex>",
+        "<meta name=robots content='unavailable_after: 2001-01-01'>",
+    ] {
+        let seen = page(meta);
+        assert!(seen.attempt().flags.has(Flags::NOINDEX), "{meta}");
+        assert_eq!(seen.fetched(), ["/trick"], "{meta}");
+    }
+    for meta in [
+        "<meta name=robots content=nofollow>",
+        "<meta name=robots content='none'>",
+        "<meta name=robots content='follow'><meta name=teia content=nofollow>",
+    ] {
+        assert!(page(meta).fetched().is_empty(), "{meta}");
+    }
+    for meta in [
+        "<meta name=otherbot content=none>",
+        "<meta name=robots content='unavailable_after: 2999-01-01'>",
+    ] {
+        let seen = page(meta);
+        assert!(!seen.attempt().flags.has(Flags::NOINDEX), "{meta}");
+        assert_eq!(seen.fetched(), ["/trick"], "{meta}");
+    }
+    let door = open_site(|path| match path {
+        "/" => Some(answer(
+            "Content-Type: text/html\r\nX-Robots-Tag: otherbot: noindex\r\nX-Robots-Tag: NOFOLLOW\r\nX-Robots-Tag: teia: noindex\r\n",
+            "<a href=/trick>x</a>",
+        )),
+        _ => None,
+    });
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    let flags = crawled.last(&door.url("/")).flags;
+    assert!(flags.has(Flags::NOINDEX) && flags.has(Flags::NOFOLLOW));
+    assert_eq!(door.asked("/trick"), 0);
+}
+
+#[test]
+fn html_17() {
+    let seen = see(
+        "<link rel=canonical href=/trick-canonical><link rel=canonical href=/trick-second>\
+         <a rel=nofollow href=/trick-nofollow>a</a><a rel='UGC' href=/trick-ugc>b</a>\
+         <a rel='sponsored nofollow' href=/trick-sponsored>c</a><a href=/trick-plain>d</a>",
+    );
+    let canonical = seen.page.canonical.as_deref().unwrap();
+    assert!(canonical.ends_with("/trick-canonical"), "the first");
+    assert!(seen.fetched().contains(&"/trick-plain".to_owned()));
+    for barred in ["/trick-nofollow", "/trick-sponsored"] {
+        assert!(!seen.fetched().contains(&barred.to_owned()), "{barred}");
+        let url = seen.door.url(barred);
+        let links = &seen.attempt().links;
+        let link = links.iter().find(|link| link.url.request() == url);
+        assert_eq!(link.unwrap().verdict, LinkVerdict::NotFollowed);
+    }
+    let other = see("<link rel=canonical href=http://other.test/>");
+    assert_eq!(other.page.canonical.as_deref(), Some("http://other.test/"));
+    assert_eq!(
+        other.crawled.all("http://other.test/").len(),
+        0,
+        "stored only"
+    );
+    // A loop of canonicals: each page is fetched once.
+    let door = open_site(|path| match path {
+        "/" => Some(html("<link rel=canonical href=/trick-b>")),
+        "/trick-b" => Some(html("<link rel=canonical href=/>")),
+        _ => None,
+    });
+    crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    assert!(door.asked("/") == 1 && door.asked("/trick-b") == 1);
+}
+
+#[test]
+fn html_18() {
+    let many: String = (0..10_000)
+        .map(|at| format!("/many-{at}.png {at}w,"))
+        .collect();
+    let seen = see(format!(
+        "<img src=/trick-a.png srcset='/trick-w_1,h_2.png 1x, /trick-b.png' data-src=/trick-lazy.png>\
+         <picture><source srcset='/trick-c.webp'></picture><video poster=/trick-poster.png></video>\
+         <link rel=preload as=image href=/trick-d.png imagesrcset='/trick-e,f.png 1x'>\
+         <img srcset='{many}'>"
+    ));
+    let images = seen.links(LinkKind::Image);
+    for path in [
+        "/trick-a.png",
+        "/trick-w_1,h_2.png",
+        "/trick-b.png",
+        "/trick-lazy.png",
+        "/trick-c.webp",
+        "/trick-poster.png",
+        "/trick-e,f.png",
+    ] {
+        assert!(images.contains(&seen.door.url(path).as_str()), "{path}");
+    }
+    assert!(seen.page.links.len() <= 10_000);
+    let bogus = |url: &&str| url.ends_with("/h_2.png") || url.ends_with("/f.png");
+    assert!(!images.iter().any(bogus), "never cut at a comma");
+}
+
+#[test]
+fn html_19() {
+    let seen = see(
+        "<object data=/trick-object></object><embed src=/trick-embed>\
+         <form action=/trick-get></form><form method=POST action=/trick-post></form>\
+         <map><area href=/trick-area></map><svg><a xlink:href=/trick-svg></a></svg>\
+         <input type=image src=/trick-input><blockquote cite=/trick-cite></blockquote>\
+         <a href=/trick-a ping=/trick-ping>a</a><iframe src=/trick-frame></iframe>",
+    );
+    let fetched = seen.fetched();
+    for path in ["/trick-area", "/trick-svg", "/trick-a", "/trick-frame"] {
+        assert!(fetched.contains(&path.to_owned()), "{path}: {fetched:?}");
+    }
+    for path in ["/trick-post", "/trick-ping"] {
+        assert_eq!(seen.door.asked(path), 0, "{path}");
+    }
+    let frames = see("<frameset><frame src=/trick-one><frame src=/trick-two></frameset>");
+    assert_eq!(frames.fetched(), ["/trick-one", "/trick-two"]);
+}
+
+#[test]
+fn html_20() {
+    let style = |css: &str| Some(answer("Content-Type: text/css\r\n", css));
+    let door = open_site(move |path| match path {
+        "/" => Some(html(
+            "<style>@import '/trick-a.css'; p { background: url(/trick-1.png) }</style>\
+             <p style=\"background: url('/trick-2.png')\">x</p>",
+        )),
+        "/trick-a.css" => style("@import url(/trick-b.css); b { src: url( '/trick-3.png' ) }"),
+        "/trick-b.css" => style("@import \"/trick-a.css\"; @import '/trick-b.css';"),
+        path if path.ends_with(".png") => Some(answer("Content-Type: image/png\r\n", b"\x89PNG")),
+        _ => None,
+    });
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    for path in [
+        "/trick-a.css",
+        "/trick-b.css",
+        "/trick-1.png",
+        "/trick-2.png",
+    ] {
+        assert_eq!(door.asked(path), 1, "{path}: {:?}", crawled.told());
+    }
+    assert!(door.asked("/trick-3.png") <= 1);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+#[test]
+fn html_21() {
+    let deep = "[".repeat(100_000);
+    let long = "\"x\",".repeat(1 << 20);
+    for json in [deep, long] {
+        let seen = see(format!(
+            "{LINK}<script type='application/ld+json'>{json}</script><p>after"
+        ));
+        assert_eq!(seen.page.text, "before link after");
+        assert_eq!(seen.fetched(), ["/trick"]);
+    }
+}
+
+#[test]
+fn html_22() {
+    let stuffed = see(format!("{LINK}<p>{}", "casino ".repeat(1_000_000)));
+    assert!(stuffed.has(Flags::PARSE_PARTIAL));
+    assert!(stuffed.page.text.len() <= 2 << 20);
+    let split = see("<p>c\u{200b}a\u{200d}s\u{2060}i\u{feff}no</p>");
+    assert!(
+        split.page.text.starts_with("ca") && split.page.text.ends_with("sino")
+            || split.page.text == "casino",
+        "{:?}",
+        split.page.text
+    );
+}
+
+#[test]
+fn html_23() {
+    let seen = see(format!(
+        "<title> {} </title>",
+        "é<b>\u{202e}\u{7}".repeat(1 << 17)
+    ));
+    let title = &seen.attempt().title;
+    assert!(title.len() <= 2048 && !title.is_empty(), "{}", title.len());
+    assert!(title.chars().all(|c| !c.is_control() && c != '\u{202e}'));
+    assert_eq!(see("<title>  \n\t </title>").attempt().title, "");
+}
+
+#[test]
+fn html_24() {
+    let one = see(format!("{LINK}<p>{}", "x".repeat(10 << 20)));
+    assert!(one.page.text.len() <= 2 << 20 && one.has(Flags::PARSE_PARTIAL));
+    assert_eq!(one.fetched(), ["/trick"]);
+    let letters = see(format!("{LINK}<p>{}", "a ".repeat(5_000_000)));
+    assert!(letters.page.text.len() <= 2 << 20);
+    assert_eq!(letters.fetched(), ["/trick"]);
+}
+
+#[test]
+fn html_26() {
+    let body = "<?xml version='1.0'?><!DOCTYPE html PUBLIC '-//W3C//DTD XHTML 1.0//EN' 'http://other.test/x.dtd' \
+        [<!ENTITY lol 'laughs'><!ENTITY file SYSTEM 'file:///etc/passwd'>]>\
+        <html xmlns='http://www.w3.org/1999/xhtml'><head><title>t</title></head>\
+        <body><p>&lol; &file;</p><a href='/trick'>x</a></body></html>";
+    let seen = see_as("application/xhtml+xml", body.as_bytes());
+    assert_eq!(seen.fetched(), ["/trick"]);
+    assert!(!seen.page.text.contains("laughs") && !seen.page.text.contains("root:"));
+    assert!(
+        seen.crawled
+            .attempts
+            .iter()
+            .all(|one| !one.url.request().contains("other.test"))
+    );
+    assert_eq!(seen.attempt().outcome, Outcome::http(200));
+}

@@ -1,0 +1,375 @@
+//! Sitemaps and feeds.
+
+use std::io::Write;
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use teia_base::{Flags, LinkKind, MediaType, Outcome, Timestamp};
+use teia_city::{Door, Step};
+use teia_extract::{Extracted, Extractors, Source};
+use url::Url;
+
+use crate::support::{Crawled, answer, crawl, crawl_config, html, open_site, thread_time};
+
+const PARSE_TIME: Duration = Duration::from_secs(3);
+
+fn read(media_type: &str, body: &[u8]) -> Extracted {
+    let url = Url::parse("http://a.test/dir/map.xml").unwrap();
+    let media_type = MediaType::parse(media_type);
+    let before = thread_time();
+    let page = Extractors::default().extract(&Source {
+        media_type: media_type.as_ref(),
+        ..Source::new(&url, body)
+    });
+    let took = thread_time() - before;
+    assert!(took < PARSE_TIME, "{took:?} for {} bytes", body.len());
+    assert!(!page.flags.has(Flags::PARSE_CRASH));
+    page
+}
+
+fn urls(page: &Extracted) -> Vec<&str> {
+    page.links.iter().map(|link| link.url.as_str()).collect()
+}
+
+/// Crawls a site that has this at `/map`; what lies below `/trick` are pages.
+fn crawl_map(media_type: &str, body: &[u8]) -> (Door, Crawled) {
+    let (fields, body) = (format!("Content-Type: {media_type}\r\n"), body.to_vec());
+    let door = open_site(move |path| match path {
+        "/map" => Some(answer(&fields, &body)),
+        path if path.starts_with("/trick") => Some(html("page")),
+        _ => None,
+    });
+    let crawled = crawl(&crawl_config(), &[door.url("/map"), door.url("/next")]);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    (door, crawled)
+}
+
+fn gzip(parts: &[&[u8]]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    for part in parts {
+        encoder.write_all(part).unwrap();
+    }
+    encoder.finish().unwrap()
+}
+
+const ONE: &str = "<urlset><url><loc>/trick-1</loc></url>";
+
+#[test]
+fn map_01() {
+    let spaces = vec![b' '; 200 << 20];
+    let bomb = gzip(&[ONE.as_bytes(), &spaces]);
+    let page = read("application/gzip", &bomb);
+    assert!(page.flags.has(Flags::DECODE_PARTIAL));
+    assert_eq!(page.links.len(), 1);
+    let (door, crawled) = crawl_map("application/gzip", &bomb);
+    assert_eq!(door.asked("/trick-1"), 1, "{:?}", crawled.told());
+    // Without an end on the wire.
+    let door = open_site(|path| {
+        (path == "/map").then(|| {
+            vec![
+                Step::say("HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n\r\n"),
+                Step::say(ONE),
+                Step::Endless(vec![b' '; 64 << 10]),
+            ]
+        })
+    });
+    let crawled = crawl(&crawl_config(), &[door.url("/map"), door.url("/next")]);
+    let map = crawled.last(&door.url("/map"));
+    assert!(map.flags.has(Flags::TRUNCATED) || !map.outcome.is_ok());
+    assert!(door.sent() < 200 << 20, "{}", door.sent());
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    // So many URLs, and not more.
+    let many: String = (0..50_001)
+        .map(|at| format!("<url><loc>/p{at}</loc></url>"))
+        .collect();
+    let page = read("text/xml", format!("<urlset>{many}</urlset>").as_bytes());
+    assert_eq!(page.links.len(), 50_000);
+    assert!(page.flags.has(Flags::PARSE_PARTIAL));
+}
+
+#[test]
+fn map_02() {
+    let index = |names: &[String]| {
+        let list: String = names
+            .iter()
+            .map(|name| format!("<sitemap><loc>{name}</loc></sitemap>"))
+            .collect();
+        answer(
+            "Content-Type: text/xml\r\n",
+            format!("<sitemapindex>{list}</sitemapindex>"),
+        )
+    };
+    let door = open_site(move |path| match path {
+        "/self" => Some(index(&["/self".to_owned()])),
+        "/a" => Some(index(&["/b".to_owned()])),
+        "/b" => Some(index(&["/a".to_owned()])),
+        path => {
+            let number: u32 = path.strip_prefix("/chain")?.parse().ok()?;
+            Some(index(&[format!("/chain{}", number + 1)]))
+        }
+    });
+    let mut config = crawl_config();
+    config.run.sitemap_files = 40;
+    let seeds = ["/self", "/a", "/chain0", "/next"].map(|path| door.url(path));
+    let crawled = crawl(&config, &seeds);
+    assert!(door.asked("/self") == 1 && door.asked("/a") == 1 && door.asked("/b") == 1);
+    let chain = door
+        .requests()
+        .iter()
+        .filter(|head| head.contains("/chain"))
+        .count();
+    assert!((30..=41).contains(&chain), "{chain}");
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    let cut = crawled
+        .attempts
+        .iter()
+        .filter(|one| one.flags.has(Flags::PARSE_PARTIAL));
+    assert!(cut.count() >= 1, "and it is flagged");
+}
+
+#[test]
+fn map_03() {
+    let bomb = "<!DOCTYPE u [<!ENTITY a '&b;&b;&b;&b;'><!ENTITY b '&c;&c;&c;&c;'><!ENTITY c 'x'>\
+        <!ENTITY f SYSTEM 'file:///etc/passwd'><!ENTITY h SYSTEM '/trick-entity'>]>\
+        <urlset><url><loc>/trick-1?&a;&f;&h;</loc></url></urlset>";
+    let page = read("text/xml", bomb.as_bytes());
+    assert!(page.flags.has(Flags::PARSE_PARTIAL));
+    assert!(
+        urls(&page)
+            .iter()
+            .all(|url| !url.contains("root") && !url.contains("xxxx"))
+    );
+    let (door, crawled) = crawl_map("text/xml", bomb.as_bytes());
+    assert_eq!(door.asked("/trick-entity"), 0);
+    assert!(
+        crawled
+            .last(&door.url("/map"))
+            .flags
+            .has(Flags::PARSE_PARTIAL)
+    );
+}
+
+#[test]
+fn map_04() {
+    for attribute in ["a", "xmlns:a"] {
+        let many: String = (0..100_000)
+            .map(|at| format!(" {attribute}{at}='1'"))
+            .collect();
+        let map = format!("<urlset{many}><url{many}><loc>/trick-1</loc></url></urlset>");
+        let (door, _) = crawl_map("text/xml", map.as_bytes());
+        assert_eq!(door.asked("/trick-1"), 1);
+        assert_eq!(read("text/xml", map.as_bytes()).links.len(), 1);
+    }
+}
+
+#[test]
+fn map_06() {
+    let cut = "<urlset><url><loc>/trick-1</loc></url><url><loc>/trick-2</lo";
+    let page = read("text/xml", cut.as_bytes());
+    assert!(page.flags.has(Flags::PARSE_PARTIAL));
+    let (door, _) = crawl_map("text/xml", cut.as_bytes());
+    assert_eq!(door.asked("/trick-1"), 1);
+    let label =
+        b"<?xml version='1.0' encoding='utf-16'?><urlset><url><loc>/trick-1</loc></url></urlset>";
+    assert_eq!(read("text/xml", label).links.len(), 1);
+    let page = read("text/xml", b"<html><body><p>Not a map</p></body></html>");
+    let maps = page
+        .links
+        .iter()
+        .filter(|link| link.kind == LinkKind::Sitemap);
+    assert_eq!(maps.count(), 0);
+}
+
+#[test]
+fn map_08() {
+    let list: String = (0..60_000)
+        .map(|at| format!("http://a.test/{at}\n"))
+        .collect();
+    let page = read("text/plain", list.as_bytes());
+    assert_eq!(page.links.len(), 50_000);
+    assert!(page.flags.has(Flags::PARSE_PARTIAL));
+    let packed = gzip(&[b"http://a.test/1\nhttp://a.test/2\n"]);
+    assert_eq!(read("application/gzip", &packed).links.len(), 2);
+    let twice = gzip(&[&gzip(&[ONE.as_bytes()])]);
+    assert_eq!(read("application/gzip", &twice).links.len(), 0, "one layer");
+    let mut tar = vec![0; 512];
+    tar[..7].copy_from_slice(b"map.xml");
+    tar[257..262].copy_from_slice(b"ustar");
+    tar.extend_from_slice(ONE.as_bytes());
+    tar.resize(2048, 0);
+    assert_eq!(
+        read("application/gzip", &gzip(&[&tar])).links.len(),
+        0,
+        "no archive"
+    );
+    let (_, crawled) = crawl_map("application/gzip", &twice);
+    assert_eq!(crawled.report.known_urls, 3, "{:?}", crawled.told());
+}
+
+#[test]
+fn map_09() {
+    let deep = format!(
+        "<urlset><url><loc>/trick-1</loc></url>{}",
+        "<a>".repeat(1_000_000)
+    );
+    let page = read("text/xml", deep.as_bytes());
+    assert!(page.flags.has(Flags::PARSE_DEPTH_LIMITED));
+    let (door, _) = crawl_map("text/xml", deep.as_bytes());
+    assert_eq!(door.asked("/trick-1"), 1);
+    let feed = format!(
+        "<rss><channel><item><link>/trick-1</link></item>{}",
+        "<a>".repeat(1_000_000)
+    );
+    assert!(
+        read("application/rss+xml", feed.as_bytes())
+            .flags
+            .has(Flags::PARSE_DEPTH_LIMITED)
+    );
+}
+
+#[test]
+fn map_10() {
+    let map = "<URLSET xmlns='http://wrong.test/'><URL><LOC>/trick-1</LOC>\
+        <image:image><image:loc>/trick-i.png</image:loc></image:image>\
+        <video:video><video:content_loc>/trick-v.mp4</video:content_loc></video:video>\
+        <news:news><news:title>t</news:title></news:news><unknown:x><unknown:loc2>/no</unknown:loc2></unknown:x>\
+        <xhtml:link rel='alternate' hreflang='pt' href='/trick-pt'/></URL></URLSET>";
+    let page = read("text/xml", map.as_bytes());
+    let of = |kind| {
+        let links = page.links.iter().filter(move |link| link.kind == kind);
+        links.map(|link| link.url.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(of(LinkKind::Sitemap), ["http://a.test/trick-1"]);
+    assert_eq!(of(LinkKind::Image), ["http://a.test/trick-i.png"]);
+    assert_eq!(of(LinkKind::Media), ["http://a.test/trick-v.mp4"]);
+    assert_eq!(of(LinkKind::Alternate), ["http://a.test/trick-pt"]);
+    let (door, _) = crawl_map("text/xml", map.as_bytes());
+    assert_eq!(door.asked("/trick-1"), 1);
+}
+
+#[test]
+fn map_11() {
+    let feed = "<rss xml:base='http://a.test/base/'><channel><item><title><![CDATA[<b>One</b>]]></title>\
+        <link>rel</link><pubDate>32 Foo 99999</pubDate>\
+        <description><![CDATA[<p><a href='/trick-html'>h</a></p>]]></description></item>\
+        <item><content type='application/octet-stream' mode='base64'>PGEgaHJlZj0vbm8+</content></item></channel></rss>";
+    let page = read("application/rss+xml", feed.as_bytes());
+    let found = urls(&page);
+    assert!(found.contains(&"http://a.test/base/rel"), "{found:?}");
+    assert!(found.contains(&"http://a.test/trick-html"), "{found:?}");
+    assert!(!found.iter().any(|url| url.ends_with("/no")));
+    let dates = |link: &teia_base::Link| link.last_modified.is_none_or(|date| date < far());
+    assert!(page.links.iter().all(dates));
+    let many: String = (0..10_000)
+        .map(|at| format!("<item><link>/p{at}</link></item>"))
+        .collect();
+    let page = read(
+        "application/rss+xml",
+        format!("<rss><channel>{many}</channel></rss>").as_bytes(),
+    );
+    assert_eq!(page.links.len(), 1000);
+    assert!(page.flags.has(Flags::PARSE_PARTIAL));
+    let (door, _) = crawl_map(
+        "application/rss+xml",
+        b"<rss><channel><item><link>/trick-1</link></item></channel></rss>",
+    );
+    assert_eq!(door.asked("/trick-1"), 1);
+}
+
+fn far() -> Timestamp {
+    Timestamp::parse("9999-01-01T00:00:00Z").unwrap()
+}
+
+#[test]
+fn map_13() {
+    let feed = "<rss><channel><item><link>file:///etc/passwd</link></item>\
+        <item><link>javascript:alert(1)</link></item>\
+        <item><link>http://10.0.0.1/trick-private</link></item>\
+        <item><link>http://127.0.0.1:1/trick-port</link></item>\
+        <item><link>/trick-1</link></item></channel></rss>";
+    let body = feed.as_bytes().to_vec();
+    let door = open_site(move |path| match path {
+        "/map" => Some(answer("Content-Type: application/rss+xml\r\n", &body)),
+        "/trick-1" => Some(html("page")),
+        _ => None,
+    });
+    let mut config = crawl_config();
+    config.fetch.allow_private = false;
+    config.fetch.resolve.clear();
+    config.fetch.allowed = vec![(door.address().ip(), door.address().port())];
+    config.filter.scope = "any".parse().unwrap();
+    let crawled = crawl(&config, &[door.url("/map"), door.url("/next")]);
+    assert!(crawled.last(&door.url("/trick-1")).outcome.is_ok());
+    for attempt in &crawled.attempts {
+        let own = attempt.url.request().starts_with(&door.url(""));
+        assert!(own || attempt.remote.is_none(), "{:?}", crawled.told());
+    }
+    assert_eq!(
+        crawled.last("http://10.0.0.1/trick-private").outcome,
+        Outcome::ADDR_BLOCKED
+    );
+    assert!(crawled.all("file:///etc/passwd").is_empty());
+}
+
+#[test]
+fn map_14() {
+    let feed = r#"{"version":"https://jsonfeed.org/version/1.1","title":"a","title":"b",
+        "items":[{"id":1,"url":"/trick-1"},{"url":7},{"url":null}]}"#;
+    for feed in [
+        feed,
+        r#"{"version":"https://jsonfeed.org/version/1","x":1e400,"items":[{"id":1e400,"url":"/trick-1"}]}"#,
+    ] {
+        let page = read("application/feed+json", feed.as_bytes());
+        assert_eq!(urls(&page), ["http://a.test/trick-1"]);
+    }
+    for bomb in ["[", "{\"a\":"] {
+        let deep = format!("{{\"items\":{}", bomb.repeat(100_000));
+        let page = read("application/feed+json", deep.as_bytes());
+        assert!(page.flags.has(Flags::PARSE_PARTIAL));
+        crawl_map("application/feed+json", deep.as_bytes());
+    }
+    let (door, _) = crawl_map("application/feed+json", feed.as_bytes());
+    assert_eq!(door.asked("/trick-1"), 1);
+}
+
+#[test]
+fn map_15() {
+    let map = "<?xml version='1.1' encoding='utf-8' standalone='no'?>\
+        <?xml-stylesheet type='text/xsl' href='/trick-style.xsl'?><?php evil() ?>\
+        <urlset><url><loc>/trick-1</loc></url></urlset>";
+    let (door, crawled) = crawl_map("text/xml", map.as_bytes());
+    assert_eq!(door.asked("/trick-1"), 1, "{:?}", crawled.told());
+    assert_eq!(door.asked("/trick-style.xsl"), 0);
+}
+
+#[test]
+fn map_16() {
+    let text = "<?xml version='1.0' encoding='utf-8'?><urlset><url><loc>/trick-caf\u{e9}</loc></url></urlset>";
+    let units = |to: fn(u16) -> [u8; 2], mark: [u8; 2]| -> Vec<u8> {
+        mark.into_iter()
+            .chain(text.encode_utf16().flat_map(to))
+            .collect()
+    };
+    for body in [
+        units(u16::to_le_bytes, [0xff, 0xfe]),
+        units(u16::to_be_bytes, [0xfe, 0xff]),
+    ] {
+        assert_eq!(
+            urls(&read("text/xml", &body)),
+            ["http://a.test/trick-caf%C3%A9"]
+        );
+    }
+    // UTF-32 is none that browsers read: no URLs, and no harm.
+    let wide: Vec<u8> = text
+        .chars()
+        .flat_map(|c| u32::from(c).to_be_bytes())
+        .collect();
+    assert!(read("text/xml", &wide).links.len() <= 1);
+    // A second label changes nothing.
+    let twice = "<?xml version='1.0' encoding='utf-8'?><urlset><?xml encoding='koi8-r'?><url><loc>/trick-caf\u{e9}</loc></url></urlset>";
+    assert_eq!(
+        urls(&read("text/xml", twice.as_bytes())),
+        ["http://a.test/trick-caf%C3%A9"]
+    );
+}

@@ -1,0 +1,595 @@
+//! robots.txt: what it says, what it cannot say, and what it costs to ask.
+
+use std::time::Duration;
+
+use teia_base::{Outcome, Timestamp};
+use teia_city::{Door, Step};
+use teia_fetch::robots::{Access, Answer, Config, Refusal, Rules, Standing};
+
+use crate::support::{
+    Crawled, answer, crawl, crawl_config, crawl_on, html, open_answers, open_site,
+    open_with_robots, thread_time,
+};
+
+fn rules(text: impl AsRef<[u8]>) -> Rules {
+    Rules::parse(text.as_ref(), "Teia")
+}
+
+#[track_caller]
+fn allows(text: impl AsRef<[u8]>, paths: &[&str]) {
+    let rules = rules(text);
+    for path in paths {
+        assert!(rules.verdict(path).allowed, "{path} is allowed");
+    }
+}
+
+#[track_caller]
+fn forbids(text: impl AsRef<[u8]>, paths: &[&str]) {
+    let rules = rules(text);
+    for path in paths {
+        assert!(!rules.verdict(path).allowed, "{path} is forbidden");
+    }
+}
+
+/// A door with this answer for robots.txt, and pages everywhere else.
+fn with_robots(robots: Vec<Step>) -> Door {
+    open_site(move |path| match path {
+        "/robots.txt" => Some(robots.clone()),
+        "/" => Some(html("<a href=/open>a</a> <a href=/shut/>b</a>")),
+        path if path.starts_with("/open") || path.starts_with("/shut") => Some(html("page")),
+        _ => None,
+    })
+}
+
+fn text(robots: &str) -> Vec<Step> {
+    answer("Content-Type: text/plain\r\n", robots)
+}
+
+fn status(status: &str) -> Vec<Step> {
+    vec![Step::say(format!(
+        "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"
+    ))]
+}
+
+fn moved(location: &str) -> Vec<Step> {
+    vec![Step::say(format!(
+        "HTTP/1.1 301 Moved\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n"
+    ))]
+}
+
+fn crawl_door(door: &Door) -> Crawled {
+    crawl(&crawl_config(), &[door.url("/"), door.url("/next")])
+}
+
+/// Nothing but robots.txt was asked for, and the URLs wait or have failed for that reason.
+#[track_caller]
+fn is_shut(door: &Door, crawled: &Crawled) {
+    assert_eq!(door.asked("/") + door.asked("/next"), 0);
+    assert!(door.asked("/robots.txt") >= 1);
+    assert_eq!(crawled.report.known_urls, 2);
+    let attempts = crawled.attempts.iter().filter(|one| !one.is_robots());
+    for attempt in attempts {
+        assert!(!attempt.outcome.is_answered(), "{:?}", crawled.told());
+    }
+}
+
+const SHUT: &str = "User-agent: *\nDisallow: /shut/\n";
+
+#[test]
+fn rob_01() {
+    let door = with_robots(text(
+        "User-agent: *\nDisallow: /\n\nUser-agent: TEIA\nDisallow: /shut\n\nUser-agent: teia\nAllow: /shut/in\nDisallow: /tie\nAllow: /tie\n",
+    ));
+    let crawled = crawl_door(&door);
+    assert_eq!(
+        crawled.last(&door.url("/shut/")).outcome,
+        Outcome::ROBOTS_DISALLOWED
+    );
+    assert!(crawled.last(&door.url("/open")).outcome.is_ok());
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    assert_eq!(door.asked("/shut/"), 0);
+    let text = "User-agent: teia\nDisallow: /a\nAllow: /a/b\nDisallow: /t\nAllow: /t\n";
+    allows(text, &["/a/b/c", "/t"]);
+    forbids(text, &["/a/c"]);
+}
+
+#[test]
+fn rob_02() {
+    for code in [
+        "404 Not Found",
+        "410 Gone",
+        "401 Unauthorized",
+        "403 Forbidden",
+        "418 Teapot",
+    ] {
+        let door = with_robots(status(code));
+        let crawled = crawl_door(&door);
+        assert!(crawled.last(&door.url("/shut/")).outcome.is_ok(), "{code}");
+    }
+    let door = with_robots(status("403 Forbidden"));
+    let mut config = crawl_config();
+    config.robots.refusal = Refusal::Disallows;
+    let crawled = crawl(&config, &[door.url("/"), door.url("/next")]);
+    is_shut(&door, &crawled);
+}
+
+#[test]
+fn rob_03() {
+    let busy = vec![Step::say(
+        "HTTP/1.1 429 Slow\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n",
+    )];
+    let door = with_robots(busy);
+    let crawled = crawl_door(&door);
+    is_shut(&door, &crawled);
+    assert_eq!(
+        door.asked("/robots.txt"),
+        1,
+        "and nobody comes back within the hour"
+    );
+    assert!(crawled.report.waiting > 0, "{:?}", crawled.report.states);
+}
+
+#[test]
+fn rob_04() {
+    for code in ["500 Broken", "503 Busy", "599 Odd"] {
+        let door = with_robots(status(code));
+        let crawled = crawl_door(&door);
+        is_shut(&door, &crawled);
+        let named = |one: &&teia_base::journal::Attempt| one.outcome == Outcome::ROBOTS_UNREACHABLE;
+        assert!(
+            crawled.attempts.iter().any(|one| named(&one)),
+            "{:?}",
+            crawled.told()
+        );
+    }
+}
+
+#[test]
+fn rob_05() {
+    let silent = open_site(|path| (path == "/robots.txt").then(|| vec![Step::silence()]));
+    is_shut(&silent, &crawl_door(&silent));
+    let reset = open_site(|path| (path == "/robots.txt").then(|| vec![Step::Reset]));
+    is_shut(&reset, &crawl_door(&reset));
+    // A name that is nowhere, and a port where nobody listens.
+    let mut config = crawl_config();
+    config.fetch.resolve = vec!["gone.test=127.0.0.1".to_owned()];
+    let crawled = crawl(&config, &["http://gone.test:1/".to_owned()]);
+    assert!(crawled.attempts.iter().all(|one| one.remote.is_none()));
+    assert_eq!(crawled.report.fetched, 0);
+}
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_micros((1_800_000_000 + seconds) * 1_000_000)
+}
+
+fn answered(status: u16, body: &[u8]) -> Answer<'_> {
+    Answer::Answered {
+        status,
+        body,
+        retry_after: None,
+    }
+}
+
+#[test]
+fn rob_06() {
+    const DAY: i64 = 24 * 3600;
+    let config = Config::default();
+    let forbids = |standing: &Standing| match standing.access("Teia") {
+        Access::Ruled(rules) => Some(!rules.verdict("/shut/x").allowed),
+        Access::Refused | Access::Unreachable { .. } => None,
+    };
+    let first = Standing::from_answer(None, answered(200, SHUT.as_bytes()), at(0), &config);
+    let mut with_copy = Standing::from_answer(Some(&first), Answer::Unreachable, at(DAY), &config);
+    assert_eq!(forbids(&with_copy), None, "closed at first");
+    with_copy = Standing::from_answer(Some(&with_copy), Answer::Unreachable, at(32 * DAY), &config);
+    assert_eq!(forbids(&with_copy), Some(true), "then the old copy counts");
+    let never = Standing::from_answer(None, answered(503, b""), at(0), &config);
+    let never = Standing::from_answer(Some(&never), answered(503, b""), at(31 * DAY), &config);
+    assert_eq!(
+        forbids(&never),
+        Some(false),
+        "and without one nothing is forbidden"
+    );
+}
+
+#[test]
+fn rob_07() {
+    let target = open_site(|path| (path == "/rules").then(|| text(SHUT)));
+    let to = target.url("/rules");
+    let door = open_site(move |path| match path {
+        "/robots.txt" => Some(moved("/r2")),
+        "/r2" => Some(moved("/r3")),
+        "/r3" => Some(moved(&to)),
+        "/" => Some(html("<a href=/shut/>b</a>")),
+        _ => None,
+    });
+    let crawled = crawl_door(&door);
+    assert_eq!(
+        crawled.last(&door.url("/shut/")).outcome,
+        Outcome::ROBOTS_DISALLOWED,
+        "the rules hold for the first host"
+    );
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+#[test]
+fn rob_08() {
+    let chain = open_site(|path| {
+        let number: u32 = match path {
+            "/robots.txt" => 0,
+            path => path.strip_prefix("/r")?.parse().ok()?,
+        };
+        Some(moved(&format!("/r{}", number + 1)))
+    });
+    let crawled = crawl_door(&chain);
+    assert!(
+        crawled.last(&chain.url("/next")).outcome.is_ok(),
+        "{:?}",
+        crawled.told()
+    );
+    assert_eq!(chain.asked("/r6"), 0);
+    let knot = open_site(|path| match path {
+        "/robots.txt" => Some(moved("/r")),
+        "/r" => Some(moved("/robots.txt")),
+        _ => None,
+    });
+    let crawled = crawl_door(&knot);
+    assert!(crawled.last(&knot.url("/next")).outcome.is_ok());
+    assert!(knot.requests().len() < 12);
+}
+
+#[test]
+fn rob_09() {
+    let secret = open_answers(vec![html("secret")]);
+    let elsewhere = [secret.url("/rules"), "ftp://a.test/robots.txt".to_owned()];
+    for to in elsewhere {
+        let location = to.clone();
+        let door = open_site(move |path| (path == "/robots.txt").then(|| moved(&location)));
+        let mut config = crawl_config();
+        config.fetch.allow_private = false;
+        config.fetch.resolve.clear();
+        config.fetch.allowed = vec![(door.address().ip(), door.address().port())];
+        let crawled = crawl(&config, &[door.url("/"), door.url("/next")]);
+        assert_eq!(secret.requests().len(), 0, "{to}: nothing was sent there");
+        is_shut(&door, &crawled);
+    }
+}
+
+#[test]
+fn rob_10() {
+    let page = "<!doctype html>\n<html><p>Not found\nUser-agent: *\nDisallow: /shut\n<script>a: b</script>";
+    assert!(rules(page).looks_like_html());
+    forbids(page, &["/shut/x"]);
+    let door = with_robots(html(
+        "<!doctype html><title>oops</title><p>There is no such page.",
+    ));
+    let crawled = crawl_door(&door);
+    assert!(crawled.last(&door.url("/shut/")).outcome.is_ok());
+}
+
+#[test]
+fn rob_11() {
+    let line = "Disallow: /shut\n";
+    let body = format!(
+        "User-agent: *\n{line}{}",
+        "# padding padding padding\n".repeat(1000)
+    );
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n",
+        100 << 20
+    );
+    let steps = vec![
+        Step::say(head),
+        Step::say(&body),
+        Step::Repeat(vec![b'#'; 1 << 20], 100),
+    ];
+    let door = with_robots(steps);
+    let crawled = crawl_door(&door);
+    assert_eq!(
+        crawled.last(&door.url("/shut/")).outcome,
+        Outcome::ROBOTS_DISALLOWED
+    );
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    let stored: u64 = crawled.attempts.iter().map(|one| one.body_bytes).sum();
+    assert!(stored < 64 << 20, "{stored}");
+}
+
+#[test]
+fn rob_12() {
+    let early = format!(
+        "User-agent: *\nDisallow: /early\n{}",
+        "# 0123456789\n".repeat(50_000)
+    );
+    let both = rules(format!("{early}Disallow: /late\n"));
+    assert!(both.is_cut() && !both.verdict("/early").allowed && both.verdict("/late").allowed);
+    assert!(!rules("User-agent: *\nDisallow: /early\n").is_cut());
+}
+
+#[test]
+fn rob_13() {
+    forbids(format!("\u{feff}{SHUT}"), &["/shut/"]);
+    let wide: Vec<u8> = [0xff, 0xfe]
+        .into_iter()
+        .chain(SHUT.encode_utf16().flat_map(u16::to_le_bytes))
+        .collect();
+    forbids(wide, &["/shut/"]);
+    forbids(
+        b"# caf\xe9 \xff\nUser-agent: *\nDisallow: /shut/\n",
+        &["/shut/"],
+    );
+    forbids(
+        b"User-agent: *\nDis\0allow: /no\nDisallow: /shut/\n",
+        &["/shut/"],
+    );
+    let door = with_robots(answer(
+        "Content-Type: text/plain\r\n",
+        format!("\u{feff}{SHUT}"),
+    ));
+    let crawled = crawl_door(&door);
+    assert_eq!(
+        crawled.last(&door.url("/shut/")).outcome,
+        Outcome::ROBOTS_DISALLOWED
+    );
+}
+
+#[test]
+fn rob_14() {
+    for ending in ["\r", "\r\n", "\n", "\n\r"] {
+        forbids(SHUT.replace('\n', ending), &["/shut/"]);
+    }
+    forbids("User-agent: *\nDisallow: /shut/", &["/shut/"]);
+    let long = format!(
+        "User-agent: *\n# {}\nDisallow: /shut/\n",
+        "x".repeat(1 << 18)
+    );
+    forbids(long, &["/shut/"]);
+    let rule = format!(
+        "User-agent: *\nDisallow: /{}\nDisallow: /shut/\n",
+        "y".repeat(1 << 18)
+    );
+    forbids(rule, &["/shut/"]);
+}
+
+#[test]
+fn rob_15() {
+    allows(
+        "Disallow: /\nAllow: /x\nUser-agent: *\nDisallow: /shut\n",
+        &["/a"],
+    );
+    forbids("Disallow: /\nUser-agent: *\nDisallow: /shut\n", &["/shut"]);
+}
+
+#[test]
+fn rob_16() {
+    let mixed = "User-agent: otherbot\n\n# note\nUser-agent: teia\n\nSitemap: http://a.test/s.xml\nDisallow: /shut\n\n\nDisallow: /closed\nUser-agent: x\nDisallow: /x\n";
+    forbids(mixed, &["/shut", "/closed"]);
+    allows(mixed, &["/x"]);
+    assert_eq!(rules(mixed).sitemaps(), ["http://a.test/s.xml"]);
+}
+
+#[test]
+fn rob_17() {
+    allows("User-agent: *\nDisallow:\n", &["/", "/a"]);
+    forbids("User-agent: *\nDisallow: *\n", &["/", "/a"]);
+    let root = "User-agent: *\nDisallow: /$\n";
+    forbids(root, &["/"]);
+    allows(root, &["/a"]);
+    let pages = "User-agent: *\nDisallow: /\nAllow: /*.html$\n";
+    allows(pages, &["/a/b.html"]);
+    forbids(pages, &["/a/b.html?x", "/a"]);
+    forbids("User-agent: *\nDisallow: /a$b\n", &["/a$b"]);
+    forbids("User-agent: *\nDisallow: /**/x\n", &["/a/b/x"]);
+    // No backtracking: a million steps at most where it would have been 2 to the 1000.
+    let stars = format!("User-agent: *\nDisallow: /{}b\n", "*a".repeat(500));
+    let before = thread_time();
+    allows(stars, &[&format!("/{}", "a".repeat(2000))]);
+    assert!(thread_time() - before < Duration::from_secs(2));
+}
+
+#[test]
+fn rob_18() {
+    let encoded = "User-agent: *\nDisallow: /caf%c3%a9\nDisallow: /%7Euser\n";
+    forbids(encoded, &["/caf%C3%A9", "/café", "/~user"]);
+    forbids("User-agent: *\nDisallow: /café\n", &["/caf%C3%A9"]);
+    allows("User-agent: *\nDisallow: /a%2Fb\n", &["/a/b"]);
+    forbids("User-agent: *\nDisallow: /a%2Fb\n", &["/a%2Fb"]);
+}
+
+#[test]
+fn rob_19() {
+    let text = "User-agent: *\nDisallow: /Search?q=\n";
+    forbids(text, &["/Search?q=x"]);
+    allows(text, &["/search?q=x", "/Search", "/Search?p=1"]);
+}
+
+#[test]
+fn rob_20() {
+    allows("User-agent: *\nDisallow: /\n", &["/robots.txt"]);
+    let door = with_robots(text("User-agent: *\nDisallow: /\n"));
+    let crawled = crawl_door(&door);
+    assert_eq!(door.asked("/robots.txt"), 1);
+    assert_eq!(
+        crawled.last(&door.url("/next")).outcome,
+        Outcome::ROBOTS_DISALLOWED
+    );
+}
+
+#[test]
+fn rob_21() {
+    let delay = |value: &str| rules(format!("User-agent: *\nCrawl-delay: {value}\n")).crawl_delay();
+    for value in ["-1", "abc", ""] {
+        assert!(delay(value).unwrap_or_default().is_zero(), "{value}");
+    }
+    assert_eq!(delay("0").unwrap_or_default(), Duration::ZERO);
+    assert_eq!(delay("0.5"), Some(Duration::from_millis(500)));
+    // Only raised, and never above the most that is waited.
+    let door = with_robots(text("User-agent: *\nCrawl-delay: 1e9\n"));
+    let mut config = crawl_config();
+    config.politeness.max_crawl_delay = Duration::from_millis(50);
+    let crawled = crawl(&config, &[door.url("/"), door.url("/next")]);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    let door = with_robots(text("User-agent: *\nCrawl-delay: 0\n"));
+    let mut config = crawl_config();
+    config.politeness.delay = Duration::from_millis(30);
+    let crawled = crawl(&config, &[door.url("/"), door.url("/next")]);
+    let mut moments: Vec<_> = crawled.attempts.iter().map(|one| one.started).collect();
+    moments.sort();
+    for pair in moments.windows(2) {
+        assert!(pair[1].since(pair[0]) >= Duration::from_millis(29));
+    }
+}
+
+#[test]
+fn rob_22() {
+    let groups: String = (0..30_000)
+        .map(|at| format!("User-agent: bot{at}\nDisallow: /{at}\n"))
+        .collect();
+    let many: String = (0..30_000)
+        .map(|at| format!("Disallow: /p{at}\n"))
+        .collect();
+    for text in [
+        groups.clone(),
+        format!("User-agent: *\n{many}"),
+        groups + &many,
+    ] {
+        let before = thread_time();
+        let rules = rules(&text);
+        for at in 0..1000 {
+            rules.verdict(&format!("/p{at}/x"));
+        }
+        let took = thread_time() - before;
+        assert!(took < Duration::from_secs(2), "{took:?}");
+    }
+    let door = with_robots(text(&format!("User-agent: *\n{many}Disallow: /shut\n")));
+    let crawled = crawl_door(&door);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+/// What waits is asked about when its turn comes, not only when it was found.
+#[test]
+fn rob_23() {
+    let shut = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let is_shut = std::sync::Arc::clone(&shut);
+    let door = open_site(move |path| match path {
+        "/robots.txt" if is_shut.load(std::sync::atomic::Ordering::SeqCst) => Some(text(SHUT)),
+        "/robots.txt" => Some(text("")),
+        "/" => Some(html("<a href=/shut/a>a</a> <a href=/shut/b>b</a>")),
+        path if path.starts_with("/shut") => Some(html("page")),
+        _ => None,
+    });
+    let disk = teia_base::SimulatedDisk::new();
+    let mut config = crawl_config();
+    config.robots.fresh_for = Duration::from_secs(1);
+    config.filter.max_pages = Some(1);
+    crawl_on(&disk, &config, &[door.url("/")]);
+    assert_eq!(door.asked("/"), 1);
+    shut.store(true, std::sync::atomic::Ordering::SeqCst);
+    // A copy holds for a while; an old one is fetched anew before anything else.
+    std::thread::sleep(Duration::from_millis(1100));
+    config.robots.fresh_for = Duration::from_secs(3600);
+    config.filter.max_pages = None;
+    let crawled = crawl_on(&disk, &config, &[door.url("/next")]);
+    assert_eq!(
+        door.asked("/shut/a") + door.asked("/shut/b"),
+        0,
+        "{:?}",
+        crawled.told()
+    );
+    assert_eq!(
+        crawled.last(&door.url("/shut/a")).outcome,
+        Outcome::ROBOTS_DISALLOWED
+    );
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+#[test]
+fn rob_24() {
+    forbids("User-agent: *\nDissallow: /shut\n", &["/shut"]);
+    forbids("User agent: *\nDisallow /shut\n", &["/shut"]);
+    allows(
+        "User-agent: *\nForbid: /shut\nDo not visit: /shut\n",
+        &["/shut"],
+    );
+}
+
+/// A hundred URLs stand for the million: they wait for the one request without one of their own.
+#[test]
+fn rob_25() {
+    let drip = vec![
+        Step::say("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100000\r\n\r\n"),
+        Step::Drip(b"#".to_vec(), Duration::from_millis(20)),
+    ];
+    let door = with_robots(drip);
+    let seeds: Vec<String> = (0..100).map(|at| door.url(&format!("/open{at}"))).collect();
+    let mut config = crawl_config();
+    config.run.retries = 0;
+    let crawled = crawl(&config, &seeds);
+    assert!(door.connections() <= 102, "{}", door.connections());
+    let asked: usize = (0..100).map(|at| door.asked(&format!("/open{at}"))).sum();
+    assert_eq!(asked, 0, "{:?}", crawled.report.states);
+}
+
+#[test]
+fn rob_26() {
+    for token in ["Teia/1.0", "teia", "TEIA/2.0 (x)"] {
+        forbids(
+            format!("User-agent: {token}\nDisallow: /shut\n"),
+            &["/shut"],
+        );
+    }
+    for token in ["NotTeiaBot", "TeiaBot", "Te", "xteia"] {
+        allows(
+            format!("User-agent: {token}\nDisallow: /shut\n"),
+            &["/shut"],
+        );
+    }
+}
+
+#[test]
+fn rob_27() {
+    let shut = open_with_robots(
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\nUser-agent: *\nDisallow: /\n",
+            26
+        ),
+        vec![html("page")],
+    );
+    let open = open_answers(vec![html("page")]);
+    let seeds = [shut.named("a.test", "/next"), open.named("a.test", "/next")];
+    let crawled = crawl(&crawl_config(), &seeds);
+    assert_eq!(crawled.last(&seeds[0]).outcome, Outcome::ROBOTS_DISALLOWED);
+    assert!(
+        crawled.last(&seeds[1]).outcome.is_ok(),
+        "the same name, another port"
+    );
+}
+
+#[test]
+fn rob_28() {
+    let many: String = (0..10_000)
+        .map(|at| format!("Sitemap: http://a.test/s{at}.xml\n"))
+        .collect();
+    assert_eq!(rules(&many).sitemaps().len(), 1000);
+    let port = std::sync::Arc::new(std::sync::OnceLock::<String>::new());
+    let own = std::sync::Arc::clone(&port);
+    let door = open_site(move |path| {
+        let here = own.get().cloned().unwrap_or_default();
+        match path {
+            "/robots.txt" => Some(text(&format!(
+                "User-agent: *\nDisallow: /shut\nSitemap: /relative.xml\nSitemap: {here}/robots.txt\nSitemap: http://other.test/map.xml\nSitemap: {here}/map.xml\n"
+            ))),
+            "/map.xml" => Some(answer(
+                "Content-Type: application/xml\r\n",
+                format!("<urlset><url><loc>{here}/open-1</loc></url></urlset>"),
+            )),
+            "/open-1" => Some(html("page")),
+            _ => None,
+        }
+    });
+    port.set(door.url("")).unwrap();
+    let crawled = crawl_door(&door);
+    assert!(crawled.last(&door.url("/open-1")).outcome.is_ok());
+    assert_eq!(door.asked("/relative.xml"), 0, "absolute only");
+    assert_eq!(door.asked("/robots.txt"), 1, "itself is no sitemap");
+    assert!(crawled.all("http://other.test/map.xml").is_empty());
+}

@@ -1,0 +1,382 @@
+//! Traps and farms: sites without an end.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use teia_base::filter::{Candidate, Filter, FilterConfig, Rules};
+use teia_base::{CanonicalUrl, Files, LinkKind, NormalForm, Outcome, Seed, SimulatedDisk};
+use teia_city::{Door, Kind, Step, TrapWeb};
+use teia_engine::{
+    CollectionConfig, Control, Crawl, Event, Executor, Feedback, Layout, Level, Parts, ThisMachine,
+};
+
+use crate::support::{Crawled, answer, attempts, crawl, crawl_config, html, open_site};
+
+const WEB: TrapWeb = TrapWeb { products: 40 };
+
+/// With chains that are longer than what a trap needs.
+const HONEST_WEB: TrapWeb = TrapWeb { products: 1600 };
+
+/// The part of the site below these first segments.
+fn open_web(sections: &'static [&'static str]) -> Door {
+    open_part(WEB, sections)
+}
+
+fn open_part(web: TrapWeb, sections: &'static [&'static str]) -> Door {
+    open_site(move |path| {
+        let first = path.split(['/', '?']).nth(1).unwrap_or("");
+        if path.ends_with(".png") {
+            return Some(answer("Content-Type: image/png\r\n", path));
+        }
+        let is_wanted = sections.contains(&first);
+        is_wanted.then(|| web.page(path)).flatten().map(html)
+    })
+}
+
+/// Requests for each kind of page.
+fn asked(door: &Door) -> HashMap<Kind, usize> {
+    let mut kinds = HashMap::new();
+    for head in door.requests() {
+        let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
+        if let Some(kind) = WEB.kind(&path) {
+            *kinds.entry(kind).or_insert(0) += 1;
+        }
+    }
+    kinds
+}
+
+/// What the run said; and other settings for it from the first trap on.
+#[derive(Debug, Default)]
+struct Heard {
+    said: Mutex<Vec<String>>,
+    change: Option<(Control, CollectionConfig)>,
+}
+
+impl Feedback for Heard {
+    fn hear(&self, event: &Event) {
+        if let Event::Notice {
+            level: Level::Warning,
+            text,
+        } = event
+        {
+            self.said.lock().unwrap().push(text.clone());
+            if let Some((control, wanted)) = &self.change {
+                control.change(wanted.clone());
+            }
+        }
+    }
+}
+
+/// A crawl that is listened to.
+fn crawl_heard(
+    disk: &SimulatedDisk,
+    config: &CollectionConfig,
+    seeds: &[String],
+) -> (Crawled, Vec<String>) {
+    crawl_changed(disk, config, seeds, None)
+}
+
+fn crawl_changed(
+    disk: &SimulatedDisk,
+    config: &CollectionConfig,
+    seeds: &[String],
+    wanted: Option<CollectionConfig>,
+) -> (Crawled, Vec<String>) {
+    let control = Control::default();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let heard = Arc::new(Heard {
+        said: Mutex::default(),
+        change: wanted.map(|wanted| (control.clone(), wanted)),
+    });
+    let crawl = Crawl {
+        files: Arc::clone(&files),
+        root: "data".into(),
+        key: 7,
+        layout: Layout::new("default").unwrap(),
+        config: config.clone(),
+        save: false,
+        seeds: seeds
+            .iter()
+            .map(|seed| Seed::parse(seed).unwrap().unwrap())
+            .collect(),
+        parts: Parts {
+            feedback: Arc::clone(&heard) as Arc<dyn Feedback>,
+            ..Parts::default()
+        },
+        control,
+    };
+    let report = runtime.block_on(ThisMachine.run(crawl)).unwrap();
+    let crawled = Crawled {
+        report,
+        attempts: attempts(&*files),
+        disk: disk.clone(),
+    };
+    crawled.check_accounts();
+    let said = heard.said.lock().unwrap().clone();
+    (crawled, said)
+}
+
+/// Crawls a part of the site from a path, to its end; a trap of it costs at most so many requests.
+#[track_caller]
+fn is_caught(section: &'static [&'static str], start: &str, most: usize) -> (Door, Vec<String>) {
+    let door = open_web(section);
+    let mut config = crawl_config();
+    // Whoever is not stopped by content is stopped by this, and fails.
+    config.filter.max_pages = Some(3000);
+    let disk = SimulatedDisk::new();
+    let (crawled, said) = crawl_heard(&disk, &config, &[door.url(start), door.url("/next")]);
+    let traps: usize = asked(&door)
+        .iter()
+        .filter(|(kind, _)| **kind != Kind::Honest)
+        .map(|(_, count)| count)
+        .sum();
+    assert!(traps <= most, "{traps} requests for {start}: {said:?}");
+    assert!(traps >= 5, "it was tried");
+    let excluded = crawled.report.states.get("excluded").copied().unwrap_or(0);
+    assert!(excluded > 0, "parked: {:?}", crawled.report.states);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    assert_eq!(crawled.report.waiting, 0);
+    let warned = said.iter().any(|text| text.contains("looks like a trap"));
+    assert!(warned, "{said:?}");
+    (door, said)
+}
+
+#[test]
+fn trap_01() {
+    let door = open_web(&["calendar"]);
+    let mut config = crawl_config();
+    config.filter.max_pages = Some(3000);
+    let disk = SimulatedDisk::new();
+    let seeds = [door.url("/calendar/2026/11"), door.url("/next")];
+    let (crawled, said) = crawl_heard(&disk, &config, &seeds);
+    let first = asked(&door)[&Kind::Trap("calendar")];
+    assert!(first <= 150, "{first}");
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    let warning = said.iter().find(|text| text.contains("trap")).unwrap();
+    assert!(warning.contains("/calendar/{n}/{n}"), "{warning}");
+    assert!(warning.contains("/calendar/[0-9]+/[0-9]+$"), "{warning}");
+    // The rule that the warning tells to write leaves them out.
+    let rule = warning.split('\'').nth(1).unwrap().to_owned();
+    let filter = FilterConfig {
+        exclude: vec![rule],
+        ..FilterConfig::default()
+    };
+    let url = CanonicalUrl::parse(&door.url("/calendar/2099/1")).unwrap();
+    let rules = Rules::compile(&filter, std::slice::from_ref(&url)).unwrap();
+    assert!(!rules.before(&Candidate::seed(&url)).is_admitted());
+    // Another process does not forget it; what it finds there is left out as well.
+    let (again, _) = crawl_heard(&disk, &config, &[door.url("/trick")]);
+    assert_eq!(asked(&door)[&Kind::Trap("calendar")], first);
+    let parked = again.report.states["excluded"];
+    assert!(
+        parked >= 1 && again.report.waiting == 0,
+        "{:?}",
+        again.report.states
+    );
+    // Lifted by a person: what was parked is collected.
+    config.traps.allow = vec!["/calendar/{n}/{n}".to_owned()];
+    config.filter.max_pages = Some(200);
+    let (lifted, said) = crawl_heard(&disk, &config, &[]);
+    assert!(
+        asked(&door)[&Kind::Trap("calendar")] > first + 100,
+        "{:?}",
+        lifted.told()
+    );
+    assert!(!said.iter().any(|text| text.contains("trap")), "{said:?}");
+}
+
+#[test]
+fn trap_01_may_be_switched_off() {
+    let door = open_web(&["calendar"]);
+    let mut config = crawl_config();
+    config.filter.max_pages = Some(400);
+    config.traps.enabled = false;
+    let (_, said) = crawl_heard(
+        &SimulatedDisk::new(),
+        &config,
+        &[door.url("/calendar/2026/11")],
+    );
+    assert_eq!(asked(&door)[&Kind::Trap("calendar")], 400);
+    assert!(said.is_empty(), "{said:?}");
+}
+
+/// A person who hears of it allows the pattern while the run goes on.
+#[test]
+fn trap_01_may_be_lifted_under_a_run() {
+    let door = open_web(&["calendar"]);
+    let mut config = crawl_config();
+    config.filter.max_pages = Some(400);
+    let mut wanted = config.clone();
+    wanted.traps.allow = vec!["127.0.0.1/calendar/{n}/{n}".to_owned()];
+    let seeds = [door.url("/calendar/2026/11")];
+    let disk = SimulatedDisk::new();
+    let (_, said) = crawl_changed(&disk, &config, &seeds, Some(wanted));
+    assert!(said.iter().any(|text| text.contains("trap")), "{said:?}");
+    assert_eq!(asked(&door)[&Kind::Trap("calendar")], 400);
+}
+
+#[test]
+fn trap_02() {
+    is_caught(&["session"], "/session/0?sid=00000000000000aa", 200);
+}
+
+#[test]
+fn trap_03() {
+    is_caught(&["filter"], "/filter?color=red", 300);
+}
+
+#[test]
+fn trap_04() {
+    let config = FilterConfig::default();
+    let seed = CanonicalUrl::parse("http://a.test/").unwrap();
+    let rules = Rules::compile(&config, std::slice::from_ref(&seed)).unwrap();
+    let judge = |path: &str| {
+        let url = CanonicalUrl::parse(&format!("http://a.test{path}")).unwrap();
+        let verdict = rules.before(&Candidate {
+            url: &url,
+            depth: 1,
+            kind: LinkKind::Anchor,
+            from_kept_in_scope: true,
+            from: Some(&seed),
+        });
+        verdict.outcome
+    };
+    for path in ["/a/b/a/b/a/b", "/a/a/a", &"/x1/y2".repeat(20)] {
+        assert_eq!(judge(path), Some(Outcome::TRAP_SUSPECTED), "{path}");
+    }
+    assert_eq!(judge("/a/b/a/b"), None);
+    // A site that grows by itself ends there.
+    let door = open_site(|path| {
+        path.starts_with("/a")
+            .then(|| html(format!("<a href='{path}/b'>b</a> <a href='{path}/a'>a</a>")))
+    });
+    let crawled = crawl(&crawl_config(), &[door.url("/a"), door.url("/next")]);
+    assert!(door.requests().len() < 60, "{}", door.requests().len());
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+#[test]
+fn trap_06() {
+    let (door, _) = is_caught(&["maze"], "/maze/start/here", 600);
+    assert!(door.sent() < 100 << 20);
+}
+
+#[test]
+fn trap_07() {
+    is_caught(&["list"], "/list?page=0", 10);
+}
+
+#[test]
+fn trap_08() {
+    is_caught(&["deeper"], "/deeper/start", 100);
+}
+
+#[test]
+fn trap_13() {
+    is_caught(&["r"], "/r/00000000000000aa", 60);
+}
+
+#[test]
+fn trap_14() {
+    let form = NormalForm {
+        tracking: true,
+        session_ids: true,
+        parameter_order: true,
+        ..NormalForm::default()
+    };
+    let names = ["utm_source", "utm_medium", "fbclid", "gclid", "PHPSESSID"];
+    let mut forms = std::collections::HashSet::new();
+    for at in 0..500 {
+        let (name, page) = (names[at % names.len()], at % 7);
+        let text = format!("http://a.test/page{page}?{name}=v{at}&id={page}");
+        forms.insert(form.parse(&text).unwrap().normal().as_str().to_owned());
+    }
+    assert_eq!(forms.len(), 7, "{forms:?}");
+    // Variants without a list: the same page under sort, print and share is left out by its content.
+    let door = open_site(|path| {
+        path.starts_with("/page").then(|| {
+            let links: String = (0..4)
+                .map(|at| format!("<a href='/page?sort={}&amp;share={at}'>x</a>", path.len()))
+                .collect();
+            html(format!("<p>the one page there is{links}"))
+        })
+    });
+    let mut config = crawl_config();
+    config.filter.max_pages = Some(1000);
+    let crawled = crawl(&config, &[door.url("/page"), door.url("/next")]);
+    assert!(door.requests().len() < 100, "{}", door.requests().len());
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+/// An honest site: every page of it is fetched, and nothing is taken for a trap.
+#[test]
+fn trap_15() {
+    const HONEST: &[&str] = &[
+        "", "shop", "product", "archive", "user", "gallery", "weather",
+    ];
+    let door = open_part(HONEST_WEB, HONEST);
+    let (crawled, said) = crawl_heard(&SimulatedDisk::new(), &crawl_config(), &[door.url("/")]);
+    let honest = asked(&door)[&Kind::Honest];
+    assert!(!said.iter().any(|text| text.contains("trap")), "{said:?}");
+    let pages = usize::try_from(HONEST_WEB.honest_pages()).unwrap();
+    assert_eq!(honest, pages, "{:?}", crawled.report.states);
+    assert_eq!(crawled.report.waiting, 0);
+}
+
+/// Babble that is new for ever: the budget of the host holds, and what is left over is not lost.
+#[test]
+fn trap_17() {
+    let door = open_site(|path| {
+        let number: u64 = match path {
+            "/" => 0,
+            path => path.strip_prefix("/b")?.parse().ok()?,
+        };
+        let words: String = (0..500)
+            .map(|at| format!("w{:x} ", number * 500 + at))
+            .collect();
+        let links: String = (1..4)
+            .map(|at| format!("<a href=/b{}>x</a>", number * 3 + at))
+            .collect();
+        Some(html(format!("{words}{links}")))
+    });
+    let mut config = crawl_config();
+    config.filter.max_pages_per_host = Some(150);
+    let crawled = crawl(&config, &[door.url("/next"), door.url("/")]);
+    assert_eq!(crawled.report.fetched, 150);
+    assert!(crawled.report.waiting > 0, "{:?}", crawled.report.states);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+#[test]
+fn trap_19() {
+    let robots = "User-agent: *\nDisallow: /honeypot\n";
+    let door = open_site(move |path| match path {
+        "/robots.txt" => Some(answer("Content-Type: text/plain\r\n", robots)),
+        "/" => Some(html(
+            "<a href=/honeypot/1 style='display:none'>x</a><a href=/%68oneypot/2>y</a>\
+             <a href=/./x/../honeypot/3>z</a><img src=/honeypot/4.png><a href=/trick>t</a>",
+        )),
+        "/trick" => Some(vec![Step::say(
+            "HTTP/1.1 302 Found\r\nLocation: /honeypot/5\r\nContent-Length: 0\r\n\r\n",
+        )]),
+        path if path.contains("honeypot") => Some(html("caught")),
+        _ => None,
+    });
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    let hits = door
+        .requests()
+        .iter()
+        .filter(|head| head.contains("oneypot"))
+        .count();
+    assert_eq!(hits, 0, "{:?}", crawled.told());
+    let refused = crawled
+        .attempts
+        .iter()
+        .filter(|one| one.outcome == Outcome::ROBOTS_DISALLOWED);
+    assert_eq!(refused.count(), 5);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}

@@ -1,0 +1,52 @@
+//! The quarantine: patterns of hosts that are left out.
+
+use std::collections::HashMap;
+
+use teia_base::CanonicalUrl;
+use teia_base::journal::Quarantined;
+
+use super::config::TrapsConfig;
+use super::pattern::patterns;
+
+/// What is left out now. Cheap to ask: most hosts have nothing in it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Quarantine {
+    hosts: HashMap<String, Vec<String>>,
+}
+
+impl Quarantine {
+    /// More are not taken in: a host that has so many kinds of traps gives no reason to trust the rest.
+    const MOST: usize = 100_000;
+
+    /// What the journal says, but for what a person allows.
+    pub(crate) fn new(told: &[Quarantined], config: &TrapsConfig) -> Self {
+        let mut quarantine = Self::default();
+        for one in told.iter().filter(|_| config.enabled) {
+            if !config.allows(&one.host, &one.pattern) {
+                quarantine.add(one);
+            }
+        }
+        quarantine
+    }
+
+    pub(crate) fn add(&mut self, one: &Quarantined) {
+        let patterns = self.hosts.entry(one.host.clone()).or_default();
+        if !patterns.contains(&one.pattern) {
+            patterns.push(one.pattern.clone());
+        }
+    }
+
+    /// Whether it takes no more.
+    pub(crate) fn is_full(told: &[Quarantined]) -> bool {
+        told.len() >= Self::MOST
+    }
+
+    /// The pattern for which a URL is left out.
+    pub(crate) fn holds(&self, url: &CanonicalUrl) -> Option<&str> {
+        let held = self.hosts.get(url.host_str())?;
+        let own = patterns(url);
+        held.iter()
+            .find(|pattern| own.contains(pattern))
+            .map(String::as_str)
+    }
+}
