@@ -4,6 +4,7 @@
     ./dev bench search                                     100,000 documents, 100 queries of each kind
     ./dev bench search --documents 5000 --queries 30       a trial of some minutes
     ./dev bench search --only teia,SQLite                  some of them
+    ./dev bench search --only MariaDB --add                beside what earlier calls with as many documents gave
 
 The documents are the HTML documentation of Debian packages (downloaded once; below target/bench/search, at most 6 GB
 in all). MariaDB FULLTEXT, PostgreSQL (GIN on tsvector) and SQLite FTS5 get the same texts in the same run, one after
@@ -37,6 +38,7 @@ def main():
     options.add_argument("--queries", type=int, default=100, help="of each kind")
     options.add_argument("--seconds", type=float, default=60, help="for one kind, engine and pass; what is left is said")
     options.add_argument("--only", default="", help="engines by the beginning of their names, with commas; `teia` is the one in the process")
+    options.add_argument("--add", action="store_true", help="show the engines of earlier calls too: same documents, same queries")
     options.add_argument("--keep", action="store_true", help="leave the filled engines in target/bench/search")
     options = options.parse_args()
     # The drivers live in an environment of their own.
@@ -54,8 +56,7 @@ def main():
 
     folder = ROOT / "target/bench/search"
     corpus, packages = search_corpus.build(folder, options.documents, examples / "documents")
-    queries = search_corpus.draw_queries(corpus, options.documents, options.queries)
-    (folder / "queries.json").write_text(json.dumps(queries, indent=0))
+    queries = drawn(folder, corpus, options)
     engines = folder / "engines"
     shutil.rmtree(engines, ignore_errors=True)
     rows = []
@@ -68,8 +69,26 @@ def main():
     finally:
         if not options.keep:
             shutil.rmtree(engines, ignore_errors=True)
-    (ROOT / "target/bench/search.json").write_text(json.dumps({"packages": packages, "engines": rows}, indent=1))
+    results = ROOT / "target/bench/search.json"
+    asked = {"documents": options.documents, "queries": options.queries, "packages": packages}
+    if options.add and results.exists():
+        known = json.loads(results.read_text())
+        if any(known.get(name) != value for name, value in asked.items()):
+            sys.exit(f"{results} is of other documents or queries: leave --add away")
+        fresh = {row["name"] for row in rows}
+        rows = [row for row in known["engines"] if row["name"] not in fresh] + rows
+    results.write_text(json.dumps(asked | {"engines": rows}, indent=1))
     show(rows, packages, options)
+
+
+def drawn(folder, corpus, options):
+    """The queries, drawn once for a number of documents and of queries: calls for one engine each ask the same."""
+    import search_corpus
+
+    kept = folder / f"queries-{options.documents}-{options.queries}.json"
+    if not kept.exists():
+        kept.write_text(json.dumps(search_corpus.draw_queries(corpus, options.documents, options.queries), indent=0))
+    return json.loads(kept.read_text())
 
 
 def chosen(folder, program, only):

@@ -6,6 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::SearchError;
 use crate::page::Page;
+use crate::record;
 use crate::schema::Fields;
 use crate::text::marked;
 
@@ -52,7 +53,7 @@ pub(crate) fn indexed(fields: &Fields, page: &Page) -> Result<TantivyDocument, S
     entry.add_f64(fields.rank, f64::from(page.rank));
     entry.add_u64(fields.simhash, page.simhash);
     entry.add_u64(fields.tie, xxh3_64(page.url.as_bytes()));
-    entry.add_bytes(fields.page, &postcard::to_allocvec(page)?);
+    entry.add_bytes(fields.page, &record::pack(page)?);
     Ok(entry)
 }
 
@@ -61,7 +62,7 @@ pub(crate) fn alias(fields: &Fields, page: &Page) -> Result<TantivyDocument, Sea
     let mut entry = TantivyDocument::default();
     entry.add_text(fields.url, &page.url);
     entry.add_u64(fields.alias_of, page.short_digest());
-    entry.add_bytes(fields.page, &postcard::to_allocvec(page)?);
+    entry.add_bytes(fields.page, &record::pack(page)?);
     Ok(entry)
 }
 

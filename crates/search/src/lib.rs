@@ -32,6 +32,7 @@ mod language;
 mod page;
 mod pending;
 mod query;
+mod record;
 mod schema;
 mod search;
 mod similar;

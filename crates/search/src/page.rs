@@ -1,6 +1,6 @@
 //! A page as it is kept in the index: what results show, and enough to index it again.
 //!
-//! Stored as one [postcard] value in the field `page`; the document store compresses it with zstd.
+//! Stored as one value in the field `page`: see `record`.
 
 use serde::{Deserialize, Serialize};
 use teia_base::{CanonicalUrl, CaptureId, Document, Timestamp};
@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::IndexConfig;
 use crate::language::{UNDETERMINED, detect};
+use crate::record::Cut;
 use crate::similar::{Signature, signature};
 
 /// What the caller knows of a document beside its content.
@@ -24,7 +25,7 @@ pub struct Extras {
 }
 
 /// One page, understood and kept.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Page {
     pub(crate) url: String,
     pub(crate) title: String,
@@ -39,7 +40,12 @@ pub(crate) struct Page {
     pub(crate) rank: f32,
     pub(crate) digest: u128,
     pub(crate) simhash: u64,
+    /// Stored beside the others, in pieces.
+    #[serde(skip)]
     pub(crate) text: String,
+    /// Where all pieces but the first begin.
+    #[serde(skip)]
+    pub(crate) cuts: Vec<Cut>,
 }
 
 /// Titles, headings and anchors beyond this are cut off.
@@ -51,7 +57,11 @@ const CERTAIN: f32 = 0.6;
 impl Page {
     pub(crate) fn new(document: &Document, extras: &Extras, config: &IndexConfig) -> Self {
         let text = cut(&document.text, config.max_text_bytes).to_owned();
-        let Signature { digest, simhash } = signature(&text);
+        let Signature {
+            digest,
+            simhash,
+            cuts,
+        } = signature(&text);
         let media_type = document.media_type.as_ref();
         Self {
             url: document.url.as_str().to_owned(),
@@ -73,6 +83,7 @@ impl Page {
             digest,
             simhash,
             text,
+            cuts,
         }
     }
 

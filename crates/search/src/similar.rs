@@ -2,6 +2,7 @@
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use crate::record::{Cut, Cutter};
 use crate::text::{fold_into, words};
 
 /// Two texts whose signatures differ in at most so many bits are nearly the same.
@@ -9,23 +10,27 @@ pub(crate) const NEAR_BITS: u32 = 3;
 /// Shorter texts have no signature: templates would make them all alike.
 const MIN_WORDS: usize = 50;
 
-/// What is compared of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is compared of a text, and where it is cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Signature {
     /// Of the words without case, accents and punctuation; 0 where there are none.
     pub(crate) digest: u128,
     /// 64-bit simhash over runs of three words; 0 for short texts.
     pub(crate) simhash: u64,
+    /// Where the pieces begin in which it is stored.
+    pub(crate) cuts: Vec<Cut>,
 }
 
-/// Reads the text once for both.
+/// Reads the text once for all of it.
 pub(crate) fn signature(text: &str) -> Signature {
     let mut digest = Xxh3::new();
     let mut votes = Votes::default();
     let mut last = [0_u64; 3];
     let mut count = 0;
+    let mut cutter = Cutter::default();
     let mut folded = String::with_capacity(2 * GATHERED);
     for word in words(text) {
+        cutter.hear(word);
         let from = folded.len();
         fold_into(&text[word.start..word.end], &mut folded);
         last = [last[1], last[2], xxh3_64(&folded.as_bytes()[from..])];
@@ -52,6 +57,7 @@ pub(crate) fn signature(text: &str) -> Signature {
         } else {
             0
         },
+        cuts: cutter.cuts,
     }
 }
 

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tantivy::directory::MmapDirectory;
+use tantivy::directory::{MmapDirectory, OwnedBytes};
 use tantivy::schema::Value;
-use tantivy::store::{Compressor, ZstdCompressor};
+use tantivy::store::{Compressor, StoreReader};
 use tantivy::tokenizer::TextAnalyzer;
-use tantivy::{DocAddress, Index, IndexSettings, Searcher, TantivyDocument, Term};
+use tantivy::{DocAddress, DocId, Index, IndexSettings, Searcher, TantivyDocument, Term};
 
 use crate::error::SearchError;
 use crate::page::Page;
+use crate::record::{self, Stored};
 use crate::schema::{FORMAT, Fields, schema};
 use crate::text::{TOKENIZER, WordTokenizer};
 
@@ -36,7 +37,9 @@ pub(crate) fn open_or_create(path: &Path) -> Result<(Index, Fields), SearchError
     };
     let (schema, fields) = schema();
     let settings = IndexSettings {
-        docstore_compression: Compressor::Zstd(ZstdCompressor::default()),
+        // Records are packed by ourselves: see `record`.
+        docstore_compression: Compressor::None,
+        docstore_compress_dedicated_thread: false,
         ..IndexSettings::default()
     };
     let directory = MmapDirectory::open(path).map_err(|error| failed(error.into()))?;
@@ -74,17 +77,47 @@ pub(crate) fn payload(index: &Index) -> Option<Payload> {
     serde_json::from_str(&index.load_metas().ok()?.payload?).ok()
 }
 
-/// The stored page of a document.
+/// The stored page of a document, with all of its text.
 pub(crate) fn page(
     searcher: &Searcher,
     fields: &Fields,
     at: DocAddress,
 ) -> Result<Page, SearchError> {
-    let document: TantivyDocument = searcher.doc(at)?;
+    let store = searcher
+        .segment_reader(at.segment_ord)
+        .get_store_reader(1)?;
+    stored(&store, fields, at.doc_id)?.whole()
+}
+
+/// The same without its text.
+pub(crate) fn head(
+    searcher: &Searcher,
+    fields: &Fields,
+    at: DocAddress,
+) -> Result<Page, SearchError> {
+    let store = searcher
+        .segment_reader(at.segment_ord)
+        .get_store_reader(1)?;
+    Ok(stored(&store, fields, at.doc_id)?.page)
+}
+
+/// The same, whose text can be unpacked in pieces.
+pub(crate) fn stored(
+    store: &StoreReader,
+    fields: &Fields,
+    doc: DocId,
+) -> Result<Stored<OwnedBytes>, SearchError> {
+    if let Some(stored) = Stored::read(store.get_document_bytes(doc)?)? {
+        return Ok(stored);
+    }
+    // An older program wrote it.
+    let document: TantivyDocument = store.get(doc)?;
     let bytes = document
         .get_first(fields.page)
         .and_then(|value| value.as_bytes());
-    Ok(postcard::from_bytes(bytes.unwrap_or_default())?)
+    let page = record::old(bytes.unwrap_or_default())?;
+    let stored = Stored::read(OwnedBytes::new(record::pack(&page)?))?;
+    Ok(stored.expect("it was packed just now"))
 }
 
 /// Documents that hold a term and are not deleted, in any order.
@@ -94,10 +127,12 @@ pub(crate) fn holding(searcher: &Searcher, term: &Term) -> Result<Vec<DocAddress
 
     let mut found = Vec::new();
     for (ordinal, segment) in (0..).zip(searcher.segment_readers()) {
-        let Some(mut postings) = segment
-            .inverted_index(term.field())?
-            .read_postings(term, Basic)?
-        else {
+        let index = segment.inverted_index(term.field())?;
+        // Most segments know no other addresses at all.
+        if index.terms().num_terms() == 0 {
+            continue;
+        }
+        let Some(mut postings) = index.read_postings(term, Basic)? else {
             continue;
         };
         while postings.doc() != TERMINATED {

@@ -11,7 +11,7 @@
 
 use std::path::Path;
 
-use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Term};
+use tantivy::{DocAddress, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Term};
 use teia_base::{CanonicalUrl, Document};
 
 use crate::config::IndexConfig;
@@ -114,11 +114,13 @@ impl Writer {
         if self.pending.standing(url.as_str()).is_some() {
             self.flush()?;
         }
-        let Some(mut page) = self.committed(url.as_str())?.map(|(_, page)| page) else {
+        let Some((_, mut page, at)) = self.committed(url.as_str())? else {
             return Ok(false);
         };
         // Nothing is written where nothing changed: most pages keep what they have.
         if page.renew(anchors, rank, &self.config) {
+            let mut page = store::page(&self.reader.searcher(), &self.fields, at)?;
+            page.renew(anchors, rank, &self.config);
             self.put(&page)?;
         }
         Ok(true)
@@ -182,7 +184,7 @@ impl Writer {
     fn take_out(&mut self, url: &str, kept: Option<u64>) -> Result<(), SearchError> {
         let standing = match self.pending.standing(url) {
             Some(standing) => standing,
-            None => self.committed(url)?.map(|(standing, _)| standing),
+            None => self.committed(url)?.map(|(standing, _, _)| standing),
         };
         let Some(standing) = standing else {
             return Ok(());
@@ -210,18 +212,19 @@ impl Writer {
     /// The first other address of a text, by name, so that a rebuild chooses the same.
     fn heir(&self, digest: u64) -> Result<Option<Page>, SearchError> {
         let searcher = self.reader.searcher();
-        let mut heir: Option<Page> = None;
+        let mut heir: Option<(String, DocAddress)> = None;
         for at in store::holding(
             &searcher,
             &Term::from_field_u64(self.fields.alias_of, digest),
         )? {
-            let page = store::page(&searcher, &self.fields, at)?;
-            let stands = self.pending.standing(&page.url).is_none();
-            if stands && heir.as_ref().is_none_or(|known| page.url < known.url) {
-                heir = Some(page);
+            let url = store::head(&searcher, &self.fields, at)?.url;
+            let stands = self.pending.standing(&url).is_none();
+            if stands && heir.as_ref().is_none_or(|(known, _)| url < *known) {
+                heir = Some((url, at));
             }
         }
-        Ok(heir)
+        heir.map(|(_, at)| store::page(&searcher, &self.fields, at))
+            .transpose()
     }
 
     fn is_indexed_elsewhere(&self, page: &Page) -> Result<bool, SearchError> {
@@ -234,7 +237,7 @@ impl Writer {
         }
         let searcher = self.reader.searcher();
         for at in store::holding(&searcher, &Term::from_field_u64(self.fields.digest, digest))? {
-            let known = store::page(&searcher, &self.fields, at)?;
+            let known = store::head(&searcher, &self.fields, at)?;
             let stands = self.pending.standing(&known.url).is_none();
             if stands && known.url != page.url && known.digest == page.digest {
                 return Ok(true);
@@ -243,14 +246,14 @@ impl Writer {
         Ok(false)
     }
 
-    /// How the URL stands in the last commit, and its page.
-    fn committed(&self, url: &str) -> Result<Option<(Standing, Page)>, SearchError> {
+    /// How the URL stands in the last commit, its page without the text, and where that is.
+    fn committed(&self, url: &str) -> Result<Option<(Standing, Page, DocAddress)>, SearchError> {
         let searcher = self.reader.searcher();
         let term = Term::from_field_text(self.fields.url, url);
         let Some(&at) = store::holding(&searcher, &term)?.first() else {
             return Ok(None);
         };
-        let page = store::page(&searcher, &self.fields, at)?;
+        let page = store::head(&searcher, &self.fields, at)?;
         let digest = page.short_digest();
         let columns = searcher.segment_reader(at.segment_ord).fast_fields();
         let is_alias = columns.u64("alias_of")?.first(at.doc_id).is_some();
@@ -259,7 +262,7 @@ impl Writer {
         } else {
             Standing::Indexed(digest)
         };
-        Ok(Some((standing, page)))
+        Ok(Some((standing, page, at)))
     }
 
     fn delete(&self, url: &str) {

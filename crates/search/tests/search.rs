@@ -105,6 +105,43 @@ fn a_question_finds_what_its_content_words_find() {
     assert!(!place.found("da").is_empty());
 }
 
+/// A long text is stored in pieces, and only those that are shown are unpacked.
+#[test]
+fn a_snippet_is_cut_out_of_any_place_of_a_long_text() {
+    let filler = "uma frase qualquer sobre coisa nenhuma, ";
+    for before in [0, 200, 203, 205, 208, 2_000] {
+        let text = format!(
+            "{}a carta secreta do almirante {}",
+            filler.repeat(before),
+            filler.repeat(1_000)
+        );
+        let place = Place::with(&[("http://a.pt/x", "Um livro", &text)]);
+        for query in ["almirantes secretas", "\"carta secreta do almirante\""] {
+            let snippet = place.results(query).hits.remove(0).snippet;
+            assert!(
+                snippet.text.contains("a carta secreta do almirante uma"),
+                "{before}: {snippet:?}"
+            );
+            let marked: Vec<&str> = snippet
+                .highlights
+                .iter()
+                .map(|range| &snippet.text[range.clone()])
+                .collect();
+            assert!(
+                marked.contains(&"secreta") && marked.contains(&"almirante"),
+                "{marked:?}"
+            );
+            assert_eq!(snippet.text.starts_with("… "), before > 0, "{snippet:?}");
+            assert!(snippet.text.ends_with(" …"), "{snippet:?}");
+        }
+        // A page that is found by its title alone shows how it begins.
+        let snippet = place.results("livro").hits.remove(0).snippet;
+        assert!(
+            snippet.highlights.is_empty() && text.starts_with(snippet.text.trim_end_matches(" …"))
+        );
+    }
+}
+
 #[test]
 fn highlights_are_ranges_of_plain_text() {
     let place = Place::with(&[(

@@ -311,6 +311,28 @@ fn collections_are_searched_together_and_one_of_them_alone() {
 }
 
 #[test]
+fn an_index_that_cannot_be_read_is_told_with_what_the_system_said() {
+    let site = Plain::start(|_| (200, "<title>Melros</title><p>O melro canta.</p>".to_owned()));
+    let home = Home::new();
+    home.good(&["crawl", &site.url("/"), "--delay", "0s", "--max-pages", "1"]);
+    let place = home.data().join("default/index/meta.json");
+    // Whoever may read everything, as tests often do, cannot read a folder as a file either.
+    std::fs::rename(&place, home.data().join("meta")).unwrap();
+    std::fs::create_dir(&place).unwrap();
+    let ended = home.run(&["search", "melro"]);
+    assert_ne!(ended.code, Some(0));
+    assert!(ended.err.contains("directory"), "{}", ended.err);
+    // Nothing is wrong with the index itself: building it anew is not what helps.
+    assert!(!ended.err.contains("rebuild"), "{}", ended.err);
+    std::fs::remove_dir(&place).unwrap();
+    std::fs::write(&place, "{ no longer an index").unwrap();
+    let ended = home.run(&["search", "melro"]);
+    assert!(ended.err.contains("index rebuild"), "{}", ended.err);
+    std::fs::rename(home.data().join("meta"), &place).unwrap();
+    assert!(home.good(&["search", "melro"]).contains("Melros"));
+}
+
+#[test]
 fn without_an_index_there_are_no_links_either_and_with_one_again_nothing_is_missing() {
     let config = WebConfig {
         hosts: 2,

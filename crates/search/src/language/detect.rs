@@ -1,11 +1,14 @@
 //! Which language a text is in.
 
+use std::borrow::Cow;
+
 use whichlang::Lang;
 
 use super::closed_words::{LANGUAGES, languages_of};
 use super::endings;
 use super::letters;
 use super::script::language_of_script;
+use crate::page::cut;
 use crate::text::words;
 
 /// The language of a text that says nothing: no letters, or too few of them.
@@ -20,8 +23,10 @@ pub struct Detected {
     pub confidence: f32,
 }
 
-/// Bytes of a text that are looked at: the beginning says enough.
-const MAX_BYTES: usize = 4 << 10;
+/// Pieces of a long text that are looked at: its beginning alone may be a menu, or a quotation.
+const PIECES: usize = 4;
+/// Bytes of each: together far more than the sentences by which the detector is measured.
+const PIECE_BYTES: usize = 512;
 /// What the general detector's word counts for, and what it gains with each word of the text.
 const PRIOR: f32 = 1.4;
 const PRIOR_PER_WORD: f32 = 0.10;
@@ -34,7 +39,7 @@ const PRIOR_PER_WORD: f32 = 0.10;
 /// assert_eq!(found.language, "gl");
 /// ```
 pub fn detect(text: &str) -> Detected {
-    let text = cut(text);
+    let text = &*sample(text);
     if let Some(language) = language_of_script(text) {
         return Detected {
             language,
@@ -149,10 +154,46 @@ fn general(text: &str) -> Option<usize> {
     LANGUAGES.iter().position(|&known| known == language)
 }
 
-fn cut(text: &str) -> &str {
-    let mut end = text.len().min(MAX_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
+/// The text, or pieces from all of it.
+fn sample(text: &str) -> Cow<'_, str> {
+    if text.len() <= PIECES * PIECE_BYTES {
+        return Cow::Borrowed(text);
     }
-    &text[..end]
+    let mut sample = String::with_capacity(PIECES * (PIECE_BYTES + 1));
+    for number in 0..PIECES {
+        let from = cut(text, text.len() / PIECES * number).len();
+        let piece = cut(&text[from..], PIECE_BYTES);
+        // A torn word may look like one of another language.
+        let begun = match piece.split_once(char::is_whitespace) {
+            Some((_, rest)) if number > 0 => rest,
+            _ => piece,
+        };
+        let whole = begun.rsplit_once(char::is_whitespace);
+        sample.push_str(whole.map_or(begun, |(words, _)| words));
+        sample.push('\n');
+    }
+    Cow::Owned(sample)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{detect, sample};
+
+    #[test]
+    fn a_long_text_is_judged_by_more_than_its_beginning() {
+        let menu = "Home About Contact Log in Sign up Search the site ".repeat(10);
+        let text =
+            "As licitações desta câmara são públicas e qualquer pessoa pode assistir a elas. ";
+        assert_eq!(detect(&format!("{menu}{}", text.repeat(60))).language, "pt");
+    }
+
+    #[test]
+    fn a_sample_tears_neither_words_nor_letters() {
+        let text = "ação ".repeat(2_000);
+        let sample = sample(&text);
+        assert!(sample.len() < 2_100);
+        assert!(sample.split_whitespace().all(|word| word == "ação"));
+        let unbroken = "東京都".repeat(2_000);
+        assert_eq!(detect(&unbroken).language, "zh");
+    }
 }

@@ -53,14 +53,14 @@ pub(super) fn add(
 }
 
 /// The postings of all words in one field of one segment.
-struct Lists {
+pub(super) struct Lists {
     lists: Vec<(SegmentPostings, usize)>,
     places: Vec<(u32, usize)>,
     positions: Vec<u32>,
 }
 
 impl Lists {
-    fn open(
+    pub(super) fn open(
         shard: &Shard,
         ordinal: u32,
         field: usize,
@@ -84,7 +84,8 @@ impl Lists {
         })
     }
 
-    fn closeness(&mut self, doc: u32, sought: &[WordPlan]) -> f32 {
+    /// Where the words stand in a document: position, and number of the word. Documents are asked upwards.
+    pub(super) fn places(&mut self, doc: u32) -> &[(u32, usize)] {
         self.places.clear();
         for (list, number) in &mut self.lists {
             if list.doc() < doc {
@@ -96,8 +97,14 @@ impl Lists {
                     .extend(self.positions.iter().map(|&position| (position, *number)));
             }
         }
-        self.places.sort_unstable();
+        // Runs that are in order already: the stable sort only merges them.
+        self.places.sort();
         self.places.dedup();
+        &self.places
+    }
+
+    fn closeness(&mut self, doc: u32, sought: &[WordPlan]) -> f32 {
+        self.places(doc);
         let mut gains = vec![0.0_f32; sought.len()];
         for pair in self.places.windows(2) {
             let [(first, a), (second, b)] = *pair else {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tantivy::columnar::Column;
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::index::SegmentId;
+use tantivy::store::StoreReader;
 use tantivy::{DocId, SegmentReader};
 
 use crate::error::SearchError;
@@ -19,6 +20,8 @@ pub(super) struct Columns {
     simhashes: Column<u64>,
     /// Lengths of the text fields.
     pub(super) lengths: [FieldNormReader; TEXT_FIELDS],
+    /// The stored pages.
+    pub(super) pages: StoreReader,
 }
 
 impl Columns {
@@ -37,6 +40,7 @@ impl Columns {
             visits: fast.i64("fetched")?,
             simhashes: fast.u64("simhash")?,
             lengths,
+            pages: segment.get_store_reader(CACHED_BLOCKS)?,
         })
     }
 
@@ -44,6 +48,9 @@ impl Columns {
         self.simhashes.first(doc).unwrap_or(0)
     }
 }
+
+/// Blocks of stored pages that a segment keeps in memory: neighbours of a result are often shown with it.
+const CACHED_BLOCKS: usize = 16;
 
 /// Columns of segments that were opened before.
 #[derive(Default)]

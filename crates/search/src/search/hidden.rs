@@ -4,13 +4,12 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tantivy::schema::IndexRecordOption::Basic;
-use tantivy::{DocId, DocSet, TERMINATED, Term};
+use tantivy::{DocAddress, DocId, DocSet, TERMINATED, Term};
 use teia_base::CanonicalUrl;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::searcher::Shard;
 use crate::error::SearchError;
-use crate::page::Page;
 use crate::store;
 
 /// URLs and hosts that people asked to have removed from view.
@@ -161,15 +160,15 @@ pub(super) fn other_address(
     shard: &Shard,
     digest: u64,
     hidden: &Hidden,
-) -> Result<Option<Page>, SearchError> {
+) -> Result<Option<DocAddress>, SearchError> {
     let term = Term::from_field_u64(shard.fields.alias_of, digest);
-    let mut first: Option<Page> = None;
+    let mut first: Option<(String, DocAddress)> = None;
     for at in store::holding(&shard.searcher, &term)? {
-        let page = store::page(&shard.searcher, &shard.fields, at)?;
-        let is_first = first.as_ref().is_none_or(|known| page.url < known.url);
-        if is_first && !hidden.hides(&page.url) {
-            first = Some(page);
+        let url = shard.stored(at)?.page.url;
+        let is_first = first.as_ref().is_none_or(|(known, _)| url < *known);
+        if is_first && !hidden.hides(&url) {
+            first = Some((url, at));
         }
     }
-    Ok(first)
+    Ok(first.map(|(_, at)| at))
 }

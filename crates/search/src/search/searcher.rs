@@ -1,28 +1,31 @@
 //! Searching one or more indexes.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tantivy::{IndexReader, ReloadPolicy, Term};
+use hashbrown::HashSet;
+use tantivy::directory::OwnedBytes;
+use tantivy::{DocAddress, IndexReader, ReloadPolicy, Term};
 use teia_base::Timestamp;
 
+use super::closeness::{self, Lists};
 use super::collect::{Candidate, Collector, Priors};
 use super::columns::{self, Columns};
 use super::hidden::{self, Hidden, PassedOver};
 use super::known_words::KnownWords;
 use super::matching::{Norms, Scoring};
 use super::plan::{GroupPlan, Planned, Planner};
-use super::results::{Hit, Results};
+use super::results::{Hit, Results, Snippet};
 use super::snippet::Marked;
 use super::statistics::{Counted, Statistics};
-use super::{closeness, expansion, snippet, spelling};
+use super::{expansion, snippet, spelling};
 use crate::config::SearchConfig;
 use crate::error::SearchError;
 use crate::page::Page;
 use crate::query::{Repair, parse};
-use crate::schema::Fields;
+use crate::record::Stored;
+use crate::schema::{BODY, Fields};
 use crate::similar::is_near;
 use crate::store;
 use crate::text::fold;
@@ -124,6 +127,12 @@ pub(super) struct Shard {
 }
 
 impl Shard {
+    /// The stored page of a document.
+    pub(super) fn stored(&self, at: DocAddress) -> Result<Stored<OwnedBytes>, SearchError> {
+        let columns = &self.columns[at.segment_ord as usize];
+        store::stored(&columns.pages, &self.fields, at.doc_id)
+    }
+
     /// The number of a segment among those of all indexes.
     pub(super) fn number_of(&self, ordinal: u32) -> usize {
         self.first + ordinal as usize
@@ -306,7 +315,9 @@ impl Query<'_> {
             .collect();
         let prefixes = planned.sought.iter().filter(|word| word.is_prefix);
         let prefixes: Vec<String> = prefixes.map(|word| fold(&word.typed)).collect();
-        let marked = Marked::new(terms, prefixes, planned.sought.len());
+        // The first of these are the plans of the words that are looked for.
+        let sought = &planned.close[..planned.sought.len()];
+        let marked = Marked::new(terms, prefixes, sought);
         let wanted = groups.iter().take(end).skip(self.request.offset);
         for (candidate, similar) in wanted {
             results.hits.push(self.hit(candidate, *similar, &marked)?);
@@ -394,24 +405,26 @@ impl Query<'_> {
         &self,
         candidate: &Candidate,
         similar: usize,
-        marked: &Marked,
+        marked: &Marked<'_>,
     ) -> Result<Hit, SearchError> {
         let shard = &self.shards[candidate.shard];
         let hidden = &self.request.hidden;
-        let mut page = self.page(candidate)?;
+        let mut stored = shard.stored(candidate.at)?;
         // Only its text is to be found, at another address: see `hidden`.
-        if hidden.hides(&page.url)
-            && let Some(other) = hidden::other_address(shard, page.short_digest(), hidden)?
+        if hidden.hides(&stored.page.url)
+            && let Some(other) = hidden::other_address(shard, stored.page.short_digest(), hidden)?
         {
-            page = other;
+            stored = shard.stored(other)?;
         }
+        let snippet = self.snippet(candidate, &stored, marked)?;
+        let page = stored.page;
         let mut others = Vec::new();
         let term = Term::from_field_u64(shard.fields.alias_of, page.short_digest());
         for at in store::holding(&shard.searcher, &term)?
             .into_iter()
             .take(MAX_ADDRESSES)
         {
-            let other = store::page(&shard.searcher, &shard.fields, at)?.url;
+            let other = shard.stored(at)?.page.url;
             if other != page.url && !hidden.hides(&other) {
                 others.push(other);
             }
@@ -425,7 +438,7 @@ impl Query<'_> {
         Ok(Hit {
             collection: shard.name.clone(),
             title,
-            snippet: snippet::snippet(&page, marked),
+            snippet,
             score: candidate.score,
             fetched_at: page.fetched(),
             capture: page.capture,
@@ -439,9 +452,23 @@ impl Query<'_> {
         })
     }
 
-    fn page(&self, candidate: &Candidate) -> Result<Page, SearchError> {
+    fn snippet(
+        &self,
+        candidate: &Candidate,
+        stored: &Stored<OwnedBytes>,
+        marked: &Marked<'_>,
+    ) -> Result<Snippet, SearchError> {
+        if stored.pieces() < 2 {
+            return snippet::of_short(stored, marked);
+        }
+        // The index knows where the words stand in a long text: reading all of it would take longer than the query.
         let shard = &self.shards[candidate.shard];
-        store::page(&shard.searcher, &shard.fields, candidate.at)
+        let mut lists = Lists::open(shard, candidate.at.segment_ord, BODY, marked.sought)?;
+        snippet::of_long(stored, lists.places(candidate.at.doc_id), marked)
+    }
+
+    fn page(&self, candidate: &Candidate) -> Result<Page, SearchError> {
+        self.shards[candidate.shard].stored(candidate.at)?.whole()
     }
 }
 

@@ -1,22 +1,25 @@
 //! The piece of a page that shows why it was found.
 
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
+use super::plan::WordPlan;
 use super::results::Snippet;
+use crate::error::SearchError;
 use crate::language::Stemmer;
 use crate::page::{Page, cut};
+use crate::record::Stored;
 use crate::text::{Word, fold, without_mark, words};
 
-/// Bytes of text that are looked through.
-const MAX_READ_BYTES: usize = 128 << 10;
 /// Words of a snippet.
 const WORDS: usize = 34;
 /// Words before the first match.
 const LEAD: usize = 6;
 const MAX_SNIPPET_BYTES: usize = 600;
+/// Matches of a page that are looked at.
+const MAX_STARTS: usize = 2_000;
 
 /// What is marked in a snippet.
-pub(super) struct Marked {
+pub(super) struct Marked<'a> {
     terms: HashSet<String>,
     prefixes: Vec<String>,
     /// How the folded forms and the stems begin. Snowball takes endings away, so that a word which
@@ -24,12 +27,19 @@ pub(super) struct Marked {
     starts: HashSet<[u8; 2]>,
     firsts: [bool; 256],
     /// Words that were looked for.
-    count: usize,
+    pub(super) sought: &'a [WordPlan],
 }
 
-impl Marked {
-    /// These terms of the index for so many words, and all words with these prefixes.
-    pub(super) fn new(terms: HashSet<String>, prefixes: Vec<String>, count: usize) -> Self {
+/// A word of a text that matches: its number there, and which one of those that match it is.
+type Matching = (usize, usize);
+
+impl<'a> Marked<'a> {
+    /// These terms of the index for these words, and all words with these prefixes.
+    pub(super) fn new(
+        terms: HashSet<String>,
+        prefixes: Vec<String>,
+        sought: &'a [WordPlan],
+    ) -> Self {
         let (mut starts, mut firsts) = (HashSet::new(), [false; 256]);
         for form in terms.iter().chain(&prefixes) {
             let start = start_of(without_mark(form));
@@ -47,7 +57,7 @@ impl Marked {
             prefixes,
             starts,
             firsts,
-            count,
+            sought,
         }
     }
 
@@ -84,15 +94,19 @@ fn start_of(word: &str) -> [u8; 2] {
     [bytes.next().unwrap_or(0), bytes.next().unwrap_or(0)]
 }
 
-/// Shows the stretch of the page's text with most different words of the query.
-pub(super) fn snippet(page: &Page, marked: &Marked) -> Snippet {
-    let text = cut(&page.text, MAX_READ_BYTES);
-    let stemmer = Stemmer::of(&page.language);
+/// Shows the stretch with most different words of the query, of a text that is read for it.
+pub(super) fn of_short<B: AsRef<[u8]>>(
+    stored: &Stored<B>,
+    marked: &Marked<'_>,
+) -> Result<Snippet, SearchError> {
+    let text = stored.text(0..stored.pieces())?;
+    let stemmer = Stemmer::of(&stored.page.language);
     let mut all: Vec<Word> = Vec::new();
-    let mut matching: Vec<(usize, String)> = Vec::new();
+    let mut forms: Vec<String> = Vec::new();
+    let mut matching: Vec<Matching> = Vec::new();
     // A stretch with all the words will not be bettered: only its end is read then.
     let mut end = usize::MAX;
-    for (number, word) in words(text).enumerate() {
+    for (number, word) in words(&text).enumerate() {
         if number >= end {
             break;
         }
@@ -100,35 +114,88 @@ pub(super) fn snippet(page: &Page, marked: &Marked) -> Snippet {
         let Some(form) = marked.form(&text[word.start..word.end], stemmer) else {
             continue;
         };
-        matching.push((number, form));
-        if end == usize::MAX && has_all(&matching, marked.count) {
+        let known = forms.iter().position(|known| *known == form);
+        matching.push((number, known.unwrap_or(forms.len())));
+        if known.is_none() {
+            forms.push(form);
+        }
+        if end == usize::MAX && has_all(&matching, marked.sought.len()) {
             end = number + 2 * WORDS;
         }
     }
+    let Some(first) = first_shown(&stored.page, &matching) else {
+        return Ok(described(&stored.page));
+    };
+    let shown: HashSet<usize> = matching.iter().map(|(number, _)| *number).collect();
+    let words = all.iter().enumerate().skip(first).take(WORDS);
+    let words = words.map(|(number, word)| (*word, shown.contains(&number)));
+    Ok(cut_out(&text, words, (false, false)))
+}
+
+/// The same of a text of several pieces, of which the index tells where the words stand.
+pub(super) fn of_long<B: AsRef<[u8]>>(
+    stored: &Stored<B>,
+    places: &[(u32, usize)],
+    marked: &Marked<'_>,
+) -> Result<Snippet, SearchError> {
+    let matching: Vec<Matching> = places
+        .iter()
+        .map(|&(position, number)| (position as usize, number))
+        .collect();
+    let Some(first) = first_shown(&stored.page, &matching) else {
+        return Ok(described(&stored.page));
+    };
+    let piece_of = |word: usize| stored.piece_of(u32::try_from(word).unwrap_or(u32::MAX));
+    let pieces = piece_of(first)..piece_of(first + WORDS) + 1;
+    let text = stored.text(pieces.clone())?;
+    let skipped = first.saturating_sub(stored.first_word(pieces.start) as usize);
+    let stemmer = Stemmer::of(&stored.page.language);
+    let words = words(&text).skip(skipped).take(WORDS);
+    let words = words.map(|word| {
+        let form = marked.form(&text[word.start..word.end], stemmer);
+        (word, form.is_some())
+    });
+    let goes_on = (pieces.start > 0, pieces.end < stored.pieces());
+    Ok(cut_out(&text, words, goes_on))
+}
+
+/// The first word that is shown; none where the description says more than the text.
+fn first_shown(page: &Page, matching: &[Matching]) -> Option<usize> {
     if matching.is_empty() && !page.description.is_empty() {
-        return Snippet {
-            text: clean(cut(&page.description, MAX_SNIPPET_BYTES)).0,
-            highlights: Vec::new(),
-        };
+        return None;
     }
-    let first = best_start(&matching).saturating_sub(LEAD);
+    let first = best_start(matching).saturating_sub(LEAD);
     // A text is not cut for the sake of a few words.
-    let first = if first < LEAD { 0 } else { first };
-    let last = (first + WORDS).min(all.len());
-    let (Some(begin), Some(end)) = (all.get(first), all[..last].last()) else {
+    Some(if first < LEAD { 0 } else { first })
+}
+
+fn described(page: &Page) -> Snippet {
+    Snippet {
+        text: clean(cut(&page.description, MAX_SNIPPET_BYTES)).0,
+        highlights: Vec::new(),
+    }
+}
+
+/// These words of a text, some of them marked; whether there is more text before it and after it.
+fn cut_out(
+    text: &str,
+    words: impl Iterator<Item = (Word, bool)>,
+    (more_before, more_after): (bool, bool),
+) -> Snippet {
+    let words: Vec<(Word, bool)> = words.collect();
+    let (Some((begin, _)), Some((last, _))) = (words.first(), words.last()) else {
         return Snippet::default();
     };
-    let end = cut(&text[..end.end], begin.start + MAX_SNIPPET_BYTES).len();
-    let shown: HashSet<usize> = matching.iter().map(|(number, _)| *number).collect();
+    let end = cut(&text[..last.end], begin.start + MAX_SNIPPET_BYTES).len();
     let mut snippet = Snippet::default();
-    if begin.start > 0 {
+    if begin.start > 0 || more_before {
         snippet.text.push_str("… ");
     }
     let (cleaned, places) = clean(&text[begin.start..end]);
     let shift = snippet.text.len();
     snippet.text.push_str(&cleaned);
-    for (number, word) in all.iter().enumerate().take(last).skip(first) {
-        if shown.contains(&number) && word.end <= end {
+    for (word, is_marked) in &words {
+        if *is_marked && word.end <= end {
             let from = places[word.start - begin.start] + shift;
             let to = places[word.end - begin.start] + shift;
             match snippet.highlights.last_mut() {
@@ -137,37 +204,46 @@ pub(super) fn snippet(page: &Page, marked: &Marked) -> Snippet {
             }
         }
     }
-    if end < text.len() {
+    if end < text.len() || more_after {
         snippet.text.push_str(" …");
     }
     snippet
 }
 
 /// Whether the last stretch has as many different words as were looked for.
-fn has_all(matching: &[(usize, String)], count: usize) -> bool {
+fn has_all(matching: &[Matching], count: usize) -> bool {
     let Some((last, _)) = matching.last() else {
         return false;
     };
     let stretch = matching.iter().rev().take(WORDS);
     let stretch = stretch.take_while(|(number, _)| number + (WORDS - LEAD) > *last);
-    let different: HashSet<&str> = stretch.map(|(_, form)| form.as_str()).collect();
-    different.len() >= count
+    let different = stretch.fold(0, |different, (_, which)| different | bit(*which));
+    different.count_ones() as usize >= count
 }
 
 /// The match from which a stretch has most different words.
-fn best_start(matching: &[(usize, String)]) -> usize {
+fn best_start(matching: &[Matching]) -> usize {
     let mut best = (0, 0, 0);
-    for (index, (start, _)) in matching.iter().enumerate().take(2_000) {
+    for (index, (start, _)) in matching.iter().enumerate().take(MAX_STARTS) {
         let within = matching[index..]
             .iter()
             .take_while(|(number, _)| *number < start + WORDS - LEAD);
-        let within: Vec<&str> = within.take(WORDS).map(|(_, form)| form.as_str()).collect();
-        let different = within.iter().collect::<HashSet<_>>().len();
-        if (different, within.len()) > (best.0, best.1) {
-            best = (different, within.len(), *start);
+        let (mut different, mut count) = (0, 0_usize);
+        for (_, which) in within.take(WORDS) {
+            different |= bit(*which);
+            count += 1;
+        }
+        let different = different.count_ones();
+        if (different, count) > (best.0, best.1) {
+            best = (different, count, *start);
         }
     }
     best.2
+}
+
+/// A set of the words that match; beyond the 64th they count as one.
+fn bit(which: usize) -> u64 {
+    1 << which.min(63)
 }
 
 /// Without control characters and marks that turn the direction of text; and where each byte went.

@@ -11,6 +11,7 @@
 //! language; so nobody has to know the language of three words in a query box.
 
 mod fold;
+mod memory;
 mod tokenizer;
 mod words;
 

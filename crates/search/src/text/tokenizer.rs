@@ -1,10 +1,10 @@
 //! The tokenizer of every text field: each word folded, and its stem beside it.
 
-use hashbrown::HashMap;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+use super::memory::{Forms, Memory};
+use super::words;
 use super::words::Words as WordIterator;
-use super::{fold_into, words};
 use crate::language::Stemmer;
 
 /// The name under which it is registered.
@@ -12,9 +12,6 @@ pub(crate) const TOKENIZER: &str = "teia-words";
 
 /// Opens a stem in the dictionary of terms, and the language mark of a text. No word holds it.
 pub(crate) const STEM_MARK: char = '\u{1}';
-
-/// Words of a language that each tokenizer remembers before it begins anew.
-const MAX_REMEMBERED: usize = 40_000;
 
 /// A text as the tokenizer takes it: the language in front, two letters.
 pub(crate) fn marked(language: &str, text: &str) -> String {
@@ -42,36 +39,7 @@ pub(crate) fn without_mark(term: &str) -> &str {
 /// Splits marked text. Stop words of the language have no stem: they serve phrases only.
 #[derive(Clone, Default)]
 pub(crate) struct Words {
-    /// By language. Pages of several alternate, and none is to forget the words of another.
-    remembered: HashMap<String, Remembered>,
     token: Token,
-}
-
-/// The forms of words that were seen before: folding and stemming again would take most of the time.
-#[derive(Clone, Default)]
-struct Remembered {
-    numbers: HashMap<Box<str>, usize>,
-    /// Folded, and the stem; empty for a stop word.
-    forms: Vec<(Box<str>, Box<str>)>,
-}
-
-impl Remembered {
-    /// The number of a word's forms.
-    fn number(&mut self, word: &str, stemmer: Stemmer) -> usize {
-        if let Some(&number) = self.numbers.get(word) {
-            return number;
-        }
-        if self.forms.len() >= MAX_REMEMBERED {
-            self.numbers.clear();
-            self.forms.clear();
-        }
-        let mut folded = String::new();
-        fold_into(word, &mut folded);
-        let stem = stemmer.term(word).unwrap_or_default();
-        self.forms.push((folded.into(), stem.into()));
-        self.numbers.insert(word.into(), self.forms.len() - 1);
-        self.forms.len() - 1
-    }
 }
 
 impl Tokenizer for Words {
@@ -83,22 +51,16 @@ impl Tokenizer for Words {
             _ => (Stemmer::NONE, text),
         };
         let stemmer = Stemmer::of(language);
-        // Languages without a stemmer share one memory, so there are only a few.
-        let language = stemmer.language();
-        if !self.remembered.contains_key(language) {
-            let begun = Remembered::default();
-            self.remembered.insert(language.to_owned(), begun);
-        }
+        let mut memory = Memory::take();
+        let remembered = memory.of(stemmer);
         self.token.reset();
         Stream {
             text,
             words: words(text),
             stemmer,
             waiting: None,
-            remembered: self
-                .remembered
-                .get_mut(language)
-                .expect("it was put there just now"),
+            remembered,
+            memory,
             token: &mut self.token,
         }
     }
@@ -109,17 +71,20 @@ pub(crate) struct Stream<'a> {
     text: &'a str,
     words: WordIterator<'a>,
     stemmer: Stemmer,
-    /// The forms whose folded one was just given: the stem follows.
-    waiting: Option<usize>,
-    remembered: &'a mut Remembered,
+    /// The word whose folded form was just given: its stem follows.
+    waiting: Option<Forms>,
+    /// The number of this language's words in the memory.
+    remembered: usize,
+    memory: Box<Memory>,
     token: &'a mut Token,
 }
 
 impl TokenStream for Stream<'_> {
     fn advance(&mut self) -> bool {
-        if let Some(number) = self.waiting.take() {
+        let remembered = &mut self.memory.languages[self.remembered].1;
+        if let Some(forms) = self.waiting.take() {
             self.token.text.clear();
-            self.token.text.push_str(&self.remembered.forms[number].1);
+            self.token.text.push_str(remembered.stem(forms));
             return true;
         }
         let Some(word) = self.words.next() else {
@@ -128,12 +93,10 @@ impl TokenStream for Stream<'_> {
         self.token.position = self.token.position.wrapping_add(1);
         self.token.offset_from = word.start;
         self.token.offset_to = word.end;
-        let text = &self.text[word.start..word.end];
-        let number = self.remembered.number(text, self.stemmer);
-        let (folded, stem) = &self.remembered.forms[number];
+        let forms = remembered.forms(&self.text[word.start..word.end], self.stemmer);
         self.token.text.clear();
-        self.token.text.push_str(folded);
-        self.waiting = (!stem.is_empty()).then_some(number);
+        self.token.text.push_str(remembered.folded(forms));
+        self.waiting = (forms.stem > 0).then_some(forms);
         true
     }
 
@@ -143,6 +106,12 @@ impl TokenStream for Stream<'_> {
 
     fn token_mut(&mut self) -> &mut Token {
         self.token
+    }
+}
+
+impl Drop for Stream<'_> {
+    fn drop(&mut self) {
+        std::mem::take(&mut self.memory).give_back();
     }
 }
 

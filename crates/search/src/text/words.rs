@@ -35,7 +35,7 @@ impl Iterator for Words<'_> {
             let first = *bytes.get(start)?;
             if first < 0x80 {
                 self.at += 1;
-                if !first.is_ascii_alphanumeric() {
+                if !IN_WORD[usize::from(first)] {
                     continue;
                 }
             } else {
@@ -63,12 +63,12 @@ impl Words<'_> {
         let start = self.at;
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
-            if byte < 0x80 {
-                if !byte.is_ascii_alphanumeric() {
-                    break;
-                }
+            if IN_WORD[usize::from(byte)] {
                 self.at += 1;
                 continue;
+            }
+            if byte < 0x80 {
+                break;
             }
             match self.text[self.at..].chars().next() {
                 Some(next) if is_letter(next) && !is_pairwise(next) => self.at += next.len_utf8(),
@@ -111,8 +111,24 @@ impl Words<'_> {
     }
 }
 
+/// The bytes that are letters or digits by themselves.
+static IN_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 0x80_u8 {
+        table[byte as usize] = byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    table
+};
+
 fn is_letter(character: char) -> bool {
-    character.is_alphanumeric() || matches!(character, '\u{0300}'..='\u{036f}')
+    match character {
+        // All letters but two signs, without a search in the tables of Unicode.
+        '\u{00c0}'..='\u{024f}' => !matches!(character, '×' | '÷'),
+        '\u{0300}'..='\u{036f}' => true,
+        _ => character.is_alphanumeric(),
+    }
 }
 
 /// Scripts that are written without spaces between words.
@@ -162,6 +178,17 @@ mod tests {
     fn scripts_without_spaces_give_pairs() {
         check("東京都 x", &["東京", "京都", "x"]);
         check("木 and 日本x", &["木", "and", "日本", "x"]);
+    }
+
+    #[test]
+    fn the_letters_of_europe_are_those_of_unicode() {
+        for character in '\u{c0}'..='\u{24f}' {
+            assert_eq!(
+                super::is_letter(character),
+                character.is_alphanumeric(),
+                "{character}"
+            );
+        }
     }
 
     #[test]

@@ -10,7 +10,8 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use teia_engine::{Directory, Layout, Reading, Removals};
 use teia_search::{
-    Hidden, Hit, Results, SearchConfig, SearchRequest, Searcher, Snippet, Sort, Weights,
+    Hidden, Hit, Results, SearchConfig, SearchError, SearchRequest, Searcher, Snippet, Sort,
+    Weights,
 };
 
 use super::place::{Place, USUAL_COLLECTION};
@@ -119,20 +120,25 @@ fn open(directory: &Directory, collections: &[String]) -> Result<Searcher> {
         collections.to_vec()
     };
     let mut opened = 0;
-    let mut missing = Vec::new();
+    let (mut missing, mut unreadable) = (Vec::new(), Vec::new());
     for name in &names {
         let path = directory.root().join(Layout::new(name)?.index());
-        if !path.join("meta.json").exists() {
+        // A folder that may not be entered is not one that is empty.
+        if matches!(path.join("meta.json").try_exists(), Ok(false)) {
             missing.push(name.as_str());
             continue;
         }
-        match searcher.open(name, &path) {
-            Ok(()) => opened += 1,
-            Err(error) => eprintln!(
-                "teia: the search index of {name} cannot be read ({error}); `{}` makes it anew",
-                Place::new(directory.root(), name).command(&["index", "rebuild"])
-            ),
+        if let Err(error) = searcher.open(name, &path) {
+            unreadable.push(unreadable_index(directory, name, error));
+            continue;
         }
+        opened += 1;
+    }
+    if opened == 0 && !unreadable.is_empty() {
+        anyhow::bail!(unreadable.join("\n"));
+    }
+    for message in unreadable {
+        eprintln!("teia: {message}");
     }
     if opened == 0 {
         let first = collections.first().or(names.first());
@@ -152,6 +158,19 @@ fn open(directory: &Directory, collections: &[String]) -> Result<Searcher> {
         );
     }
     Ok(searcher)
+}
+
+/// Why an index is not searched, and what helps: building it anew only where it is damaged.
+fn unreadable_index(directory: &Directory, name: &str, error: SearchError) -> String {
+    let place = Place::new(directory.root(), name);
+    let advice = if error.is_damage() {
+        format!("`{}` makes it anew", place.command(&["index", "rebuild"]))
+    } else {
+        "it may be whole: mend that, and search again".to_owned()
+    };
+    // With its causes: the last one is what the system said.
+    let error = anyhow::Error::new(error);
+    format!("the search index of {name} cannot be read ({error:#}); {advice}")
 }
 
 /// The words of a command line as one query: what the shell kept together is a phrase, unless it is
