@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use teia_base::journal::{
-    Attempt, Entry, EntryStream, JournalError, LinkRecord, LinkVerdict, Next, Record, all_segments,
-    walk,
+    Attempt, Entry, EntryStream, JournalError, LinkRecord, LinkVerdict, Next, Quarantined, Record,
+    all_segments, walk,
 };
 use teia_base::{CanonicalUrl, Files, Outcome, Overlay, Timestamp};
 use teia_fetch::robots::{Access, Standing};
@@ -58,6 +58,8 @@ pub struct Overview {
     pub runs: Vec<RunSummary>,
     /// How it grew, oldest first; at most thirty rows.
     pub growth: Vec<Growth>,
+    /// What was ever taken for a trap; settings say what of it is allowed.
+    pub quarantined: Vec<Quarantined>,
 }
 
 /// One moment in the life of a URL.
@@ -224,6 +226,7 @@ impl Reading {
             repository,
             runs,
             growth,
+            quarantined: ledger.head.quarantined,
         })
     }
 

@@ -35,7 +35,7 @@ impl Default for TrapsConfig {
 
 impl TrapsConfig {
     /// Whether a person has said that the pattern is none.
-    pub(crate) fn allows(&self, host: &str, pattern: &str) -> bool {
+    pub fn allows(&self, host: &str, pattern: &str) -> bool {
         self.allow.iter().any(|allowed| {
             allowed == pattern
                 || allowed

@@ -50,6 +50,7 @@ pub(crate) fn stats(place: &Place, as_json: bool, which: &Which) -> Result<ExitC
         repository,
         runs,
         growth,
+        ..
     } = overview;
     let sizes = Sizes::of(&reading);
     let mut total = Stats::default();

@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use teia_base::journal::Quarantined;
 use teia_base::{Clock, Outcome, SystemClock};
 use teia_catalog::Statistic;
 use teia_engine::{
-    CollectionFile, Due, Growth, Overview, Reading, RunSummary, Schedule, Stats, size_of, tables,
+    CollectionFile, Due, Growth, Overview, Reading, RunSummary, Schedule, Stats, rule, size_of,
+    tables,
 };
 use teia_repository::State;
 
@@ -122,6 +124,19 @@ pub(crate) struct OutcomeCount {
     pub(crate) count: u64,
 }
 
+/// A pattern of URLs that was taken for a trap.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Trap {
+    /// Of this host.
+    pub(crate) host: String,
+    /// As settings name it.
+    pub(crate) pattern: String,
+    /// The rule that leaves it out in every run.
+    pub(crate) exclude: String,
+    /// A person has said that it is none.
+    pub(crate) allowed: bool,
+}
+
 /// A collection in numbers, over all runs.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Numbers {
@@ -159,6 +174,7 @@ pub(super) struct Figures {
     hosts: u64,
     runs: Vec<RunSummary>,
     growth: Vec<Growth>,
+    quarantined: Vec<Quarantined>,
     total: Stats,
     /// Everything, where it is small enough to be kept.
     overview: Option<Mutex<Overview>>,
@@ -248,6 +264,19 @@ impl Desk {
         let figures = self.figures(name)?;
         let rows = figures.runs.iter().rev().map(RunRow::of);
         Ok(window.of(rows.collect()))
+    }
+
+    /// What is left out as a trap.
+    pub(crate) fn traps(&self, name: &str) -> Result<Vec<Trap>, DeskError> {
+        let figures = self.figures(name)?;
+        let settings = self.settings(name).unwrap_or_default();
+        let trap = |one: &Quarantined| Trap {
+            host: one.host.clone(),
+            pattern: one.pattern.clone(),
+            exclude: rule(&one.host, &one.pattern),
+            allowed: settings.traps.allows(&one.host, &one.pattern) || !settings.traps.enabled,
+        };
+        Ok(figures.quarantined.iter().map(trap).collect())
     }
 
     /// It in numbers.
@@ -356,6 +385,7 @@ impl Figures {
             hosts: repository.host_count() as u64,
             runs: overview.runs.clone(),
             growth: overview.growth.clone(),
+            quarantined: overview.quarantined.clone(),
             total,
             overview: (repository.len() <= KEPT_URLS).then(|| Mutex::new(overview)),
         })

@@ -28,7 +28,7 @@ use serde::Serialize;
 use teia_engine::{Directory, EngineError, Layout, Reading, Runs};
 
 pub(crate) use control::{Live, Order, Rates, Standing};
-pub(crate) use figures::{Card, Health};
+pub(crate) use figures::{Card, Health, Trap};
 pub(crate) use files::{Changes, NewCollection, ToCheck};
 pub(crate) use removals::{Removal, RemovalKind};
 pub(crate) use urls::{HostOrder, HostsAsked, UrlsAsked};

@@ -16,9 +16,12 @@ use super::{Cell, Panel};
 use crate::access::Role;
 use crate::address::escape;
 use crate::chart::{Chart, Unit, per_second, whole};
-use crate::desk::{Card, DeskError, Live, Order, Rates};
+use crate::desk::{Card, Changes, DeskError, Live, Order, Rates, Trap};
 use crate::pages::{App, Failure, Frame, html};
 use crate::words::Words;
+
+/// Traps that are listed.
+const MOST_TRAPS: usize = 500;
 
 #[derive(Template)]
 #[template(path = "manage/collection.html")]
@@ -80,6 +83,11 @@ fn show(app: &App, frame: Frame, name: &str, asked: &Asked) -> Result<Response, 
         .contains(&asked.did.as_str())
         .then(|| w.t(&format!("did.{}", asked.did)).to_owned());
     let problem = card.problem.clone();
+    let mut panels = panels(w, &card, &live, dashboard.as_ref(), &asked.level);
+    let traps = app.desk.traps(name).unwrap_or_default();
+    if !traps.is_empty() {
+        panels.insert(panels.len().min(2), traps_panel(&frame, name, &traps));
+    }
     let page = CollectionPage {
         mark: state_mark(card.state),
         state: w.t(state_key(card.state)).to_owned(),
@@ -90,7 +98,7 @@ fn show(app: &App, frame: Frame, name: &str, asked: &Asked) -> Result<Response, 
         said: said.or(problem).unwrap_or_default(),
         figures: figures(w, &card, live.rates.as_ref()),
         charts: charts(w, &live, dashboard.as_deref()),
-        panels: panels(w, &card, &live, dashboard.as_ref(), &asked.level),
+        panels,
         frame,
         card,
     };
@@ -319,6 +327,66 @@ fn events(w: &Words, card: &Card, live: &Live, level: &str) -> Panel {
     };
     panel.more = Some((href, w.t(key).to_owned()));
     panel
+}
+
+/// What is left out, the rule for it, and the button that lets it in.
+fn traps_panel(frame: &Frame, name: &str, traps: &[Trap]) -> Panel {
+    let w = frame.w;
+    let columns = ["host", "traps.pattern", "traps.rule", "state", "traps.do"];
+    let mut panel = Panel::new(w, "traps", "panel.traps", &columns)
+        .wide()
+        .noted(w.t("panel.traps.note"));
+    for trap in traps.iter().take(MOST_TRAPS) {
+        let (mark, key) = if trap.allowed {
+            ("good", "traps.allowed")
+        } else {
+            ("warn", "traps.out")
+        };
+        let button = if trap.allowed || !frame.may(Role::Admin) {
+            Cell::text("")
+        } else {
+            Cell::Act {
+                action: format!("/collections/{}/allow", escape(name)),
+                value: format!("{}{}", trap.host, trap.pattern),
+                label: w.t("traps.allow").to_owned(),
+                csrf: frame.csrf().to_owned(),
+            }
+        };
+        panel.row(vec![
+            Cell::host(name, &trap.host),
+            Cell::text(crate::address::clean(&trap.pattern)),
+            Cell::text(format!("exclude = ['{}']", trap.exclude)),
+            Cell::Sign {
+                mark,
+                shown: w.t(key).to_owned(),
+            },
+            button,
+        ]);
+    }
+    panel
+}
+
+/// Lets what was taken for a trap in: the pattern is written into the collection's file.
+pub(crate) async fn allow(
+    State(app): State<App>,
+    frame: Frame,
+    Path(name): Path<String>,
+    Form(wish): Form<Wish>,
+) -> Response {
+    app.look_up(frame, move |app, _| {
+        let mut allow = app.desk.settings(&name)?.traps.allow;
+        if !allow.contains(&wish.what) {
+            allow.push(wish.what);
+        }
+        let changes = Changes {
+            settings: [("traps.allow".to_owned(), allow.into())].into(),
+            text: None,
+        };
+        app.desk.change(&name, &changes)?;
+        let to = format!("/collections/{}?did=saved", escape(&name));
+        Ok((StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response())
+    })
+    .await
 }
 
 fn errors(w: &Words, dashboard: &Dashboard) -> Panel {

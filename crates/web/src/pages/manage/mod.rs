@@ -50,6 +50,7 @@ pub(crate) fn routes(app: &App) -> Router<App> {
             "/collections/{name}/edit",
             admin(get(edit::edit).post(edit::save)),
         )
+        .route("/collections/{name}/allow", admin(post(collection::allow)))
         .route("/hosts", viewer(get(hosts::hosts)))
         .route("/hosts/{host}", viewer(get(hosts::host)))
         .route("/hosts/{host}/remove", admin(post(hosts::remove)))

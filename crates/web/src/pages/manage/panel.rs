@@ -50,6 +50,13 @@ pub(crate) enum Cell {
         shown: String,
         of_thousand: u64,
     },
+    /// A button: where it is sent, and what it says.
+    Act {
+        action: String,
+        value: String,
+        label: String,
+        csrf: String,
+    },
     /// A word with a sign beside it.
     Sign {
         mark: &'static str,
