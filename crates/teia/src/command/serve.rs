@@ -150,7 +150,7 @@ fn greet(place: &Place, tokens: &Tokens, address: SocketAddr) -> Result<()> {
 /// Other machines could ask, and nobody could log in.
 fn open_without_login(place: &Place, address: SocketAddr) -> Usage {
     Usage(format!(
-        "{address} can be reached from other machines, and nobody can log in yet: make a token first (`{}`), or listen on 127.0.0.1",
+        "{address} can be reached from other machines, and there is no login yet: make a token first (`{}`), or listen on 127.0.0.1",
         place.command(&["token", "new", "NAME", "--role", "admin"])
     ))
 }

@@ -1,6 +1,7 @@
 //! The files of collections: shown, checked, made, changed and removed. Comments stay where people wrote them.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,6 +14,8 @@ use teia_engine::{
 use super::figures::lock;
 use super::{Card, Desk, DeskError, no_collection};
 
+/// How long a directory may stay in use after its last run has ended.
+const LETS_GO: Duration = Duration::from_secs(10);
 /// URLs that are tried at once.
 const MOST_TRIED: usize = 100;
 
@@ -265,9 +268,22 @@ impl Desk {
     pub(crate) fn remove(&self, name: &str) -> Result<(), DeskError> {
         let _turn = lock(&self.changing);
         let (directory, reading) = self.reading(name)?;
-        directory.remove_collection(reading.layout())?;
-        self.forget(name);
-        Ok(())
+        let until = Instant::now() + LETS_GO;
+        loop {
+            match directory.remove_collection(reading.layout()) {
+                // A run that has just ended keeps the directory for another moment.
+                Err(EngineError::InUse { .. })
+                    if Instant::now() < until && self.under_way().is_empty() =>
+                {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                removed => {
+                    removed?;
+                    self.forget(name);
+                    return Ok(());
+                }
+            }
+        }
     }
 }
 

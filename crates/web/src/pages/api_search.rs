@@ -1,7 +1,8 @@
 //! `/api/search`: the same results for programs, as JSON and as a table.
 
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use teia_search::Results;
@@ -14,8 +15,12 @@ use super::{App, Failure, Frame};
 pub(crate) async fn search(
     State(app): State<App>,
     frame: Frame,
-    Query(asked): Query<Asked>,
+    asked: Result<Query<Asked>, QueryRejection>,
 ) -> Response {
+    let asked = match asked {
+        Ok(Query(asked)) => asked,
+        Err(rejection) => return unreadable(&rejection),
+    };
     if let Err(failure) = asked.check(&app.config) {
         return failure.into_json(&frame);
     }
@@ -34,8 +39,12 @@ pub(crate) async fn search(
 pub(crate) async fn csv(
     State(app): State<App>,
     frame: Frame,
-    Query(asked): Query<Asked>,
+    asked: Result<Query<Asked>, QueryRejection>,
 ) -> Response {
+    let asked = match asked {
+        Ok(Query(asked)) => asked,
+        Err(rejection) => return unreadable(&rejection),
+    };
     if let Err(failure) = asked.check(&app.config) {
         return failure.into_json(&frame);
     }
@@ -65,6 +74,13 @@ pub(crate) async fn csv(
         Ok((headers, text).into_response())
     })
     .await
+}
+
+/// A query that is none, such as one that says something twice.
+fn unreadable(rejection: &QueryRejection) -> Response {
+    let body = json!({ "error": rejection.body_text() }).to_string();
+    let headers = [(header::CONTENT_TYPE, "application/json")];
+    (StatusCode::BAD_REQUEST, headers, body).into_response()
 }
 
 fn results(app: &App, asked: &Asked) -> Result<Results, Failure> {
