@@ -39,6 +39,7 @@ def main():
     options.add_argument("--seconds", type=float, default=60, help="for one kind, engine and pass; what is left is said")
     options.add_argument("--only", default="", help="engines by the beginning of their names, with commas; `teia` is the one in the process")
     options.add_argument("--add", action="store_true", help="show the engines of earlier calls too: same documents, same queries")
+    options.add_argument("--part", choices=["fill", "ask"], help="only fill, or ask what was filled before; with --add")
     options.add_argument("--keep", action="store_true", help="leave the filled engines in target/bench/search")
     options = options.parse_args()
     # The drivers live in an environment of their own.
@@ -58,27 +59,28 @@ def main():
     corpus, packages = search_corpus.build(folder, options.documents, examples / "documents")
     queries = drawn(folder, corpus, options)
     engines = folder / "engines"
-    shutil.rmtree(engines, ignore_errors=True)
-    rows = []
-    try:
-        for engine in chosen(engines, program, options.only):
-            rows.append(measure(engine, corpus, options, queries))
-            # Space for the next: only our own index is asked again, over HTTP.
-            if not options.keep and engine.name != "teia":
-                shutil.rmtree(engine.folder, ignore_errors=True)
-    finally:
-        if not options.keep:
-            shutil.rmtree(engines, ignore_errors=True)
     results = ROOT / "target/bench/search.json"
     asked = {"documents": options.documents, "queries": options.queries, "packages": packages}
-    if options.add and results.exists():
-        known = json.loads(results.read_text())
-        if any(known.get(name) != value for name, value in asked.items()):
-            sys.exit(f"{results} is of other documents or queries: leave --add away")
-        fresh = {row["name"] for row in rows}
-        rows = [row for row in known["engines"] if row["name"] not in fresh] + rows
+    known = json.loads(results.read_text()) if options.add and results.exists() else asked | {"engines": []}
+    if any(known.get(name) != value for name, value in asked.items()):
+        sys.exit(f"{results} is of other documents or queries: leave --add away")
+    rows = {row["name"]: row for row in known["engines"]}
+    keeps = options.keep or options.part == "fill"
+    if not options.part:
+        shutil.rmtree(engines, ignore_errors=True)
+    try:
+        for engine in chosen(engines, program, options.only):
+            rows[engine.name] = measure(engine, corpus, options, queries, rows.get(engine.name))
+            # Space for the next: only our own index is asked again, over HTTP.
+            if not keeps and engine.name != "teia":
+                shutil.rmtree(engine.folder, ignore_errors=True)
+    finally:
+        if not keeps and not options.part:
+            shutil.rmtree(engines, ignore_errors=True)
+    rows = list(rows.values())
     results.write_text(json.dumps(asked | {"engines": rows}, indent=1))
-    show(rows, packages, options)
+    if all(row["latency"] for row in rows):
+        show(rows, packages, options)
 
 
 def drawn(folder, corpus, options):
@@ -112,10 +114,10 @@ def chosen(folder, program, only):
             yield make()
 
 
-def measure(engine, corpus, options, queries):
-    row = {"name": engine.name, "latency": {}}
+def measure(engine, corpus, options, queries, known):
+    row = known if options.part == "ask" else {"name": engine.name, "latency": {}}
     try:
-        if engine.name != "teia over HTTP":
+        if engine.name != "teia over HTTP" and options.part != "ask":
             print(f"{engine.name}: indexing", file=sys.stderr)
             row["fill_seconds"] = engine.fill(corpus, options.documents)
             row["documents_per_second"] = options.documents / row["fill_seconds"]
@@ -124,7 +126,7 @@ def measure(engine, corpus, options, queries):
             row["bytes_per_document"] = whole / options.documents
             row["index_bytes_per_document"] = index / options.documents
             print(f"  {row['documents_per_second']:.0f} documents/s", file=sys.stderr)
-        for kind in KINDS:
+        for kind in KINDS if options.part != "fill" else ():
             asked = [engine.query(kind, words) for words in queries[kind]]
             engine.restart_cold()
             cold, found = one_pass(engine, asked, options.seconds)

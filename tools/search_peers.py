@@ -23,7 +23,7 @@ BATCH = 1_000
 
 
 def batches(rows):
-    """The rows in pieces: parsing JSON is not on anybody's clock but ours."""
+    """The rows in pieces: parsing JSON is on nobody's clock."""
     batch = []
     for row in rows:
         batch.append(row)
@@ -78,7 +78,7 @@ class Engine:
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
-        self.folder.mkdir(parents=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
 
     def start(self):
         pass
@@ -321,8 +321,9 @@ class Postgres(Server):
         if os.geteuid() == 0:
             shutil.chown(self.folder, "postgres", "postgres")
             self.owner = ["runuser", "-u", "postgres", "--"]
-        command = ["initdb", "-D", self.folder / "data", "-A", "trust", "-U", "bench", "-E", "UTF8", "--locale=C.UTF-8"]
-        self.run(*command)
+        if not (self.folder / "data").exists():
+            command = ["initdb", "-D", self.folder / "data", "-A", "trust", "-U", "bench", "-E", "UTF8", "--locale=C.UTF-8"]
+            self.run(*command)
 
     def run(self, program, *arguments):
         command = [*self.owner, self.binaries / program, *arguments]
@@ -395,7 +396,7 @@ class MariaDb(Server):
     def __init__(self, folder):
         super().__init__(folder)
         # Without tables of users there is nothing to install; it listens on loopback, and not for long.
-        (self.folder / "data").mkdir()
+        (self.folder / "data").mkdir(exist_ok=True)
 
     def start(self):
         import pymysql
