@@ -134,31 +134,28 @@ fn collected(counts: &BTreeMap<String, Counts>, page: &mut Page) {
             page.line(name, &labels, count(attempts));
         }
     }
-    let pages = |counts: &Counts| {
-        let answered = counts.outcomes.iter().filter(|(number, _)| **number > 0);
-        answered.map(|(_, count)| count).sum::<u64>()
-    };
-    let simple: [(&str, &str, &str, &dyn Fn(&Counts) -> u64); 4] = [
+    type Figure = fn(&Counts) -> u64;
+    let simple: [(&str, &str, &str, Figure); 4] = [
         (
             "teia_pages_total",
             "counter",
             "Answers, with whatever status.",
-            &pages,
+            answers,
         ),
         (
             "teia_received_bytes_total",
             "counter",
             "Bytes received.",
-            &|it| it.bytes,
+            |it| it.bytes,
         ),
-        ("teia_commits_total", "counter", "Commits on disk.", &|it| {
+        ("teia_commits_total", "counter", "Commits on disk.", |it| {
             it.commits
         }),
         (
             "teia_last_commit_timestamp_seconds",
             "gauge",
             "When the last commit was; 0 before the first.",
-            &|it| it.last_commit,
+            |it| it.last_commit,
         ),
     ];
     for (name, kind, meaning, value) in simple {
@@ -167,7 +164,8 @@ fn collected(counts: &BTreeMap<String, Counts>, page: &mut Page) {
             page.line(name, &[("collection", collection)], count(value(counts)));
         }
     }
-    let times: [(&str, &str, fn(&Counts) -> &Histogram); 2] = [
+    type Times = fn(&Counts) -> &Histogram;
+    let times: [(&str, &str, Times); 2] = [
         (
             "teia_first_byte_seconds",
             "From a request to the first byte of its answer.",
@@ -185,6 +183,11 @@ fn collected(counts: &BTreeMap<String, Counts>, page: &mut Page) {
             page.histogram(name, collection, times(counts));
         }
     }
+}
+
+fn answers(counts: &Counts) -> u64 {
+    let answered = counts.outcomes.iter().filter(|(number, _)| **number > 0);
+    answered.map(|(_, count)| count).sum()
 }
 
 fn under_way(runs: &[Standing], page: &mut Page) {

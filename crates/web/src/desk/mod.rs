@@ -41,11 +41,14 @@ pub(crate) struct Desk {
     root: PathBuf,
     /// The runs of this process, where it collects.
     runs: Option<Arc<dyn Runs>>,
-    figures: Mutex<HashMap<String, Arc<Mutex<Option<Arc<Figures>>>>>>,
+    figures: Mutex<HashMap<String, Arc<Held>>>,
     dashboards: Mutex<HashMap<String, dashboard::Kept>>,
     /// One change of files at a time.
     changing: Mutex<()>,
 }
+
+/// The figures of one collection, where they were made; held while they are made again.
+type Held = Mutex<Option<Arc<Figures>>>;
 
 /// Why something is not done.
 #[derive(Debug, thiserror::Error)]
