@@ -166,7 +166,8 @@ impl Watch {
         };
         self.repeats.note(is_repeat && !outside, inside);
         self.dull.note((is_repeat || is_dull) && !outside, inside);
-        let is_babble = is_directory && !has_new_words && sketch.words.len() >= FEWEST_WORDS;
+        let is_prose = !sketch.is_table && sketch.words.len() >= FEWEST_WORDS;
+        let is_babble = is_directory && is_prose && !has_new_words;
         self.babble
             .note(is_babble && !outside && inside > 0, inside);
         if self.repeats.is_trap(config.repeats) {
