@@ -100,14 +100,11 @@ impl TrapWatch {
     }
 
     fn watch(&mut self, key: (HostId, u64)) -> &mut Watch {
-        if !self.newer.contains_key(&key) {
-            let known = self.older.remove(&key);
-            if self.newer.len() >= MOST_WATCHED {
-                self.older = std::mem::take(&mut self.newer);
-            }
-            self.newer.insert(key, known.unwrap_or_default());
+        let known = self.newer.remove(&key).or_else(|| self.older.remove(&key));
+        if self.newer.len() >= MOST_WATCHED {
+            self.older = std::mem::take(&mut self.newer);
         }
-        self.newer.entry(key).or_default()
+        self.newer.entry(key).or_insert(known.unwrap_or_default())
     }
 }
 
