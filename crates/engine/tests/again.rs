@@ -36,6 +36,7 @@ fn config(max_depth: Option<u16>, on_disk: bool) -> CollectionConfig {
     config.run.journal_segment_bytes = 16 << 10;
     config.archive.warc.max_file_bytes = 1 << 20;
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     if on_disk {
         config.run.repository_memory = 4 << 10;
     }

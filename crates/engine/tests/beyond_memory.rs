@@ -62,6 +62,7 @@ fn config(memory: u64) -> CollectionConfig {
     config.filter.scope = "suffix:.large.test".parse().unwrap();
     config.run.commit_every = Duration::from_millis(10);
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     config.run.repository_memory = memory;
     config.archive.enabled = false;
     config

@@ -46,6 +46,7 @@ fn config(on_disk: bool) -> CollectionConfig {
     config.politeness.delay = Duration::ZERO;
     config.run.commit_every = Duration::from_millis(5);
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     config.index.enabled = false;
     config.links.enabled = false;
     if on_disk {

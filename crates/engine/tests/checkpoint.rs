@@ -56,6 +56,7 @@ fn config(most_pages: Option<u64>) -> CollectionConfig {
     config.filter.max_pages = most_pages;
     config.run.commit_every = Duration::from_millis(5);
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     config.run.repository_memory = 4 << 10;
     config.run.journal_segment_bytes = 4 << 10;
     config.archive.enabled = false;

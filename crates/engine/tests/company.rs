@@ -181,6 +181,7 @@ fn requests_go_by_weight() {
         config.run.ignore_robots = true;
         config.run.hosts_at_once = Some(60);
         config.run.alias_pages = 0;
+        config.traps.enabled = false;
         config.archive.enabled = false;
         config.index.enabled = false;
         config.links.enabled = false;

@@ -119,7 +119,7 @@ impl World {
     fn collection(&self, name: &str, text: &str) {
         let folder = self.path().join("collections");
         std::fs::create_dir_all(&folder).unwrap();
-        let quick = "[politeness]\ndelay = \"0s\"\n[index]\nenabled = false\n[links]\nenabled = false\n[catalog]\nenabled = false\n[archive]\nenabled = false\n";
+        let quick = "[politeness]\ndelay = \"0s\"\n[index]\nenabled = false\n[links]\nenabled = false\n[catalog]\nenabled = false\n[archive]\nenabled = false\n[traps]\nenabled = false\n";
         let text = format!("seeds = [\"http://a.test/\"]\n{text}\n{quick}");
         std::fs::write(folder.join(format!("{name}.toml")), text).unwrap();
     }

@@ -35,6 +35,7 @@ fn config(on_disk: bool) -> CollectionConfig {
     config.run.revisit = INTERVAL;
     config.run.commit_every = Duration::from_millis(5);
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     if on_disk {
         config.run.repository_memory = 4 << 10;
     }

@@ -36,6 +36,7 @@ fn config() -> CollectionConfig {
     let mut config = CollectionConfig::default();
     config.politeness.delay = std::time::Duration::ZERO;
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     config
 }
 

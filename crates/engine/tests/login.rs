@@ -106,6 +106,7 @@ fn crawl(seeds: &[String], password: &str) -> (Report, Vec<Attempt>, Vec<String>
     config.politeness.delay = GAP;
     config.run.retries = 0;
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     let logins = Logins::default().password(&seeds[0].parse().unwrap(), "ann", password);
     let warnings = Arc::new(Warnings::default());
     let parts = Parts {

@@ -122,6 +122,7 @@ fn go(
     // Several segments, so that one of them can be bad by itself.
     config.run.journal_segment_bytes = 1;
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     crawl_on(files, &config, &seeds, parts, &Control::default()).unwrap();
     errors.0.lock().unwrap().clone()
 }

@@ -45,6 +45,7 @@ fn first_of_second_run(order: OrderName) -> String {
     let mut config = CollectionConfig::default();
     config.politeness.delay = Duration::ZERO;
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     config.run.order = order;
     config.filter.max_pages = Some(4);
     let fetcher = web();

@@ -70,6 +70,7 @@ fn config(seed: u64) -> CollectionConfig {
     config.run.journal_segment_bytes = 6 << 10;
     config.archive.warc.max_file_bytes = 12 << 10;
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     if seed % 2 == 1 {
         config.run.repository_memory = 4 << 10;
     }

@@ -221,6 +221,7 @@ fn the_text_of_documents_counts_for_the_size_of_a_commit() {
     };
     let mut config = config();
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     config.run.commit_every = Duration::from_secs(3);
     config.run.commit_bytes = 1 << 20;
     let files: Arc<dyn Files> = Arc::new(disk.clone());

@@ -90,6 +90,7 @@ fn large_bodies_wait_below_the_data_directory_and_nothing_is_left_of_them() {
     let mut config = CollectionConfig::default();
     config.politeness.delay = Duration::ZERO;
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     let parts = Parts {
         filter: Some(Arc::new(Watch(Arc::clone(&open)))),
         ..Parts::default()

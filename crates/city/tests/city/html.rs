@@ -158,7 +158,7 @@ fn html_07() {
     ];
     for piece in pieces {
         let seen = see(format!("{LINK}{piece}"));
-        assert!(seen.page.text.starts_with("before link"), "{:.20}", piece);
+        assert!(seen.page.text.starts_with("before link"), "{piece:.20}");
         assert!(seen.fetched().contains(&"/trick".to_owned()));
         assert!(!seen.fetched().contains(&"/trick-in-comment".to_owned()));
     }

@@ -19,10 +19,8 @@ const MOST_PARAMETERS: usize = 32;
 
 /// The patterns of a URL, narrowest first: at least one, at most three. URLs of a kind have as many.
 pub fn patterns(url: &CanonicalUrl) -> Vec<String> {
-    let (path, query) = match url.path_and_query().split_once('?') {
-        Some((path, query)) => (path, query),
-        None => (url.path_and_query(), ""),
-    };
+    let whole = url.path_and_query();
+    let (path, query) = whole.split_once('?').unwrap_or((whole, ""));
     let mut shape = String::with_capacity(path.len());
     let mut first_end = 0;
     for segment in path.split('/').skip(1) {

@@ -100,14 +100,11 @@ impl TrapWatch {
     }
 
     fn watch(&mut self, key: (HostId, u64)) -> &mut Watch {
-        if !self.newer.contains_key(&key) {
-            let known = self.older.remove(&key);
-            if self.newer.len() >= MOST_WATCHED {
-                self.older = std::mem::take(&mut self.newer);
-            }
-            self.newer.insert(key, known.unwrap_or_default());
+        let known = self.newer.remove(&key).or_else(|| self.older.remove(&key));
+        if self.newer.len() >= MOST_WATCHED {
+            self.older = std::mem::take(&mut self.newer);
         }
-        self.newer.entry(key).or_default()
+        self.newer.entry(key).or_insert(known.unwrap_or_default())
     }
 }
 
@@ -166,7 +163,8 @@ impl Watch {
         };
         self.repeats.note(is_repeat && !outside, inside);
         self.dull.note((is_repeat || is_dull) && !outside, inside);
-        let is_babble = is_directory && !has_new_words && sketch.words.len() >= FEWEST_WORDS;
+        let is_prose = !sketch.is_table && sketch.words.len() >= FEWEST_WORDS;
+        let is_babble = is_directory && is_prose && !has_new_words;
         self.babble
             .note(is_babble && !outside && inside > 0, inside);
         if self.repeats.is_trap(config.repeats) {

@@ -22,6 +22,7 @@ pub(crate) fn config(server: &Server) -> CollectionConfig {
     config.fetch.resolve = vec![format!("*.test={}", server.addr())];
     config.filter.scope = "suffix:.web.test".parse().unwrap();
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     config
 }
 

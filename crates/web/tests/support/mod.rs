@@ -35,6 +35,7 @@ pub(crate) fn collect_only(root: &Path, web: &LittleWeb, collection: &str) {
     config.politeness.delay = Duration::ZERO;
     config.run.retries = 0;
     config.run.alias_pages = 0;
+    config.traps.enabled = false;
     config.run.disk_reserve = Some(0);
     config.fetch.allow_private = true;
     config.seeds = vec![web.url("/")];
