@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 4 << 20;
 /// Memories that wait: as many as threads are likely to index at once.
 const MAX_SPARE: usize = 16;
 
-static SPARE: Mutex<Vec<Box<Memory>>> = Mutex::new(Vec::new());
+static SPARE: Mutex<Vec<Memory>> = Mutex::new(Vec::new());
 
 /// Words by language. Pages of several alternate, and none is to forget the words of another.
 #[derive(Default)]
@@ -29,13 +29,13 @@ pub(super) struct Memory {
 
 impl Memory {
     /// One that nobody else uses.
-    pub(super) fn take() -> Box<Self> {
+    pub(super) fn take() -> Self {
         let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
         spare.pop().unwrap_or_default()
     }
 
     /// For the next one who takes.
-    pub(super) fn give_back(self: Box<Self>) {
+    pub(super) fn give_back(self) {
         let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
         if spare.len() < MAX_SPARE {
             spare.push(self);

@@ -75,7 +75,7 @@ pub(crate) struct Stream<'a> {
     waiting: Option<Forms>,
     /// The number of this language's words in the memory.
     remembered: usize,
-    memory: Box<Memory>,
+    memory: Memory,
     token: &'a mut Token,
 }
 
