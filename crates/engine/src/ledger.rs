@@ -96,10 +96,8 @@ impl Ledger {
                     self.head.growth.add(entry.wall, more.0, more.1, known);
                 }
             }
-            Record::Quarantined(one) => {
-                if !self.head.quarantined.contains(one) {
-                    self.head.quarantined.push(one.clone());
-                }
+            Record::Quarantined(one) if !self.head.quarantined.contains(one) => {
+                self.head.quarantined.push(one.clone());
             }
             // What a person adds belongs to no run.
             Record::Added(_) => return,
