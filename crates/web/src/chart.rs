@@ -238,7 +238,8 @@ mod tests {
     #[test]
     fn rules_are_few_and_round() {
         for (most, unit, expected) in [
-            (0.0, Unit::Count, (0.25, 1.0)),
+            (0.0, Unit::Count, (1.0, 1.0)),
+            (0.3, Unit::Count, (0.1, 0.3)),
             (3.0, Unit::Count, (1.0, 3.0)),
             (412.0, Unit::Count, (200.0, 600.0)),
             (1e9, Unit::Bytes, (2.5e8, 1e9)),

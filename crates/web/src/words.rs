@@ -264,11 +264,14 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/templates");
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/pages");
         let mut seen = 0;
-        for file in [folder, source]
-            .iter()
-            .flat_map(|folder| std::fs::read_dir(folder).unwrap())
-        {
-            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let mut left: Vec<std::path::PathBuf> = vec![folder.into(), source.into()];
+        while let Some(path) = left.pop() {
+            if path.is_dir() {
+                let inside = std::fs::read_dir(path).unwrap();
+                left.extend(inside.map(|entry| entry.unwrap().path()));
+                continue;
+            }
+            let text = std::fs::read_to_string(path).unwrap();
             for call in [".t(\"", ".f(\"", ".n(\""] {
                 for (at, _) in text.match_indices(call) {
                     let rest = &text[at + call.len()..];

@@ -20,7 +20,6 @@ const PARTS: [(&str, &[&str]); 5] = [
         "edit.what",
         &[
             "seeds",
-            "seeds-file",
             "mode",
             "filter.scope",
             "filter.include",
@@ -48,10 +47,10 @@ const PARTS: [(&str, &[&str]); 5] = [
         &[
             "politeness.delay",
             "fetch.user-agent",
-            "fetch.contact",
+            "fetch.accept-language",
             "run.ignore-robots",
             "run.retries",
-            "schedule.hours",
+            "schedule.window",
         ],
     ),
     (
