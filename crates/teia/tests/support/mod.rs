@@ -305,7 +305,10 @@ pub(crate) fn crawl_with(
     more: &[&str],
 ) -> Vec<String> {
     // The web has pages with session ids that are the same again and again, and its truth counts them.
-    let settings = format!("{settings}\n[traps]\nenabled = false\n");
+    let mut settings = settings.to_owned();
+    if !settings.contains("[traps]") {
+        settings.push_str("\n[traps]\nenabled = false\n");
+    }
     let mut arguments = vec!["crawl".to_owned(), server.web().front(0)];
     arguments.extend(over_the_web(server, delay));
     arguments.extend([
