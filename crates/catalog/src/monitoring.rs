@@ -16,6 +16,8 @@ const NAMES: i64 = 25;
 const ERRORS: i64 = 50;
 /// Minutes of a curve: a week.
 const MINUTES: i64 = 10_080;
+/// Requests to a host of which the rests are told, the newest.
+const MOST_RESTS: i64 = 100_000;
 /// Runs that are listed, the newest.
 const RUNS: i64 = 100;
 
@@ -205,7 +207,7 @@ pub struct HostReport {
     pub median_rest_micros: Option<i64>,
     /// Requests, newest first.
     pub requests: Vec<Asked>,
-    /// How many requests there are in all.
+    /// How many requests were looked at: all, or the newest hundred thousand.
     pub total: i64,
 }
 
@@ -346,8 +348,12 @@ impl Known {
         let Some(host) = rows.first().map(host_row) else {
             return Ok(None);
         };
+        // However much was asked of a host, so many requests are looked at.
+        let newest = format!(
+            "(SELECT * FROM attempt WHERE {of} AND is_request = 1 ORDER BY started_at DESC LIMIT {MOST_RESTS}) AS newest"
+        );
         let rests = format!(
-            "SELECT entry, place, started_at, url, outcome, wire_bytes, {SPENT} AS spent, started_at - LAG(started_at + {SPENT}) OVER (ORDER BY started_at, entry, place) AS rest FROM attempt WHERE {of} AND is_request = 1"
+            "SELECT entry, place, started_at, url, outcome, wire_bytes, {SPENT} AS spent, started_at - LAG(started_at + {SPENT}) OVER (ORDER BY started_at, entry, place) AS rest FROM {newest}"
         );
         let sums = reader.ask(&format!("SELECT COUNT(*), MIN(rest) FROM ({rests}) AS r"))?;
         let count = sums.first().map_or(0, |row| number(row, 0));

@@ -49,23 +49,9 @@ fn put_pages(web: &LittleWeb, evil: &LittleWeb, version: &str, text: &str) {
 
 #[test]
 fn the_pages_are_right_in_a_browser() {
-    let Some(python) = std::env::var_os("TEIA_PYTHON") else {
-        eprintln!("SKIPPED the_pages_are_right_in_a_browser: TEIA_PYTHON names no interpreter");
+    let Some(python) = support::browser::python("the_pages_are_right_in_a_browser") else {
         return;
     };
-    let has = |module: &str| {
-        Command::new(&python)
-            .args(["-c", &format!("import {module}")])
-            .output()
-            .is_ok_and(|ended| ended.status.success())
-    };
-    if !has("playwright")
-        || !has("axe_playwright_python")
-        || Command::new("chromium").arg("--version").output().is_err()
-    {
-        eprintln!("SKIPPED the_pages_are_right_in_a_browser: no playwright or no chromium");
-        return;
-    }
     let home = Home::new();
     let data = home.data().display().to_string();
     let ended = home

@@ -15,23 +15,9 @@ const BEDS: usize = 60;
 
 #[test]
 fn a_collection_is_made_run_paused_killed_resumed_read_and_removed_in_a_browser() {
-    let Some(python) = std::env::var_os("TEIA_PYTHON") else {
-        eprintln!("SKIPPED the story: TEIA_PYTHON names no interpreter");
+    let Some(python) = support::browser::python("the story") else {
         return;
     };
-    let has = |module: &str| {
-        Command::new(&python)
-            .args(["-c", &format!("import {module}")])
-            .output()
-            .is_ok_and(|ended| ended.status.success())
-    };
-    if !has("playwright")
-        || !has("axe_playwright_python")
-        || Command::new("chromium").arg("--version").output().is_err()
-    {
-        eprintln!("SKIPPED the story: no playwright or no chromium");
-        return;
-    }
     let web = LittleWeb::start();
     let links: String = (0..BEDS)
         .map(|bed| format!("<a href=/bed/{bed}>{bed}</a> "))

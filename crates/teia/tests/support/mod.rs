@@ -1,6 +1,7 @@
 //! What the outside tests share: the real program in a data directory of its own, and what it left there.
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
+pub(crate) mod browser;
 mod plain;
 
 use std::collections::{BTreeMap, BTreeSet};

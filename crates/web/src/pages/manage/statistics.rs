@@ -1,5 +1,7 @@
 //! `/statistics`: the tables of the five systems, with export.
 
+use std::borrow::Cow;
+
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -8,6 +10,7 @@ use teia_catalog::{Cell as Figure, Statistic};
 use super::panel::Column;
 use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices};
 use crate::address::escape;
+use crate::pages::api_search::csv_cell;
 use crate::pages::{App, Failure, Frame};
 use crate::words::Words;
 
@@ -94,9 +97,10 @@ pub(crate) async fn csv(
             .into_iter()
             .find(|table| table.name == asked.table)
             .ok_or_else(missing)?;
-        let mut text = line(table.columns.iter().map(|name| (*name).to_owned()));
+        let names = table.columns.iter().map(|name| Cow::Owned((*name).into()));
+        let mut text = line(names);
         for row in table.all_rows() {
-            text.push_str(&line(row.iter().map(Figure::plain)));
+            text.push_str(&line(row.iter().map(Cow::Borrowed)));
         }
         let disposition = format!("attachment; filename=\"{name}-{}.csv\"", table.name);
         let headers = [
@@ -108,22 +112,13 @@ pub(crate) async fn csv(
     .await
 }
 
-/// A line of CSV in which no field is taken for a formula.
-fn line(fields: impl Iterator<Item = String>) -> String {
-    let field = |text: String| {
-        let is_number = text.parse::<f64>().is_ok();
-        let text = if !is_number && text.starts_with(['=', '+', '-', '@', '\t']) {
-            format!("'{text}")
-        } else {
-            text
-        };
-        if text.contains([',', '"', '\n', '\r']) {
-            format!("\"{}\"", text.replace('"', "\"\""))
-        } else {
-            text
-        }
+/// A line of CSV. What is a number by itself stays one, also below zero.
+fn line<'a>(cells: impl Iterator<Item = Cow<'a, Figure>>) -> String {
+    let field = |cell: Cow<'a, Figure>| match &*cell {
+        Figure::Text(text) => csv_cell(text),
+        number => number.plain(),
     };
-    let fields: Vec<String> = fields.map(field).collect();
+    let fields: Vec<String> = cells.map(field).collect();
     fields.join(",") + "\r\n"
 }
 
