@@ -7,6 +7,7 @@
     ./dev bench repository --only teia --keep --urls 100000000 --at 100000000 --cycles 0    a part of a long fill
     ./dev bench repository --only teia --latency   how long the calls on the caller's thread take
     ./dev bench repository --sweep                 block size, delay, window, memory and more, one at a time
+    ./dev bench repository --sweep delay,window --urls 50000000    some of them only, at a size that can judge them
     ./dev bench repository --from FILE…            the table and the curves again, from what was written before
 
 Each store alone, in a fresh folder that is removed before the next (or left, with --keep, and gone on with by the next
@@ -50,10 +51,10 @@ VEUNI = {1: 1.35, 50: 2.60, 100: 3.53, 200: 6.11, 350: 9.07}
 # waiting-share together.
 SWEEP = {
     "block-bytes": [16 << 20, 32 << 20, 128 << 20],
-    "delay": [4, 16],
-    "scan-rows": [500_000, 1_500_000, 6_000_000],
+    "delay": [4, 16, 64],
+    "scan-rows": [500_000, 6_000_000],
     "waiting-share": [10, 50],
-    "memory": [64 << 20, 128 << 20, 256 << 20, 512 << 20],
+    "memory": [64 << 20, 256 << 20, 1 << 30],
     "compact-share": [1, 3],
     "page-bytes": [8 << 10, 32 << 10],
     "base-level": [-3, 3],
@@ -131,13 +132,22 @@ def parse_options():
     parser.add_argument("--set", action="append", default=[], help="a setting of the store: key=number")
     parser.add_argument("--folder", type=pathlib.Path, default=OUT / "repository", help="where the stores are made")
     parser.add_argument("--timeout", type=int, default=6 * 3600, help="seconds for one store")
-    parser.add_argument("--sweep", action="store_true", help="vary the settings, one at a time")
+    parser.add_argument(
+        "--sweep",
+        nargs="?",
+        const=[*SWEEP, "window"],
+        type=lambda text: text.split(","),
+        help="vary the settings, one at a time; or only these",
+    )
     parser.add_argument("--publish", action="store_true", help="write the curves to docs/bench as well")
     parser.add_argument("--from", dest="from_files", nargs="+", type=pathlib.Path, help="results that were written before")
     options = parser.parse_args()
     unknown = [name for name in options.only if name not in STORES]
     if unknown:
         parser.error(f"there is no store {unknown[0]}; there is: {', '.join(STORES)}")
+    unknown = [key for key in options.sweep or [] if key not in SWEEP and key != "window"]
+    if unknown:
+        parser.error(f"there is no setting {unknown[0]} to sweep; there is: {', '.join([*SWEEP, 'window'])}")
     return options
 
 
@@ -337,10 +347,10 @@ def sweep(options):
             )
 
     measure("defaults")
-    for key, values in SWEEP.items():
-        for value in values:
+    for key in options.sweep:
+        for value in SWEEP.get(key, []):
             measure(f"{key}={value}", [f"{key}={value}"])
-    for window in WINDOWS:
+    for window in WINDOWS if "window" in options.sweep else []:
         options.window = window
         measure(f"window={window}")
     (OUT / "repository-sweep.json").write_text(json.dumps(rows, indent=1))
