@@ -45,6 +45,7 @@ mod stored;
 mod surt;
 mod tiny;
 mod upkeep;
+mod whole;
 mod writer;
 
 pub use capture::{
@@ -62,4 +63,5 @@ pub use scrub::{Scrubbed, Wound};
 pub use stored::{Payload, StoredCapture};
 pub use surt::surt;
 pub use upkeep::Upkeep;
+pub use whole::whole_end;
 pub use writer::{Committed, Writer};

@@ -196,6 +196,14 @@ impl Batch {
                     }
                 }
             }
+            // Nor does what a repair finds again.
+            Record::Recovered(recovered) => {
+                for found in &recovered.urls {
+                    if found.verdict == LinkVerdict::New {
+                        self.admit(found.url.normal().host_str(), entry.wall);
+                    }
+                }
+            }
             record => {
                 if let Record::RunStarted(_) = record {
                     self.begin_run(entry);

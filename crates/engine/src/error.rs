@@ -24,7 +24,7 @@ pub enum EngineError {
     Urls(#[from] teia_repository::blocks::StoreError),
     /// The URLs on disk know of more than the journal does.
     #[error(
-        "the URLs on disk know of journal entry {urls}, and the journal ends with {journal}: restore the journal, or remove {path} so that it is built anew"
+        "the URLs on disk know of journal entry {urls}, and the journal ends with {journal}: restore the journal from a copy, or let `teia urls repair` keep all that can still be read ({path})"
     )]
     JournalLost {
         /// The last entry that the URLs know of.

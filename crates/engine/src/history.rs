@@ -21,6 +21,8 @@ pub(crate) struct Packer {
     /// Segments that could not be packed: told of once, and left as they are.
     failed: Arc<Mutex<HashSet<u64>>>,
     packing: Option<JoinHandle<()>>,
+    /// Whoever writes waits for it: where nothing is fetched, a journal grows quicker than it is packed.
+    in_step: bool,
 }
 
 impl Packer {
@@ -32,14 +34,24 @@ impl Packer {
             is_over: Arc::default(),
             failed: Arc::default(),
             packing: None,
+            in_step: false,
         }
+    }
+
+    /// From now on whoever writes waits for it.
+    pub(crate) fn keep_in_step(&mut self) {
+        self.in_step = true;
     }
 
     /// Begins to pack where there is too much. To be called when a segment was sealed: the last one is
     /// still written to.
     pub(crate) fn look(&mut self) {
-        if self.packing.as_ref().is_some_and(|it| !it.is_finished()) {
-            return;
+        match self.packing.take_if(|it| self.in_step || it.is_finished()) {
+            Some(packing) => {
+                let _ = packing.join();
+            }
+            None if self.packing.is_some() => return,
+            None => {}
         }
         let due = self.due();
         if due.is_empty() {

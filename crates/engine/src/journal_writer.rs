@@ -78,6 +78,11 @@ impl JournalWriter {
         })
     }
 
+    /// Old segments are packed as quickly as new ones are written.
+    pub(crate) fn pack_in_step(&mut self) {
+        self.packer.keep_in_step();
+    }
+
     /// The number that the next entry will have.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.next_sequence

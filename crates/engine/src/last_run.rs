@@ -70,7 +70,7 @@ struct Part {
 impl Part {
     fn take(&mut self, entry: &Entry) {
         // What a person adds belongs to no run.
-        if matches!(entry.record, Record::Added(_)) {
+        if matches!(entry.record, Record::Added(_) | Record::Recovered(_)) {
             return;
         }
         let ended = match &entry.record {

@@ -99,7 +99,7 @@ impl Ledger {
             Record::Quarantined(one) if self.head.quarantined.contains(one) => {}
             Record::Quarantined(one) => self.head.quarantined.push(one.clone()),
             // What a person adds belongs to no run.
-            Record::Added(_) => return,
+            Record::Added(_) | Record::Recovered(_) => return,
             Record::RunEnded(end) => {
                 if let Some(run) = &mut self.head.current {
                     run.ended = Some(end.reason.clone());

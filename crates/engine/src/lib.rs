@@ -49,6 +49,7 @@ mod rates;
 mod reading;
 mod rekey;
 mod removals;
+mod repair;
 mod report;
 mod reserve;
 mod ring;
@@ -89,6 +90,7 @@ pub use reading::{
 };
 pub use rekey::{Rekeyed, rekey};
 pub use removals::Removals;
+pub use repair::{Repaired, repair};
 pub use report::{EndReason, Report};
 pub use schedule::{Due, Missed, Schedule, ScheduleConfig};
 pub use sense::{Senseless, sensible};

@@ -186,7 +186,24 @@ impl Reading {
                 }
             }
         }
+        // A damaged end looks as if it had been torn; but others have heard of it.
+        let last = self.position().unwrap_or(u64::MAX);
+        if last < self.told_of() {
+            problems.push(JournalError::Missing {
+                path: directory,
+                expected: last + 1,
+            });
+        }
         Ok(problems)
+    }
+
+    /// The last entry that was told of to what can be read beside the journal.
+    pub(crate) fn told_of(&self) -> u64 {
+        let blocks = self.blocks().ok().flatten();
+        let blocks = blocks.map_or(0, |blocks| blocks.position());
+        let (checkpoints, _) = Checkpoints::find(&self.files, &self.layout);
+        let loaded = checkpoints.load(drop);
+        blocks.max(loaded.map_or(0, |(ledger, _)| ledger.head.position))
     }
 
     fn verify_between(&self, from: u64, until: u64, next: &mut u64) -> Result<(), JournalError> {
@@ -242,27 +259,34 @@ impl Reading {
         }
     }
 
-    fn try_look(&self) -> Result<Look, EngineError> {
-        let config = RepositoryConfig {
+    fn config(&self) -> RepositoryConfig {
+        RepositoryConfig {
             key: self.key,
             order: Arc::new(Breadth),
             keep_links: false,
             revisit_share: None,
+        }
+    }
+
+    /// The URLs on disk alone, without what the journal tells since; none where all are in memory.
+    pub(crate) fn blocks(&self) -> Result<Option<Repository>, EngineError> {
+        if !self.files.exists(&self.layout.urls().join("manifest")) {
+            return Ok(None);
+        }
+        let scratch = Overlay::in_scratch(Arc::clone(&self.files));
+        let scratch = scratch.map_err(EngineError::disk("make", "a temporary folder"))?;
+        let backing = Backing {
+            files: Arc::new(scratch),
+            prefix: self.layout.urls(),
+            memory: RunConfig::default().repository_memory,
+            window: WINDOW,
         };
-        let is_on_disk = self.files.exists(&self.layout.urls().join("manifest"));
-        let mut repository = if is_on_disk {
-            let scratch = Overlay::in_scratch(Arc::clone(&self.files));
-            let scratch = scratch.map_err(EngineError::disk("make", "a temporary folder"))?;
-            let backing = Backing {
-                files: Arc::new(scratch),
-                prefix: self.layout.urls(),
-                memory: RunConfig::default().repository_memory,
-                window: WINDOW,
-            };
-            Repository::open(config, backing)?
-        } else {
-            Repository::new(config)
-        };
+        Ok(Some(Repository::open(self.config(), backing)?))
+    }
+
+    fn try_look(&self) -> Result<Look, EngineError> {
+        let blocks = self.blocks()?;
+        let mut repository = blocks.unwrap_or_else(|| Repository::new(self.config()));
         let (checkpoints, found) = Checkpoints::find(&self.files, &self.layout);
         if let Err(error) = found
             && error.kind() == std::io::ErrorKind::NotFound
@@ -417,6 +441,15 @@ impl Reading {
                     life.push(Happening {
                         at: entry.wall,
                         what: "added by a person (`teia urls add`)".to_owned(),
+                    });
+                }
+                Record::Recovered(recovered)
+                    if recovered.urls.iter().any(|it| it.url.normal() == url) =>
+                {
+                    life.push(Happening {
+                        at: entry.wall,
+                        what: "found again by `teia urls repair`: what was written of it before is lost"
+                            .to_owned(),
                     });
                 }
                 Record::Folded(folded) => {

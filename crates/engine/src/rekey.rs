@@ -9,7 +9,7 @@
 //! index and links go, and follow the new journal at the next run.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -46,39 +46,19 @@ pub fn rekey(
     clock: &dyn Clock,
     mut watch: impl FnMut(u64, u64),
 ) -> Result<Rekeyed, EngineError> {
-    let (files, root, key) = (&directory.files(), directory.root(), directory.key());
-    let aside = layout.aside();
-    let (Some(place), Some(new_place)) =
-        (files.on_disk(&layout.part()), files.on_disk(&aside.part()))
-    else {
-        return Err(EngineError::NotOnDisk);
-    };
-    let is_there = |path: &Path| files.on_disk(path).is_some_and(|place| place.exists());
-    if is_there(&layout.index()) && !is_there(&layout.archive()) {
-        return Err(EngineError::IndexWithoutArchive {
-            path: root.join(layout.index()),
-        });
-    }
-    remove(&new_place)?;
-    let digests = Digests::new(0);
-    let (order, _) = OrderByRank::policy(config.run.order, key);
-    let open = |layout| Past::open(files, root, (layout, key), config, &order, clock, &digests);
-    let old = open(layout)?;
+    let files = &directory.files();
+    let aside = Aside::begin(directory, layout)?;
+    let old = aside.open(layout, config, clock)?;
     let (before, last) = (old.repository.len(), old.ledger.head.position);
     // It must not look after the old blocks while they are read.
     drop(old);
-    let new = open(&aside)?;
-    let mut move_to = Move {
-        form: &config.normal_form,
-        past: new,
-        met: HashSet::new(),
-    };
+    let mut move_to = aside.fill(config, clock)?;
     let entries = EntryStream::open(Arc::clone(files), &layout.journal(), 1, last)?;
-    let (mut wall, mut moved) = (Timestamp::default(), 0);
+    let mut moved = 0;
     for entry in entries {
         let entry = entry?;
         watch(entry.sequence, last);
-        (wall, moved) = (entry.wall, entry.sequence);
+        moved = entry.sequence;
         move_to.entry(entry)?;
     }
     if moved != last {
@@ -88,36 +68,98 @@ pub fn rekey(
         }
         .into());
     }
-    move_to.past.repository.decide_everything()?;
-    move_to.look_after(wall)?;
-    let Past {
-        repository,
-        ledger,
-        saver,
-        journal,
-        ..
-    } = &mut move_to.past;
-    journal.sync()?;
-    let saved = saver.finish(ledger, repository);
-    saved.map_err(EngineError::disk("save the state below", root))?;
-    let after = repository.len();
-    drop(move_to);
-    // They are of the old journal. Whatever happens now, they can be made again.
-    for follower in [layout.index(), layout.links()] {
-        if let Some(place) = files.on_disk(&follower) {
-            remove(&place)?;
-        }
-    }
-    let exchanged = renameat_with(CWD, &new_place, CWD, &place, RenameFlags::EXCHANGE);
-    exchanged
-        .map_err(|error| EngineError::disk("put the new URLs in place of", &place)(error.into()))?;
-    let part = layout.part();
-    let parent = part.parent().unwrap_or(Path::new(""));
-    files
-        .sync_dir(parent)
-        .map_err(EngineError::disk("sync", parent))?;
-    remove(&new_place)?;
+    let after = move_to.finish(directory.root())?;
+    aside.exchange()?;
     Ok(Rekeyed { before, after })
+}
+
+/// Where the new part grows, beside the old one.
+pub(crate) struct Aside<'a> {
+    directory: &'a Directory,
+    layout: &'a Layout,
+    new: Layout,
+    place: PathBuf,
+    new_place: PathBuf,
+}
+
+impl<'a> Aside<'a> {
+    /// An empty place, where a new part can take that of the old one.
+    pub(crate) fn begin(directory: &'a Directory, layout: &'a Layout) -> Result<Self, EngineError> {
+        let (files, new) = (directory.files(), layout.aside());
+        let (Some(place), Some(new_place)) =
+            (files.on_disk(&layout.part()), files.on_disk(&new.part()))
+        else {
+            return Err(EngineError::NotOnDisk);
+        };
+        let is_there = |path: &Path| files.on_disk(path).is_some_and(|place| place.exists());
+        if is_there(&layout.index()) && !is_there(&layout.archive()) {
+            return Err(EngineError::IndexWithoutArchive {
+                path: directory.root().join(layout.index()),
+            });
+        }
+        remove(&new_place)?;
+        Ok(Self {
+            directory,
+            layout,
+            new,
+            place,
+            new_place,
+        })
+    }
+
+    fn open(
+        &self,
+        layout: &Layout,
+        config: &CollectionConfig,
+        clock: &dyn Clock,
+    ) -> Result<Past, EngineError> {
+        let (files, root, key) = (
+            &self.directory.files(),
+            self.directory.root(),
+            self.directory.key(),
+        );
+        let (order, _) = OrderByRank::policy(config.run.order, key);
+        let digests = Digests::new(0);
+        Past::open(files, root, (layout, key), config, &order, clock, &digests)
+    }
+
+    /// The new part, to which entries can be moved.
+    pub(crate) fn fill<'c>(
+        &self,
+        config: &'c CollectionConfig,
+        clock: &dyn Clock,
+    ) -> Result<Move<'c>, EngineError> {
+        let mut past = self.open(&self.new, config, clock)?;
+        past.journal.pack_in_step();
+        Ok(Move {
+            form: &config.normal_form,
+            past,
+            met: HashSet::new(),
+            wall: Timestamp::default(),
+        })
+    }
+
+    /// The new part, which is whole and closed, takes the place of the old one, which goes.
+    pub(crate) fn exchange(self) -> Result<(), EngineError> {
+        let files = self.directory.files();
+        // They are of the old journal. Whatever happens now, they can be made again.
+        for follower in [self.layout.index(), self.layout.links()] {
+            if let Some(place) = files.on_disk(&follower) {
+                remove(&place)?;
+            }
+        }
+        let (new_place, place) = (&self.new_place, &self.place);
+        let exchanged = renameat_with(CWD, new_place, CWD, place, RenameFlags::EXCHANGE);
+        exchanged.map_err(|error| {
+            EngineError::disk("put the new URLs in place of", place)(error.into())
+        })?;
+        let part = self.layout.part();
+        let parent = part.parent().unwrap_or(Path::new(""));
+        files
+            .sync_dir(parent)
+            .map_err(EngineError::disk("sync", parent))?;
+        remove(new_place)
+    }
 }
 
 /// What a move that was interrupted has left.
@@ -137,15 +179,41 @@ fn remove(place: &Path) -> Result<(), EngineError> {
 }
 
 /// The new collection as it grows.
-struct Move<'a> {
+pub(crate) struct Move<'a> {
     form: &'a NormalForm,
-    past: Past,
+    pub(crate) past: Past,
     /// URLs that the present entry has called new.
     met: HashSet<CanonicalUrl>,
+    /// When the last entry was written, the first time.
+    pub(crate) wall: Timestamp,
 }
 
 impl Move<'_> {
-    fn entry(&mut self, mut entry: Entry) -> Result<(), EngineError> {
+    /// Everything is decided and saved; how many URLs there are.
+    pub(crate) fn finish(mut self, root: &Path) -> Result<u64, EngineError> {
+        self.decide()?;
+        let Past {
+            repository,
+            ledger,
+            saver,
+            journal,
+            ..
+        } = &mut self.past;
+        journal.sync()?;
+        let saved = saver.finish(ledger, repository);
+        saved.map_err(EngineError::disk("save the state below", root))?;
+        Ok(repository.len())
+    }
+
+    /// What is left to decide. It is told at the time of the last entry: a move is no part of a run.
+    pub(crate) fn decide(&mut self) -> Result<(), EngineError> {
+        self.past.repository.decide_everything()?;
+        self.past.repository.maintain(self.wall, true)?;
+        self.tell_news(self.wall)
+    }
+
+    /// Moves an entry.
+    pub(crate) fn entry(&mut self, mut entry: Entry) -> Result<(), EngineError> {
         self.met.clear();
         match &mut entry.record {
             Record::RunStarted(run) => self.run_started(run),
@@ -156,10 +224,22 @@ impl Move<'_> {
                     *verdict = self.verdict(url.normal(), verdict);
                 }
             }
+            Record::Recovered(recovered) => {
+                for found in &mut recovered.urls {
+                    found.url = self.found(&found.url);
+                    found.verdict = self.verdict(found.url.normal(), &found.verdict);
+                }
+            }
             // The new blocks find out for themselves.
             Record::Folded(_) => return Ok(()),
             _ => {}
         }
+        self.wall = entry.wall;
+        self.tell(entry)
+    }
+
+    /// Writes an entry as it is, and what follows from it.
+    pub(crate) fn tell(&mut self, entry: Entry) -> Result<(), EngineError> {
         let wall = entry.wall;
         self.write(entry)?;
         self.past.repository.maintain(wall, true)?;
@@ -249,12 +329,6 @@ impl Move<'_> {
         }
     }
 
-    /// What is left to decide. It is told at the time of the last entry: a move is no part of a run.
-    fn look_after(&mut self, wall: Timestamp) -> Result<(), EngineError> {
-        self.past.repository.maintain(wall, true)?;
-        self.tell_news(wall)
-    }
-
     fn write(&mut self, mut entry: Entry) -> Result<(), EngineError> {
         let Past {
             repository,
@@ -292,6 +366,6 @@ impl Move<'_> {
     }
 }
 
-fn state_of(repository: &Repository, url: &CanonicalUrl) -> Option<State> {
+pub(crate) fn state_of(repository: &Repository, url: &CanonicalUrl) -> Option<State> {
     repository.state(url).map(|state| state.state)
 }

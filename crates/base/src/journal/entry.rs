@@ -41,6 +41,8 @@ pub enum Record {
     Added(Added),
     /// Pages of a host were taken for a trap.
     Quarantined(Quarantined),
+    /// A repair found URLs whose own entries cannot be read any more.
+    Recovered(Recovered),
 }
 
 impl Record {
@@ -55,6 +57,7 @@ impl Record {
             }
             Self::Folded(folded) => folded.changes.len(),
             Self::Added(added) => added.urls.len(),
+            Self::Recovered(recovered) => recovered.urls.len(),
             Self::RunEnded(_) | Self::Paused | Self::Resumed => 0,
             Self::Quarantined(_) => 1,
         };
@@ -122,6 +125,28 @@ pub struct Commit {
 pub struct Added {
     /// Each with what the Repository said.
     pub urls: Vec<(FoundUrl, LinkVerdict)>,
+}
+
+/// URLs of which only the Repository, or a link of a page, still tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recovered {
+    /// Each of them.
+    pub urls: Vec<RecoveredUrl>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecoveredUrl {
+    /// The URL.
+    pub url: FoundUrl,
+    /// Least known hops from a seed.
+    pub depth: u16,
+    /// Needed by a kept page.
+    pub requisite: bool,
+    /// Given by a person; and whether without scheme.
+    pub seed: Option<bool>,
+    /// Let in, left out, or to be decided.
+    pub verdict: LinkVerdict,
 }
 
 /// A pattern of URLs whose pages brought nothing new for so long that the rest of them is left out.

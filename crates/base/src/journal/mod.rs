@@ -13,15 +13,17 @@
 
 mod entry;
 mod pack;
+mod salvage;
 mod segment;
 mod stream;
 
 pub use entry::{
     Added, ArchivePosition, Attempt, Chain, Commit, Entry, Exclusion, Folded, HostUpdate,
-    LinkRecord, LinkVerdict, Next, Quarantined, Record, Revisit, RunEnded, RunStarted, SeedRecord,
-    UrlChange,
+    LinkRecord, LinkVerdict, Next, Quarantined, Record, Recovered, RecoveredUrl, Revisit, RunEnded,
+    RunStarted, SeedRecord, UrlChange,
 };
 pub use pack::{all_segments, history_of, pack_segment};
+pub use salvage::{Lost, salvage};
 pub use segment::{
     JournalError, MAX_ENTRY_BYTES, SEGMENT_HEADER, Segment, SegmentEnd, encode_frame, read_segment,
     segment_name, segments, walk_segment,

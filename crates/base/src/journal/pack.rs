@@ -19,8 +19,8 @@ use super::segment::{Frames, MAX_ENTRY_BYTES};
 use super::{JournalError, segment_name, segments};
 use crate::{AppendFile, Files, ReadFile};
 
-const PACK_HEADER: &[u8; 8] = b"TEIAPCK1";
-const MARK: &[u8; 4] = b"TEIB";
+pub(super) const PACK_HEADER: &[u8; 8] = b"TEIAPCK1";
+pub(super) const MARK: &[u8; 4] = b"TEIB";
 const BLOCK_HEAD: usize = 24;
 /// Unpacked bytes after which a block is closed: pages of one site stand beside each other in it, and
 /// a reader holds no more.
@@ -28,7 +28,7 @@ const BLOCK_BYTES: usize = 4 << 20;
 const LEVEL: i32 = 3;
 
 /// The file name of the pack whose first entry has this number.
-fn pack_name(first_sequence: u64) -> String {
+pub(super) fn pack_name(first_sequence: u64) -> String {
     format!("{first_sequence:020}.pack")
 }
 
@@ -178,6 +178,67 @@ impl Block {
     }
 }
 
+/// What the first bytes of a block say.
+struct BlockHead {
+    /// Of what comes after length and checksum.
+    body_bytes: usize,
+    checksum: u64,
+    entries: u32,
+    raw_bytes: usize,
+}
+
+impl BlockHead {
+    /// Nothing where no block begins so.
+    fn read(head: &[u8]) -> Option<Self> {
+        let number = |at: usize| Some(u32::from_le_bytes(head.get(at..at + 4)?.try_into().ok()?));
+        let it = Self {
+            body_bytes: usize::try_from(number(4)?).ok()?,
+            checksum: u64::from_le_bytes(head.get(8..16)?.try_into().ok()?),
+            entries: number(16)?,
+            raw_bytes: usize::try_from(number(20)?).ok()?,
+        };
+        let is_sane = head.starts_with(MARK)
+            && it.body_bytes > 8
+            && it.entries > 0
+            && it.raw_bytes <= MAX_ENTRY_BYTES.max(BLOCK_BYTES) + 4;
+        is_sane.then_some(it)
+    }
+
+    fn frame_bytes(&self) -> u64 {
+        16 + self.body_bytes as u64
+    }
+
+    /// The payloads, each after its length.
+    fn unpack(&self, body: &[u8], offset: u64) -> Option<Vec<u8>> {
+        if xxh3_64_with_seed(body, offset) != self.checksum {
+            return None;
+        }
+        let raw = zstd::bulk::decompress(body.get(8..)?, self.raw_bytes).ok()?;
+        (raw.len() == self.raw_bytes).then_some(raw)
+    }
+}
+
+fn entry_at(raw: &[u8], at: usize) -> Option<Range<usize>> {
+    let begin = at + 4;
+    let len = u32::from_le_bytes(raw.get(at..begin)?.try_into().ok()?);
+    let end = begin.checked_add(usize::try_from(len).ok()?)?;
+    (end <= raw.len()).then_some(begin..end)
+}
+
+/// The payloads of the whole block that begins at this byte of a pack, and where the next begins.
+pub(super) fn block_at(pack: &[u8], offset: usize) -> Option<(Vec<Vec<u8>>, usize)> {
+    let head = BlockHead::read(pack.get(offset..offset + BLOCK_HEAD)?)?;
+    let end = offset.checked_add(usize::try_from(head.frame_bytes()).ok()?)?;
+    let raw = head.unpack(pack.get(offset + 16..end)?, offset as u64)?;
+    let mut payloads = Vec::new();
+    let mut at = 0;
+    while let Some(range) = entry_at(&raw, at) {
+        at = range.end;
+        payloads.push(raw[range].to_vec());
+    }
+    (payloads.len() == head.entries as usize).then_some((payloads, end))
+}
+
 /// The entries of one pack, one after another.
 #[derive(Debug)]
 pub(super) struct Pack {
@@ -243,7 +304,7 @@ impl Pack {
                 self.open_block(from)?;
                 continue;
             }
-            let range = self.entry().ok_or_else(|| self.damaged())?;
+            let range = entry_at(&self.raw, self.at).ok_or_else(|| self.damaged())?;
             self.at = range.end;
             self.left -= 1;
             self.sequence += 1;
@@ -254,48 +315,27 @@ impl Pack {
         Ok(Some(&self.raw[range]))
     }
 
-    fn entry(&self) -> Option<Range<usize>> {
-        let begin = self.at + 4;
-        let len = u32::from_le_bytes(self.raw.get(self.at..begin)?.try_into().ok()?);
-        let end = begin.checked_add(usize::try_from(len).ok()?)?;
-        (end <= self.raw.len()).then_some(begin..end)
-    }
-
     /// Opens the next block, or passes over it where all of it is before `from`.
     fn open_block(&mut self, from: u64) -> Result<(), JournalError> {
         let mut head = [0; BLOCK_HEAD];
         let read = self.file.read_exact_at(self.offset, &mut head);
         read.map_err(|_| self.damaged())?;
-        let number =
-            |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap_or_default());
-        let (len, entries, raw_len) = (number(4) as usize, number(16), number(20) as usize);
-        let end = self.offset + 16 + len as u64;
-        let is_sane = &head[..4] == MARK
-            && len > 8
-            && entries > 0
-            && raw_len <= MAX_ENTRY_BYTES.max(BLOCK_BYTES) + 4
-            && end <= self.file.len().map_err(|source| self.read(source))?;
-        if !is_sane {
-            return Err(self.damaged());
-        }
-        if self.sequence + u64::from(entries) <= from {
-            self.sequence += u64::from(entries);
+        let file_bytes = self.file.len().map_err(|source| self.read(source))?;
+        let head = BlockHead::read(&head)
+            .filter(|head| self.offset + head.frame_bytes() <= file_bytes)
+            .ok_or_else(|| self.damaged())?;
+        let end = self.offset + head.frame_bytes();
+        if self.sequence + u64::from(head.entries) <= from {
+            self.sequence += u64::from(head.entries);
             self.offset = end;
             return Ok(());
         }
-        let mut body = vec![0; len];
+        let mut body = vec![0; head.body_bytes];
         let read = self.file.read_exact_at(self.offset + 16, &mut body);
         read.map_err(|_| self.damaged())?;
-        let checksum = u64::from_le_bytes(head[8..16].try_into().unwrap_or_default());
-        if xxh3_64_with_seed(&body, self.offset) != checksum {
-            return Err(self.damaged());
-        }
-        let unpacked = zstd::bulk::decompress(&body[8..], raw_len);
-        self.raw = unpacked
-            .ok()
-            .filter(|raw| raw.len() == raw_len)
-            .ok_or_else(|| self.damaged())?;
-        (self.at, self.left, self.offset) = (0, entries, end);
+        let raw = head.unpack(&body, self.offset);
+        self.raw = raw.ok_or_else(|| self.damaged())?;
+        (self.at, self.left, self.offset) = (0, head.entries, end);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ pub const SEGMENT_HEADER: &[u8; 8] = b"TEIAJRN1";
 /// No entry is larger: a commit window is closed long before.
 pub const MAX_ENTRY_BYTES: usize = 1 << 30;
 
-const MARK: &[u8; 4] = b"TEIJ";
+pub(super) const MARK: &[u8; 4] = b"TEIJ";
 const FRAME_HEAD: usize = 16;
 
 /// What reading the journal can run into.
@@ -36,7 +36,7 @@ pub enum JournalError {
     },
     /// A frame is bad although good ones follow: this is damage, not an interrupted write.
     #[error(
-        "journal segment {path} is damaged at byte {offset}; restore that file from a copy (the archive is not affected)"
+        "journal segment {path} is damaged at byte {offset}; restore that file from a copy, or let `teia urls repair` keep all that can still be read (the archive is not affected)"
     )]
     Damaged {
         /// Which.
@@ -46,7 +46,7 @@ pub enum JournalError {
     },
     /// A file of the journal is gone.
     #[error(
-        "entry {expected} of the journal in {path} is in no file there nor in `history` beside it: a file is missing; restore it from a copy"
+        "entry {expected} of the journal in {path} is in no file there nor in `history` beside it: a file is missing; restore it from a copy, or let `teia urls repair` keep all that is still there"
     )]
     Missing {
         /// Where the journal lies.
@@ -319,7 +319,8 @@ fn read_frame(
     postcard::from_bytes(payload).ok().map(|entry| (entry, end))
 }
 
-fn frame_payload(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
+/// Where the payload of the whole frame at this byte begins and ends.
+pub(super) fn frame_payload(bytes: &[u8], offset: usize) -> Option<(usize, usize)> {
     let (len, checksum) = frame_head(bytes.get(offset..offset + FRAME_HEAD)?)?;
     let start = offset + FRAME_HEAD;
     let payload = bytes.get(start..start.checked_add(len)?)?;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use teia_base::journal::{
-    Attempt, Commit, Entry, LinkRecord, LinkVerdict, Next, Record, SeedRecord,
+    Attempt, Commit, Entry, LinkRecord, LinkVerdict, Next, Record, RecoveredUrl, SeedRecord,
 };
 use teia_base::{CanonicalUrl, FoundUrl, Outcome, Retry, Timestamp};
 
@@ -69,6 +69,11 @@ impl Repository {
                     self.replay_added(url, verdict, entry.wall);
                 }
             }
+            Record::Recovered(recovered) => {
+                for url in &recovered.urls {
+                    self.replay_recovered(url, entry.wall);
+                }
+            }
             _ => {}
         }
         self.position = entry.sequence;
@@ -102,6 +107,21 @@ impl Repository {
         if *verdict != LinkVerdict::Known {
             self.offer(&Offer::added(url), wall);
         }
+    }
+
+    fn replay_recovered(&mut self, found: &RecoveredUrl, wall: Timestamp) {
+        let admission = match &found.verdict {
+            LinkVerdict::Excluded(exclusion) => Admission::Exclude(exclusion.clone()),
+            _ => Admission::Admit,
+        };
+        let offer = Offer {
+            depth: found.depth,
+            requisite: found.requisite,
+            seed: found.seed,
+            admission,
+            ..Offer::added(&found.url)
+        };
+        self.offer(&offer, wall);
     }
 
     fn replay_attempt(&mut self, attempt: &Attempt, wall: Timestamp) {

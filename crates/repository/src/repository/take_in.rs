@@ -46,6 +46,16 @@ impl Repository {
                     self.take_link(url, link, verdict);
                 }
             }
+            Record::Recovered(recovered) => {
+                for found in &recovered.urls {
+                    let link = Link {
+                        requisite: found.requisite,
+                        seed: found.seed,
+                        ..Link::new(found.url.normal().as_str(), found.depth)
+                    };
+                    self.take_link(&found.url, link, &found.verdict);
+                }
+            }
             Record::Folded(folded) if folded.is_last => {
                 if let Some(disk) = &mut self.disk {
                     disk.store.acknowledge(folded.fold);

@@ -218,7 +218,7 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// The list of URLs itself: list, count, export, verify; while nobody crawls, add and rekey
+    /// The list of URLs itself: list, count, export, verify; while nobody crawls, add, repair and rekey
     Urls {
         #[command(subcommand)]
         what: urls::Do,

@@ -1,4 +1,4 @@
-//! `teia urls`: the list of URLs itself, without a crawl: add, list, count, export, verify, rekey.
+//! `teia urls`: the list of URLs itself, without a crawl: add, list, count, export, verify, repair, rekey.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
@@ -68,6 +68,8 @@ pub(crate) enum Do {
     },
     /// Check every byte of the URLs on disk
     Verify,
+    /// Go on with all that can still be read of a journal that is damaged, or of which a file is gone
+    Repair,
     /// Move to the normal form that the collection's file says now (`[normal-form]`)
     Rekey,
 }
@@ -186,6 +188,7 @@ pub(crate) fn urls(data: &Path, collection: &str, what: &Do) -> Result<ExitCode>
             Ok(code)
         }
         Do::Verify => verify(data, collection),
+        Do::Repair => repair(data, collection),
         Do::Rekey => rekey(data, collection),
     }
 }
@@ -372,6 +375,51 @@ fn rekey(data: &Path, collection: &str) -> Result<ExitCode> {
             "seconds": began.elapsed().as_secs_f64(),
         })
     )?;
+    let resume = Place::new(data, collection).steering("resume");
+    eprintln!("teia: index and links are made again by the next run: `{resume}`");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is whole is left as it is; otherwise the collection is made anew of what can be read.
+fn repair(data: &Path, collection: &str) -> Result<ExitCode> {
+    let began = Instant::now();
+    let directory = Directory::open(data)?;
+    let reading = Reading::open(&directory, collection)?;
+    let (files, layout) = (reading.files(), reading.layout());
+    let lock = directory.lock()?;
+    if reading.verify_journal()?.is_empty() {
+        eprintln!("teia: the journal of '{collection}' is whole: there is nothing to repair");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let config = CollectionConfig::load(&*files, directory.root(), layout)?.unwrap_or_default();
+    let is_terminal = std::io::stderr().is_terminal();
+    let mut told = began;
+    let watch = |done| {
+        if is_terminal && told.elapsed() >= Duration::from_millis(250) {
+            told = Instant::now();
+            eprint!("\rentry {done} \x1b[K");
+        }
+    };
+    let repaired = teia_engine::repair(&directory, &lock, layout, &config, &SystemClock, watch)?;
+    if is_terminal {
+        eprint!("\r\x1b[K");
+    }
+    let lost = repaired.lost.iter().map(|it| it.entries.clone().count());
+    outln!(
+        "{}",
+        json!({
+            "lost_entries": lost.sum::<usize>(),
+            "urls": repaired.urls,
+            "recovered": repaired.recovered,
+            "recovered_visits": repaired.visited,
+            "seconds": began.elapsed().as_secs_f64(),
+        })
+    )?;
+    for lost in &repaired.lost {
+        let (first, last) = (lost.entries.start(), lost.entries.end());
+        let file = lost.before.display();
+        eprintln!("teia: entries {first} to {last} of the journal are lost, before {file}");
+    }
     let resume = Place::new(data, collection).steering("resume");
     eprintln!("teia: index and links are made again by the next run: `{resume}`");
     Ok(ExitCode::SUCCESS)

@@ -1,0 +1,274 @@
+//! A collection whose journal is damaged goes on with everything that can still be read.
+//!
+//! ```text
+//! part-0/{journal, history}, as far as whole ──┐
+//! part-0/urls: URLs that nothing else names ───┴──> part-0.new ──done──> exchanged with part-0
+//! ```
+//!
+//! Until the two are exchanged, in one step, the old one counts, and nothing of it is changed. Archive
+//! and captures stay as they are; index and links go, and follow the new journal at the next run. A page
+//! of whose visit neither tells is fetched again, though the archive has a copy: its links are lost too.
+
+use teia_archive::whole_end;
+use teia_base::journal::{
+    ArchivePosition, Attempt, Commit, Entry, LinkVerdict, Lost, Next, Record, Recovered,
+    RecoveredUrl, salvage,
+};
+use teia_base::{Clock, Files, FoundUrl};
+use teia_repository::{Repository, State, UrlState};
+
+use crate::EngineError;
+use crate::collection::CollectionConfig;
+use crate::directory::{Directory, DirectoryLock, Layout};
+use crate::reading::Reading;
+use crate::rekey::{Aside, Move, state_of};
+
+/// URLs in one entry.
+const BATCH: usize = 10_000;
+
+/// What a repair came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repaired {
+    /// Entries of the journal that are gone.
+    pub lost: Vec<Lost>,
+    /// URLs after.
+    pub urls: u64,
+    /// Those of them whose own entries are gone.
+    pub recovered: u64,
+    /// URLs whose visits were known from the blocks of URLs.
+    pub visited: u64,
+}
+
+/// Makes the collection anew of everything that can be read. `watch` hears how many entries are done.
+pub fn repair(
+    directory: &Directory,
+    _lock: &DirectoryLock,
+    layout: &Layout,
+    config: &CollectionConfig,
+    clock: &dyn Clock,
+    mut watch: impl FnMut(u64),
+) -> Result<Repaired, EngineError> {
+    let files = directory.files();
+    let aside = Aside::begin(directory, layout)?;
+    let mut repair = Repair {
+        new: aside.fill(config, clock)?,
+        batch: Vec::new(),
+        repaired: Repaired::default(),
+    };
+    let mut expected = 1;
+    let mut has_gap = false;
+    let mut lost = salvage::<EngineError>(&*files, &layout.journal(), |entry| {
+        watch(entry.sequence);
+        has_gap |= entry.sequence != expected;
+        expected = entry.sequence + 1;
+        // In memory a URL is found at once, so that what is told of it now is not lost too.
+        if has_gap && !repair.new.past.repository.is_on_disk() {
+            repair.find_again(&entry)?;
+            repair.flush()?;
+        }
+        repair.new.entry(entry)
+    })?;
+    repair.new.decide()?;
+    let old = Reading::open(directory, layout.name())?;
+    let told_of = old.told_of();
+    if told_of >= expected {
+        lost.push(Lost {
+            entries: expected..=told_of,
+            before: directory.root().join(layout.journal()),
+        });
+    }
+    let told = match old.blocks() {
+        Ok(Some(mut blocks)) => repair.take_from(&mut blocks)?,
+        Ok(None) => Ok(()),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = &told {
+        tracing::warn!(%error, "not all URLs on disk can be read either: links of pages tell of the rest");
+    }
+    if told.is_err() || !repair.new.past.repository.is_on_disk() {
+        salvage::<EngineError>(&*files, &layout.journal(), |entry| {
+            repair.find_again(&entry)
+        })?;
+        repair.flush()?;
+    }
+    if files.exists(&layout.archive()) {
+        repair.keep_archive(&*files, layout)?;
+    }
+    repair.repaired.lost = lost;
+    repair.repaired.urls = repair.new.finish(directory.root())?;
+    aside.exchange()?;
+    Ok(repair.repaired)
+}
+
+struct Repair<'a> {
+    new: Move<'a>,
+    batch: Vec<RecoveredUrl>,
+    repaired: Repaired,
+}
+
+impl Repair<'_> {
+    /// URLs that an entry takes for known, and nobody knows.
+    fn find_again(&mut self, entry: &Entry) -> Result<(), EngineError> {
+        let Record::Commit(commit) = &entry.record else {
+            return Ok(());
+        };
+        for attempt in commit.attempts.iter().filter(|it| !it.is_robots()) {
+            self.offer(&attempt.url, attempt.depth, false)?;
+            for link in &attempt.links {
+                if link.verdict == LinkVerdict::Known {
+                    self.offer(&link.url, link.depth, link.requisite)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn offer(&mut self, url: &FoundUrl, depth: u16, requisite: bool) -> Result<(), EngineError> {
+        if state_of(&self.new.past.repository, url.normal()).is_some() {
+            return Ok(());
+        }
+        self.recover(RecoveredUrl {
+            url: url.clone(),
+            depth,
+            requisite,
+            seed: None,
+            verdict: LinkVerdict::New,
+        })
+    }
+
+    fn recover(&mut self, found: RecoveredUrl) -> Result<(), EngineError> {
+        self.batch.push(found);
+        if self.batch.len() < BATCH {
+            return Ok(());
+        }
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), EngineError> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let before = self.new.past.repository.len();
+        let urls = std::mem::take(&mut self.batch);
+        self.tell(Record::Recovered(Recovered { urls }))?;
+        self.new.decide()?;
+        self.repaired.recovered += self.new.past.repository.len() - before;
+        Ok(())
+    }
+
+    fn tell(&mut self, record: Record) -> Result<(), EngineError> {
+        let entry = Entry {
+            sequence: 0,
+            wall: self.new.wall,
+            run: self.new.past.ledger.head.run,
+            record,
+        };
+        self.new.entry(entry)
+    }
+
+    /// What the old blocks know, and no entry tells; and what kept them from telling all of it.
+    fn take_from(&mut self, old: &mut Repository) -> Result<Result<(), EngineError>, EngineError> {
+        let mut result = Ok(());
+        let found = old.for_each(
+            None,
+            |_| true,
+            |url| {
+                let is_known = state_of(&self.new.past.repository, url.url.normal()).is_some();
+                if result.is_ok() && !is_known {
+                    result = self.recover(as_found(&url));
+                }
+            },
+        );
+        result?;
+        self.flush()?;
+        let mut visits = Vec::new();
+        let mut result = Ok(());
+        let visited = old.for_each(
+            None,
+            |_| true,
+            |url| {
+                let Some(visit) = last_visit(&url) else {
+                    return;
+                };
+                let known = self.new.past.repository.state(url.url.normal());
+                if result.is_ok() && known.is_some_and(|it| it.fetched.is_none()) {
+                    visits.push(visit);
+                    if visits.len() == BATCH {
+                        result = self.visited(std::mem::take(&mut visits));
+                    }
+                }
+            },
+        );
+        result?;
+        self.visited(visits)?;
+        Ok(found.and(visited).map_err(EngineError::from))
+    }
+
+    /// What the archive holds beyond the last commit that can be read must not be cut off as if it had
+    /// never happened.
+    fn keep_archive(&mut self, files: &dyn Files, layout: &Layout) -> Result<(), EngineError> {
+        let Some(end) = whole_end(files, &layout.archive())? else {
+            return Ok(());
+        };
+        let archive = ArchivePosition {
+            file: end.file,
+            len: end.len,
+        };
+        let named = &self.new.past.ledger.head.archive;
+        if named.as_ref() == Some(&archive) {
+            return Ok(());
+        }
+        self.tell(Record::Commit(Commit {
+            archive: Some(archive),
+            ..Commit::default()
+        }))
+    }
+
+    fn visited(&mut self, attempts: Vec<Attempt>) -> Result<(), EngineError> {
+        self.repaired.visited += attempts.len() as u64;
+        if attempts.is_empty() {
+            return Ok(());
+        }
+        self.tell(Record::Commit(Commit {
+            attempts,
+            ..Commit::default()
+        }))
+    }
+}
+
+fn as_found(url: &UrlState) -> RecoveredUrl {
+    RecoveredUrl {
+        url: url.url.clone(),
+        depth: url.depth,
+        requisite: url.requisite,
+        seed: url.seed.then_some(url.fallback_http),
+        verdict: match &url.exclusion {
+            Some(exclusion) => LinkVerdict::Excluded(exclusion.clone()),
+            None => LinkVerdict::New,
+        },
+    }
+}
+
+/// The last visit of a URL, as far as the blocks keep it: enough to know the copy in the archive, and
+/// not to ask again before it is time.
+fn last_visit(url: &UrlState) -> Option<Attempt> {
+    let fetched = url.fetched.as_ref()?;
+    let next = match (url.state, url.due) {
+        (State::Fetched | State::Gone, _) => Next::Done,
+        (State::Failed, _) => Next::Failed,
+        (State::Waiting, Some(due)) if url.tries == 0 => Next::Again(due),
+        _ => return None,
+    };
+    let plain = Attempt::new(url.url.clone(), fetched.last_attempt, fetched.outcome);
+    Some(Attempt {
+        visit: fetched.visits.max(1),
+        depth: url.depth,
+        answered: fetched.outcome.is_answered(),
+        text_digest: fetched.text_digest,
+        capture: fetched.capture,
+        etag: fetched.etag.as_deref().map(str::to_owned),
+        last_modified: fetched.last_modified.as_deref().map(str::to_owned),
+        next,
+        ..plain
+    })
+}
