@@ -34,6 +34,10 @@ use teia_base::SimulatedDisk;
 use teia_repository::Backing;
 use teia_repository::blocks::StoreConfig;
 
+/// That of the program: the system's keeps what a fold took, which is counted as if it were needed.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 struct Options {
     sizes: Vec<u64>,
     cycles: usize,

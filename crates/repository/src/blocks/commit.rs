@@ -13,6 +13,7 @@ use super::front::Front;
 use super::manifest::{BlockRecord, Manifest, key_check};
 use super::run::RunFile;
 use super::store::Store;
+use super::taken::Taken;
 
 /// What a fold did.
 #[derive(Debug, Default)]
@@ -94,7 +95,7 @@ impl Store {
                 kept.push((blocks.len(), at));
                 blocks.push(block.clone());
                 filters.push(None);
-                taken.push(HashSet::default());
+                taken.push(Taken::default());
                 continue;
             };
             report.scanned += visit.scanned;
@@ -112,7 +113,7 @@ impl Store {
                 }
                 blocks.push(block);
                 filters.push(filter);
-                taken.push(HashSet::default());
+                taken.push(Taken::default());
             }
         }
         if !told.is_empty() {

@@ -265,7 +265,7 @@ impl Store {
                     let (hash, host) = (look.hash, look.host);
                     let url_hash = Key { hash, host, rest }.url_hash();
                     let passing =
-                        self.taken[*block].contains(&url_hash) || self.leased.contains(&url_hash);
+                        self.taken[*block].contains(url_hash) || self.leased.contains(&url_hash);
                     let row = choice.row as usize;
                     if row >= facts.rows() {
                         return Err(Flaw("text and state of a page have different rows"));

@@ -77,7 +77,7 @@ impl Store {
                 let url_hash = key.url_hash();
                 let block = block_of(&self.blocks, &key);
                 let passing = self.blocks[block].visited >= run.id
-                    || self.taken[block].contains(&url_hash)
+                    || self.taken[block].contains(url_hash)
                     || self.leased.contains(&url_hash);
                 if !passing {
                     let row = merged(None, delta, page.rare(at));

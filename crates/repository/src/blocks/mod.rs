@@ -53,6 +53,7 @@ mod schedule;
 mod sort;
 mod store;
 mod stream;
+mod taken;
 mod varint;
 mod verify;
 mod visit;

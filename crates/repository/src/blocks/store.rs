@@ -22,6 +22,7 @@ use super::recent::Recent;
 use super::run::RunFile;
 use super::schedule::Schedule;
 use super::stream::RowStream;
+use super::taken::Taken;
 use crate::row::State;
 
 /// Every URL ever met, once, on disk.
@@ -31,7 +32,7 @@ pub struct Store {
     pub(crate) blocks: Vec<Block>,
     pub(crate) filters: Vec<Option<Filter>>,
     /// URLs that were settled in news that waits for their block: no longer to be handed out.
-    pub(crate) taken: Vec<HashSet<u64, ByHash>>,
+    pub(crate) taken: Vec<Taken>,
     pub(crate) leased: HashSet<u64, ByHash>,
     /// URLs that were asked for, left to a visit, and not taken in yet.
     pub(crate) asked: HashSet<u64, ByHash>,
@@ -147,7 +148,7 @@ impl Store {
         let mut store = Self {
             damage,
             media_types: MediaTypes::new(manifest.media_types),
-            taken: blocks.iter().map(|_| HashSet::default()).collect(),
+            taken: blocks.iter().map(|_| Taken::default()).collect(),
             leased: HashSet::default(),
             asked: HashSet::default(),
             schedules: HashMap::default(),
@@ -265,7 +266,7 @@ impl Store {
     fn find_taken_in(
         &self,
         run: &RunFile,
-        taken: &mut [HashSet<u64, ByHash>],
+        taken: &mut [Taken],
     ) -> Result<(), StoreError> {
         let mut stream = RowStream::open(run, 0..run.index.len(), self.disk.config.key)?;
         while stream.has_row() {

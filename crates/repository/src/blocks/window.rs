@@ -321,7 +321,7 @@ impl Store {
     fn overlaid(&self, key: &Key<'_>, mut row: OwnedRow) -> Option<OwnedRow> {
         let url_hash = key.url_hash();
         let block = block_of(&self.blocks, key);
-        if self.taken[block].contains(&url_hash) || self.leased.contains(&url_hash) {
+        if self.taken[block].contains(url_hash) || self.leased.contains(&url_hash) {
             return None;
         }
         for front in self.sealed.as_deref().into_iter().chain([&self.front]) {
