@@ -108,7 +108,7 @@ def after(page):
         page.emulate_media(color_scheme=scheme)
         look(page, f"ended-{name}")
     page.emulate_media(color_scheme="light")
-    for path in ["/collections", "/hosts", "/statistics", "/explain?url=" + site + "/", "/collections/garden/edit", "/bot"]:
+    for path in ["/collections", "/urls", "/urls?state=fetched&contains=html", "/hosts", "/map", "/statistics", "/explain?url=" + site + "/", "/collections/garden/edit", "/bot"]:
         answer = page.goto(base + path)
         assert answer.ok, (path, answer.status)
         look(page, path.split("?")[0].strip("/").replace("/", "-"))

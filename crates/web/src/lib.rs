@@ -18,6 +18,7 @@ mod desk;
 mod difference;
 mod error;
 mod guard;
+mod host_map;
 mod library;
 mod memento;
 mod neighbourhood;

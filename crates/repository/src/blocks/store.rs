@@ -263,11 +263,7 @@ impl Store {
         Ok(())
     }
 
-    fn find_taken_in(
-        &self,
-        run: &RunFile,
-        taken: &mut [Taken],
-    ) -> Result<(), StoreError> {
+    fn find_taken_in(&self, run: &RunFile, taken: &mut [Taken]) -> Result<(), StoreError> {
         let mut stream = RowStream::open(run, 0..run.index.len(), self.disk.config.key)?;
         while stream.has_row() {
             let key = stream.key();

@@ -31,7 +31,7 @@ pub(crate) use control::{Live, Order, Rates, Standing};
 pub(crate) use figures::{Card, Health, Trap};
 pub(crate) use files::{Changes, NewCollection, ToCheck};
 pub(crate) use removals::{Removal, RemovalKind};
-pub(crate) use urls::{HostOrder, HostsAsked, UrlsAsked};
+pub(crate) use urls::{HostOrder, HostRow, HostsAsked, UrlRow, UrlsAsked};
 
 use figures::Figures;
 

@@ -4,7 +4,8 @@
 //! /collections            collections.rs     /hosts  /hosts/NAME   hosts.rs
 //! /collections/NAME       collection.rs      /explain              explain.rs
 //! /collections/NAME/edit  edit.rs            /statistics           statistics.rs
-//!                                            /bot                  bot.rs
+//! /urls                   urls.rs            /bot                  bot.rs
+//! /map                    map.rs
 //! ```
 
 pub(crate) mod bot;
@@ -13,8 +14,10 @@ mod collections;
 mod edit;
 mod explain;
 mod hosts;
+mod map;
 mod panel;
 mod statistics;
+mod urls;
 
 use askama::Template;
 use axum::Router;
@@ -27,11 +30,14 @@ pub(crate) use panel::{Cell, Panel};
 use super::{App, Failure, Frame, html};
 use crate::access::{Role, for_people};
 use crate::address::escape;
+use crate::host_map::HostMap;
 
 /// The pages that lead to all others, with the keys of their names.
-pub(crate) const PLACES: [(&str, &str); 4] = [
+pub(crate) const PLACES: [(&str, &str); 6] = [
     ("/collections", "collections"),
+    ("/urls", "urls"),
     ("/hosts", "hosts"),
+    ("/map", "hostmap"),
     ("/explain", "explain"),
     ("/statistics", "statistics"),
 ];
@@ -54,6 +60,8 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .route("/hosts", viewer(get(hosts::hosts)))
         .route("/hosts/{host}", viewer(get(hosts::host)))
         .route("/hosts/{host}/remove", admin(post(hosts::remove)))
+        .route("/urls", viewer(get(urls::urls)))
+        .route("/map", viewer(get(map::map)))
         .route("/explain", viewer(get(explain::explain)))
         .route("/statistics", viewer(get(statistics::statistics)))
         .route("/statistics.csv", viewer(get(statistics::csv)))
@@ -74,6 +82,7 @@ struct ListPage {
     fields: Vec<Field>,
     figures: Vec<(String, String)>,
     sentences: Vec<String>,
+    map: Option<HostMap>,
     panels: Vec<Panel>,
     previous: Option<String>,
     next: Option<String>,
@@ -140,6 +149,7 @@ impl ListPage {
             fields: Vec::new(),
             figures: Vec::new(),
             sentences: Vec::new(),
+            map: None,
             panels: Vec::new(),
             previous: None,
             next: None,

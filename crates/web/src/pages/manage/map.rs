@@ -1,0 +1,139 @@
+//! `/map`: which hosts link to which, as a drawing and as a table.
+
+use axum::extract::{Query, State};
+use axum::response::Response;
+use serde::Deserialize;
+use teia_graph::HostNeighbour;
+
+use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices};
+use crate::address::{cut, escape};
+use crate::desk::{HostOrder, HostsAsked, Window};
+use crate::host_map::{HostMap, between};
+use crate::pages::{App, Failure, Frame};
+use crate::words::Words;
+
+/// Hosts that are drawn.
+const DRAWN: u64 = 40;
+/// Rows of a table.
+const ROWS: usize = 100;
+/// Letters of a name in a table.
+const LETTERS: usize = 60;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    collection: String,
+    host: String,
+}
+
+/// The largest hosts, and the links between them; or those of one host.
+pub(crate) async fn map(
+    State(app): State<App>,
+    frame: Frame,
+    Query(asked): Query<Asked>,
+) -> Response {
+    app.look_up(frame, move |app, frame| answer(app, frame, &asked))
+        .await
+}
+
+fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
+    let w = frame.w;
+    let mut page = ListPage::new(frame, w.t("hostmap"));
+    let Some(name) = chosen_name(app, &asked.collection) else {
+        page.sentences.push(w.t("none.what").to_owned());
+        return page.show();
+    };
+    let chosen = asked.host.trim().to_lowercase();
+    page.fields = vec![
+        Field::choice("collection", "collection", &name, collection_choices(app)),
+        Field::text("host", "host", &chosen),
+    ];
+    let shelves = app.library.shelves();
+    let Some(shelf) = shelves.iter().find(|shelf| shelf.name == name) else {
+        return Err(Failure::Missing("host.unknown", "none.what"));
+    };
+    let links = shelf.links()?;
+    if links.position() == 0 {
+        page.sentences.push(w.t("hostmap.none").to_owned());
+        return page.show();
+    }
+    let largest = HostsAsked {
+        order: HostOrder::Fetched,
+        contains: None,
+    };
+    let window = Window {
+        offset: 0,
+        limit: DRAWN,
+    };
+    let found = app.desk.hosts(&name, &largest, window)?;
+    let mut hosts: Vec<(String, u64)> = found
+        .items
+        .into_iter()
+        .map(|host| (host.host, u64::from(host.fetched)))
+        .collect();
+    if !chosen.is_empty() && hosts.iter().all(|host| host.0 != chosen) {
+        hosts.push((chosen.clone(), links.host_pages(&chosen)?));
+    }
+    let names: Vec<String> = hosts.iter().map(|host| host.0.clone()).collect();
+    let pairs = between(&links, &names)?;
+    let mut map = HostMap::draw(&hosts, &pairs, (&name, &chosen));
+    map.told = w.n("hostmap.told", hosts.len());
+    page.under = w.n("hosts.count", found.total);
+    if chosen.is_empty() {
+        page.sentences.push(w.t("hostmap.what").to_owned());
+        let columns = ["hostmap.from", "hostmap.to", "#hostmap.links"];
+        let mut panel = Panel::new(w, "between", "hostmap.strongest", &columns).wide();
+        for pair in pairs.iter().take(ROWS) {
+            panel.row(vec![
+                host(&name, &pair.from),
+                host(&name, &pair.to),
+                Cell::number(w, pair.links),
+            ]);
+        }
+        page.panels.push(panel);
+    } else {
+        page.links = vec![(
+            format!("/hosts/{}?collection={}", escape(&chosen), escape(&name)),
+            w.t("hostmap.report").to_owned(),
+        )];
+        let linked = links.host_in_links(&chosen, 0, usize::MAX)?;
+        page.panels
+            .push(neighbours(w, &name, "hostmap.in", linked.items));
+        let linked = links.host_out_links(&chosen, 0, usize::MAX)?;
+        page.panels
+            .push(neighbours(w, &name, "hostmap.out", linked.items));
+    }
+    page.map = Some(map);
+    page.show()
+}
+
+fn neighbours(
+    w: &Words,
+    collection: &str,
+    title: &'static str,
+    mut found: Vec<HostNeighbour>,
+) -> Panel {
+    found.sort_by(|a, b| b.links.cmp(&a.links).then_with(|| a.host.cmp(&b.host)));
+    let mut panel = Panel::new(w, title, title, &["host", "#hostmap.links"]);
+    panel.note = w.n("hosts.count", found.len());
+    for one in found.iter().take(ROWS) {
+        panel.row(vec![
+            host(collection, &one.host),
+            Cell::number(w, one.links),
+        ]);
+    }
+    panel
+}
+
+/// A host, which leads to its links.
+fn host(collection: &str, host: &str) -> Cell {
+    Cell::Link {
+        shown: cut(host, LETTERS),
+        whole: host.to_owned(),
+        href: format!(
+            "/map?collection={}&host={}",
+            escape(collection),
+            escape(host)
+        ),
+    }
+}
