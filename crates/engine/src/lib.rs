@@ -29,6 +29,7 @@ mod crawl;
 mod digests;
 mod directory;
 mod ending;
+mod erase;
 mod error;
 mod feedback;
 mod followers;
@@ -74,6 +75,7 @@ pub use control::Control;
 pub use coordinator::{Coordinator, CoordinatorConfig, Desk, Tell};
 pub use crawl::{Crawl, DryRun, Executor, Parts, ThisMachine, robot_token};
 pub use directory::{Directory, DirectoryLock, Layout};
+pub use erase::{Erasure, erase};
 pub use error::EngineError;
 pub use feedback::{Asked, Event, Feedback, Level, Progress, Silence};
 pub use followers::{
