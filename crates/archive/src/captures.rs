@@ -232,7 +232,7 @@ impl Captures {
         named.is_some() && named == own
     }
 
-    fn stored(
+    pub(crate) fn stored(
         &self,
         entry: &CdxEntry,
         record: Record,

@@ -175,6 +175,15 @@ impl Writer {
         .run()
     }
 
+    /// Begins another file, so that all before it are whole once the journal names this one: only such
+    /// files may be rewritten (see [`erase`](crate::erase)).
+    pub fn begin_anew(&mut self, wall: Timestamp) -> Result<(), ArchiveError> {
+        if self.is_stopped {
+            return Err(ArchiveError::Stopped);
+        }
+        self.begin_file(wall)
+    }
+
     fn begin_file(&mut self, wall: Timestamp) -> Result<(), ArchiveError> {
         let number = self.newest.as_ref().map_or(1, |newest| newest.number + 1);
         let name = ArchiveName::new(&self.config.prefix, number, wall, self.newest.as_ref());

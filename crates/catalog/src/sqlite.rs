@@ -133,6 +133,10 @@ impl Connection {
 
     pub(crate) fn wipe(&mut self, collection: i64) -> Result<(), CatalogError> {
         let failed = failed("clear", &self.path);
+        // Somebody may have asked to have it erased: what is deleted is overwritten, also in the log.
+        self.inner
+            .pragma_update(None, "secure_delete", "on")
+            .map_err(&failed)?;
         let behavior = TransactionBehavior::Immediate;
         let transaction = self
             .inner
@@ -147,7 +151,10 @@ impl Connection {
         transaction
             .execute("DELETE FROM collection WHERE id = ?1", [collection])
             .map_err(&failed)?;
-        transaction.commit().map_err(&failed)
+        transaction.commit().map_err(&failed)?;
+        // Whoever reads meanwhile keeps the log for now; it is overwritten in time.
+        let _ = self.inner.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+        Ok(())
     }
 
     pub(crate) fn ask(

@@ -1,5 +1,5 @@
 //! Who may answer for each host, found out before it is asked for the first time: only where names
-//! on one machine share its gap (`politeness.key = "address"`).
+//! on one machine share its gap (`politeness.key = "address"`), or settings follow a range of addresses.
 //!
 //! ```text
 //! wake ──> is_located? ── yes ──> Frontier
@@ -76,6 +76,7 @@ impl Ring {
             book.hosts.insert(host, Lookup::Done);
         }
         self.frontier.locate(host, addresses);
+        self.locate_site(host, addresses);
         self.wake(host);
         self.look_up();
     }

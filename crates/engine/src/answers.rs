@@ -1,6 +1,8 @@
 //! An answer becomes a document: the same one when it has just come and when it is read again from
 //! the archive.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use teia_base::journal::Attempt;
 use teia_base::{Document, Response};
 use teia_extract::{Extracted, Extractors, Source};
@@ -9,16 +11,24 @@ use url::Url;
 
 use crate::collection::CollectionConfig;
 use crate::crawl::robot_token;
+use crate::sites::{Settings, Sites};
 
-/// Reads answers. Shared by threads.
+/// Reads answers, each as the settings of its host say. Shared by threads.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    extractors: Extractors,
-    robot_token: String,
-    pub(crate) decode: DecodeLimits,
+    usual: Reader,
+    sites: RwLock<Arc<Sites>>,
 }
 
-impl Answers {
+/// Reads the answers of hosts with the same settings.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    extractors: Extractors,
+    pub(crate) robot_token: String,
+    decode: DecodeLimits,
+}
+
+impl Reader {
     pub(crate) fn new(config: &CollectionConfig) -> Self {
         Self {
             extractors: Extractors::new(config.extract.clone()),
@@ -28,7 +38,7 @@ impl Answers {
     }
 
     /// What the extractors make of an answer, whose body was decoded.
-    pub(crate) fn extract(&self, url: &Url, response: &Response, body: &[u8]) -> Extracted {
+    fn extract(&self, url: &Url, response: &Response, body: &[u8]) -> Extracted {
         let head = &response.head;
         let declared = response.media_type();
         let (refresh, content_language) = (head.text("refresh"), head.text("content-language"));
@@ -44,6 +54,44 @@ impl Answers {
             status: response.status,
         })
     }
+}
+
+impl Answers {
+    pub(crate) fn new(config: &CollectionConfig) -> Self {
+        Self::of(config, Arc::new(Sites::new(config)))
+    }
+
+    pub(crate) fn of(config: &CollectionConfig, sites: Arc<Sites>) -> Self {
+        Self {
+            usual: Reader::new(config),
+            sites: RwLock::new(sites),
+        }
+    }
+
+    /// Goes by other sites from now on.
+    pub(crate) fn change_sites(&self, sites: Arc<Sites>) {
+        *self.sites.write().unwrap_or_else(PoisonError::into_inner) = sites;
+    }
+
+    /// What is different for a host.
+    pub(crate) fn own(&self, host: &str) -> Option<Arc<Settings>> {
+        let sites = self.sites.read().unwrap_or_else(PoisonError::into_inner);
+        sites.by_name(host)
+    }
+
+    /// How far a body of this host is unpacked.
+    pub(crate) fn decode_limits(&self, host: &str) -> DecodeLimits {
+        let own = self.own(host);
+        let reader = own.as_ref().map_or(&self.usual, |own| &own.reader);
+        reader.decode.clone()
+    }
+
+    /// What the extractors make of an answer, whose body was decoded.
+    pub(crate) fn extract(&self, url: &Url, response: &Response, body: &[u8]) -> Extracted {
+        let own = self.own(url.host_str().unwrap_or_default());
+        let reader = own.as_ref().map_or(&self.usual, |own| &own.reader);
+        reader.extract(url, response, body)
+    }
 
     /// The document of a committed attempt, from its answer as the archive has it.
     pub(crate) fn document_again(
@@ -52,7 +100,8 @@ impl Answers {
         response: &Response,
     ) -> Option<Document> {
         let url = Url::parse(attempt.url.request()).ok()?;
-        let decoded = teia_fetch::decode(response, &self.decode);
+        let limits = self.decode_limits(attempt.url.normal().host_str());
+        let decoded = teia_fetch::decode(response, &limits);
         let mut extracted = self.extract(&url, response, &decoded.bytes);
         let title = std::mem::take(&mut extracted.title);
         let mut document = document(attempt, title, extracted);

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use teia_base::Seed;
 use teia_base::filter::{Candidate, Rules};
 use teia_base::journal::{Exclusion, LinkVerdict, Record, RunStarted, UrlChange};
-use teia_base::{HostId, LinkKind};
+use teia_base::{HostId, LinkKind, Outcome};
 use teia_repository::{Admission, UrlState};
 
 use crate::collection::CollectionConfig;
@@ -14,6 +14,7 @@ use crate::given::{hours_of, normal_seeds};
 use crate::judge::{Judge, admission};
 use crate::limits::hosts_at_once;
 use crate::ring::Ring;
+use crate::sites::{SiteRules, Sites};
 use crate::traps::Quarantine;
 
 impl Ring {
@@ -54,21 +55,32 @@ impl Ring {
         let wider = links.filter(|link| link.widens_the_scope());
         all.extend(wider.map(|link| link.url.normal().clone()));
         let rules = Rules::compile(&next.filter, &all).map_err(|error| error.to_string())?;
-        let own = self.workshop.judge().own.clone();
+        let judge = self.workshop.judge();
+        let (own, removals) = (judge.own.clone(), Arc::clone(&judge.removals));
+        let sites = Arc::new(Sites::new(&next));
         *self
             .workshop
             .judge
             .write()
             .unwrap_or_else(PoisonError::into_inner) = Arc::new(Judge {
             rules,
+            sites: SiteRules::new(&sites, &all),
             own,
-            quarantine: Arc::new(Quarantine::new(&self.ledger.head.quarantined, &next.traps)),
+            removals,
+            quarantine: Arc::new(Quarantine::new(
+                &self.ledger.head.quarantined,
+                &next.traps,
+                &sites,
+            )),
         });
         if next.run.hosts_at_once != self.config.run.hosts_at_once {
             self.limit.set_most(hosts_at_once(next.run.hosts_at_once));
         }
         self.frontier.set_politeness(next.politeness.clone());
         self.config = next;
+        self.workshop.answers.change_sites(Arc::clone(&sites));
+        self.count_addresses(&sites);
+        self.change_sites(sites);
         self.hours = hours_of(&self.config);
         self.weigh(self.config.schedule.weight);
         self.rules_changed = true;
@@ -105,8 +117,13 @@ impl Ring {
             next.filter.requisites = false;
         }
         // The links of pages are kept from the start on, or not at all.
-        if self.config.filter.max_depth.is_none() {
+        next.site.clone_from(&wanted.site);
+        if !self.config.limits_depth() {
             next.filter.max_depth = None;
+            let sites = next.site.iter();
+            next.site = sites
+                .map(|site| site.without("filter", "max-depth"))
+                .collect();
         }
         next.traps.clone_from(&wanted.traps);
         next.politeness.clone_from(&wanted.politeness);
@@ -122,6 +139,12 @@ impl Ring {
     /// The rule that leaves a URL out which was let in before the rules changed.
     pub(crate) fn refusal(&self, url: &UrlState) -> Option<Exclusion> {
         let judge = self.workshop.judge();
+        if judge.removals.hides(url.url.normal()) {
+            return Some(Exclusion {
+                outcome: Outcome::REMOVED,
+                rule: "removed on request".to_owned(),
+            });
+        }
         // What a page needs is let in for the page's sake.
         if !self.rules_changed || url.requisite {
             return None;

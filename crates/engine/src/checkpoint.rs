@@ -239,6 +239,20 @@ impl Checkpoints {
     }
 }
 
+/// Forgets what was saved, so that the next start reads the whole journal.
+pub(crate) fn forget_checkpoints(files: &dyn Files, layout: &Layout) -> io::Result<()> {
+    let manifest = layout.part().join("manifest");
+    if files.exists(&manifest) {
+        files.remove(&manifest)?;
+        files.sync_dir(&layout.part())?;
+    }
+    let folder = layout.part().join("state");
+    for name in files.list(&folder)? {
+        files.remove(&folder.join(name))?;
+    }
+    Ok(())
+}
+
 fn name_of(position: u64) -> String {
     format!("{position:020}")
 }

@@ -17,6 +17,7 @@ use crate::collection_file::CollectionFile;
 use crate::directory::Layout;
 use crate::followers::{CatalogSection, IndexSection, LinksSection};
 use crate::schedule::ScheduleConfig;
+use crate::sites::SiteConfig;
 use crate::traps::TrapsConfig;
 
 /// What a collection is.
@@ -55,6 +56,14 @@ pub struct CollectionConfig {
     pub catalog: CatalogSection,
     /// Which spellings are one URL; fixed when the collection is created.
     pub normal_form: NormalForm,
+    /// Other settings for some hosts. `match` names hosts (`www.example.org`, `*.example.pt` for it and all below
+    /// it) or ranges of addresses (`10.0.0.0/8`), and below it stands what is different there, in the sections of
+    /// this file. Where several match, each is laid over those before it: the last one that says something counts.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::sites::read_sites"
+    )]
+    pub site: Vec<SiteConfig>,
 }
 
 /// When URLs are visited again.
@@ -215,6 +224,15 @@ impl CollectionConfig {
         Ok(config)
     }
 
+    /// What follows from what a person said.
+    pub(crate) fn settle(&mut self) {
+        if !self.archive.enabled {
+            self.filter.requisites = false;
+        }
+        // The safety limit gives way to the size that a person asked for.
+        self.fetch.body_wire_bytes = self.fetch.body_wire_bytes.max(self.filter.max_size);
+    }
+
     /// Writes it as TOML.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("plain structs and strings become TOML")
@@ -308,7 +326,7 @@ fn explain(text: &str, error: &toml::de::Error) -> String {
 }
 
 /// What serde calls by the names of Rust's types.
-fn for_people(message: &str) -> String {
+pub(crate) fn for_people(message: &str) -> String {
     let mut message = message.to_owned();
     for (from, to) in [
         ("u8", "a whole number from 0 to 255"),

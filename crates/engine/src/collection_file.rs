@@ -3,11 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use teia_base::Files;
-use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
+use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use crate::EngineError;
 use crate::collection::{CollectionConfig, nearest_setting, sections};
 use crate::directory::Layout;
+use crate::sites::MATCH;
+
+/// The section of which there may be several.
+const SITE: &str = "site";
 
 /// The file of a collection: its text, which is always good settings.
 #[derive(Clone, Debug)]
@@ -98,6 +102,13 @@ impl CollectionFile {
     /// is TOML; what is none is taken for a text, and one text for a list of one.
     pub fn with_setting(&self, key: &str, value: &str) -> Result<Self, EngineError> {
         let path = self.resolve(key)?;
+        if let [site, number] = path.as_slice()
+            && site == SITE
+        {
+            return Err(self.wrong(format!(
+                "`site.{number}` is a whole site; name a setting of it, such as `site.{number}.politeness.delay`"
+            )));
+        }
         let text = Value::from(value);
         let mut list = toml_edit::Array::new();
         list.push(value);
@@ -125,17 +136,18 @@ impl CollectionFile {
     pub fn without_setting(&self, key: &str) -> Result<Self, EngineError> {
         let path = self.resolve(key)?;
         let mut document = self.document()?;
-        let mut table: Option<&mut dyn TableLike> = Some(document.as_table_mut());
-        let (last, sections) = path
-            .split_last()
-            .map_or(("", &[][..]), |(last, rest)| (last, rest));
-        for section in sections {
-            table = table
-                .and_then(|table| table.get_mut(section))
-                .and_then(Item::as_table_like_mut);
-        }
-        if let Some(table) = table {
-            table.remove(last);
+        match path.as_slice() {
+            [site, number] if site == SITE => {
+                if let Ok(number) = number.parse::<usize>() {
+                    remove_site(document.as_table_mut(), number.saturating_sub(1));
+                }
+            }
+            [site, number, rest @ ..] if site == SITE => {
+                if let Some(table) = site_table(document.as_table_mut(), number, false) {
+                    take_out(table, rest);
+                }
+            }
+            path => take_out(document.as_table_mut(), path),
         }
         self.with_text(document.to_string())
     }
@@ -191,12 +203,39 @@ impl CollectionFile {
         })
     }
 
-    /// The way to a setting.
-    fn resolve(&self, key: &str) -> Result<Vec<String>, EngineError> {
-        let wrong = |message: String| EngineError::Config {
+    fn wrong(&self, message: String) -> EngineError {
+        EngineError::Config {
             path: self.path.clone(),
             message,
+        }
+    }
+
+    /// The way to a setting of a site: `2.politeness.delay`, counted from 1.
+    fn resolve_site(&self, key: &str) -> Result<Vec<String>, EngineError> {
+        let (number, setting) = key.split_once('.').unwrap_or((key, ""));
+        let count = self.config.site.len();
+        let known = number.parse::<usize>().ok();
+        let Some(known) = known.filter(|known| (1..=count + 1).contains(known)) else {
+            return Err(self.wrong(format!(
+                "there is no site `{number}`: the file has {count}, counted from 1, and `site.{}.{MATCH}` begins another",
+                count + 1
+            )));
         };
+        let mut path = vec![SITE.to_owned(), known.to_string()];
+        match setting {
+            "" => {}
+            MATCH => path.push(MATCH.to_owned()),
+            setting => path.extend(self.resolve(setting)?),
+        }
+        Ok(path)
+    }
+
+    /// The way to a setting.
+    fn resolve(&self, key: &str) -> Result<Vec<String>, EngineError> {
+        if let Some(of_site) = key.strip_prefix("site.") {
+            return self.resolve_site(of_site);
+        }
+        let wrong = |message: String| self.wrong(message);
         let sections = sections();
         let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
         let has = |section: &str, name: &str| {
@@ -242,6 +281,10 @@ fn change(document: &mut dyn TableLike, from: &toml::Table, to: &toml::Table) {
     for (key, value) in to {
         match (from.get(key), value) {
             (Some(before), value) if before == value => {}
+            (before, toml::Value::Array(sites)) if key == SITE => {
+                let before = before.and_then(toml::Value::as_array);
+                change_sites(document, before.map_or(&[][..], Vec::as_slice), sites);
+            }
             (before, toml::Value::Table(inner)) => {
                 let empty = toml::Table::new();
                 let before = before.and_then(toml::Value::as_table).unwrap_or(&empty);
@@ -259,11 +302,88 @@ fn change(document: &mut dyn TableLike, from: &toml::Table, to: &toml::Table) {
     }
 }
 
+/// The same for sites: those that stay where they are keep their comments.
+fn change_sites(document: &mut dyn TableLike, from: &[toml::Value], to: &[toml::Value]) {
+    for gone in (to.len()..from.len()).rev() {
+        remove_site(document, gone);
+    }
+    let empty = toml::Table::new();
+    for (place, site) in to.iter().enumerate() {
+        let before = from.get(place).and_then(toml::Value::as_table);
+        let before = before.unwrap_or(&empty);
+        let number = (place + 1).to_string();
+        if let Some(site) = site.as_table().filter(|site| *site != before)
+            && let Some(table) = site_table(document, &number, true)
+        {
+            change(table, before, site);
+        }
+    }
+}
+
+/// The table of a site, counted from 1; one more than there are is made, if that is wanted.
+fn site_table<'a>(
+    document: &'a mut dyn TableLike,
+    number: &str,
+    make: bool,
+) -> Option<&'a mut dyn TableLike> {
+    let place = number.parse::<usize>().ok()?.checked_sub(1)?;
+    let none = Item::ArrayOfTables(ArrayOfTables::new());
+    match document.entry(SITE).or_insert(none) {
+        Item::ArrayOfTables(sites) => {
+            if make && place == sites.len() {
+                sites.push(Table::new());
+            }
+            Some(sites.get_mut(place)?)
+        }
+        Item::Value(Value::Array(sites)) => {
+            if make && place == sites.len() {
+                sites.push(InlineTable::new());
+            }
+            Some(sites.get_mut(place)?.as_inline_table_mut()?)
+        }
+        _ => None,
+    }
+}
+
+/// Takes a site out, counted from 0.
+fn remove_site(document: &mut dyn TableLike, place: usize) {
+    match document.get_mut(SITE) {
+        Some(Item::ArrayOfTables(sites)) if place < sites.len() => {
+            sites.remove(place);
+        }
+        Some(Item::Value(Value::Array(sites))) if place < sites.len() => {
+            sites.remove(place);
+        }
+        _ => {}
+    }
+}
+
+/// Takes what stands at the end of a way out.
+fn take_out(document: &mut dyn TableLike, path: &[String]) {
+    match path {
+        [] => {}
+        [key] => {
+            document.remove(key);
+        }
+        [section, rest @ ..] => {
+            let item = document.get_mut(section);
+            if let Some(table) = item.and_then(Item::as_table_like_mut) {
+                take_out(table, rest);
+            }
+        }
+    }
+}
+
 /// Puts a value at the end of a way, and makes the sections that are missing.
 fn put(document: &mut dyn TableLike, path: &[String], value: Value) {
     match path {
         [] => {}
         [key] => put_here(document, key, value),
+        [site, number, rest @ ..] if site == SITE => {
+            if let Some(table) = site_table(document, number, true) {
+                put(table, rest, value);
+            }
+        }
         [section, rest @ ..] => {
             let item = document.entry(section).or_insert(Item::Table(Table::new()));
             if let Some(table) = item.as_table_like_mut() {
@@ -353,6 +473,66 @@ max-depth = 3
             assert!(after.text().contains(line), "no {line} in {}", after.text());
         }
         assert!(!after.text().contains("max-depth"), "{}", after.text());
+    }
+
+    const SITES: &str = "\
+seeds = [\"a.example\"]
+
+# The library is slow.
+[[site]]
+match = \"lib.example\" # since May
+[site.politeness]
+delay = \"5s\" # they asked
+
+# The rest of it.
+[[site]]
+match = [\"*.example\"]
+";
+
+    #[test]
+    fn settings_of_a_site_change_and_the_comments_stay() {
+        let changed = file(SITES)
+            .with_setting("site.1.politeness.delay", "9s")
+            .unwrap();
+        assert_eq!(changed.text(), SITES.replace("\"5s\"", "\"9s\""));
+        let changed = changed.with_setting("site.2.max-size", "1MB").unwrap();
+        let last = "[[site]]\nmatch = [\"*.example\"]\n\n[site.filter]\nmax-size = \"1MB\"\n";
+        assert!(changed.text().ends_with(last), "{}", changed.text());
+        let changed = changed.with_setting("site.3.match", "10.0.0.0/8").unwrap();
+        let changed = changed.with_setting("site.3.retries", "0").unwrap();
+        assert_eq!(changed.config().site.len(), 3);
+        assert_eq!(changed.config().site[2].hosts(), ["10.0.0.0/8"]);
+        assert_eq!(changed.config().site[2].in_words(), ["run.retries = 0"]);
+        let changed = changed.without_setting("site.3").unwrap();
+        let changed = changed.without_setting("site.1.politeness.delay").unwrap();
+        assert_eq!(changed.config().site[0].in_words(), Vec::<String>::new());
+        for comment in ["# The library is slow.", "# since May", "# The rest of it."] {
+            assert!(changed.text().contains(comment), "{}", changed.text());
+        }
+        // All at once, in any order.
+        let changes = vec![
+            ("site.3.politeness.delay", Some("2s")),
+            ("site.3.match", Some(r#"["x.example"]"#)),
+        ];
+        let changed = file(SITES).with_changes(changes).unwrap();
+        assert_eq!(changed.config().site.len(), 3, "{}", changed.text());
+        let without = file(SITES)
+            .with_config(&CollectionConfig::default())
+            .unwrap();
+        assert!(without.config().site.is_empty(), "{}", without.text());
+        let again = file("").with_config(file(SITES).config()).unwrap();
+        assert_eq!(again.config().to_toml(), file(SITES).config().to_toml());
+        for (key, words) in [
+            ("site.4.match", "the file has 2"),
+            ("site.0.match", "counted from 1"),
+            ("site.x.match", "counted from 1"),
+            ("site.1", "a whole site"),
+            ("site.1.max-dept", "`max-depth`"),
+            ("site.1.seeds", "as a whole"),
+        ] {
+            let error = file(SITES).with_setting(key, "1").unwrap_err();
+            assert!(error.to_string().contains(words), "{key}: {error}");
+        }
     }
 
     #[test]

@@ -117,13 +117,14 @@ impl Ring {
 
     /// Takes a leased host for this run alone; if that cannot be now, the lease is given back.
     pub(crate) fn take_host(&mut self, host: HostId) -> bool {
+        let gap = self.settings(host).politeness.delay;
         let Some(company) = &mut self.company else {
             return true;
         };
         let mut keys = vec![Key::Host(self.repository.host_name(host).into())];
         let addresses = company.addresses.get(&host).into_iter().flatten();
         keys.extend(addresses.map(|address| Key::Address(*address)));
-        let (now, gap) = (self.clock.now(), self.config.politeness.delay);
+        let now = self.clock.now();
         match company.guest.take(&keys, gap, now) {
             Turn::Now => {
                 company.taken.insert(host, keys);
@@ -209,9 +210,14 @@ impl Ring {
             return false;
         };
         // Sitemaps are found where robots.txt is fetched.
-        let wants_sitemaps = self.config.run.sitemaps;
+        let wants_sitemaps = self.settings(host).run.sitemaps;
+        let token = self.token_of(host);
         let wall = self.clock.wall();
-        if !self.robots.adopt(origin, &stored, wall, wants_sitemaps) {
+        let token = token.as_deref();
+        if !self
+            .robots
+            .adopt(origin, &stored, wall, wants_sitemaps, token)
+        {
             return false;
         }
         self.window.opened.get_or_insert_with(|| self.clock.now());

@@ -38,11 +38,13 @@ use crate::limits::{hosts_at_once, idle_connections};
 use crate::past::{Past, begin_run, forget_blocks};
 use crate::rates::Rates;
 use crate::rekey::remove_aside;
+use crate::removals::{RemovalWatch, Removals};
 use crate::report::{EndReason, Report};
 use crate::reserve::Reserve;
 use crate::ring::{Allow, Message, Ring};
 use crate::robots_book::RobotsBook;
 use crate::sense::check_fixed;
+use crate::sites::{SiteBook, SiteRules, Sites};
 use crate::stage::commit::{Committer, Window};
 use crate::stage::extract::{Readers, Workshop};
 use crate::stage::fetch::Job;
@@ -217,11 +219,7 @@ impl Crawl {
             control,
         } = self;
         let given_config = config.clone();
-        if !config.archive.enabled {
-            config.filter.requisites = false;
-        }
-        // The safety limit gives way to the size that a person asked for.
-        config.fetch.body_wire_bytes = config.fetch.body_wire_bytes.max(config.filter.max_size);
+        config.settle();
         config.fetch.max_idle_connections = idle_connections(config.fetch.max_idle_connections);
         let clock = Arc::clone(&parts.clock);
         let (order, order_ranks) = OrderByRank::policy(config.run.order, key);
@@ -239,13 +237,13 @@ impl Crawl {
             len: position.len,
         });
         check_fixed(&config, past.ledger.head.options.as_deref())?;
-        if config.filter.max_depth.is_some() && past.repository.is_on_disk() {
+        if config.limits_depth() && past.repository.is_on_disk() {
             return Err(EngineError::DepthOnDisk {
                 memory: measure::format_size(config.run.repository_memory),
             });
         }
         let names = RecordNames::new(key);
-        let archive = if config.archive.enabled {
+        let archive = if config.archives_some() {
             Some(Writer::open(
                 Arc::clone(&files),
                 &layout.archive(),
@@ -266,12 +264,20 @@ impl Crawl {
         if all_seeds.is_empty() && past.repository.is_empty() {
             return Err(EngineError::NoSeeds);
         }
+        let removals = Removals::read(&*files, &layout)
+            .map_err(EngineError::disk("read the removals of", layout.name()))?;
+        let removals = Arc::new(removals);
+        let has_removals = Removals::is_begun(&*files, &layout);
         let spool = clear_spool(&*files, &layout)?;
         remove_aside(&*files, &layout)?;
         config.archive.warc.spool_dir.clone_from(&spool);
         let rules = Rules::compile(&config.filter, &all_seeds)?;
+        let sites = Arc::new(Sites::new(&config));
+        let site_rules = SiteRules::new(&sites, &all_seeds);
         for (seed, _) in &new_seeds {
-            rules.check_seed(seed.normal())?;
+            site_rules
+                .of(seed.normal(), &rules)
+                .check_seed(seed.normal())?;
         }
         let (fetcher, http) = match parts.fetcher.clone() {
             Some(own) => (own, None),
@@ -316,23 +322,25 @@ impl Crawl {
             &parts.feedback,
         );
         let workshop = Arc::new(Workshop {
-            answers: Answers::new(&config),
+            answers: Answers::of(&config, Arc::clone(&sites)),
             normal_form: config.normal_form.clone(),
             judge: RwLock::new(Arc::new(Judge {
                 rules,
+                sites: site_rules,
                 own: parts.filter.clone(),
+                removals: Arc::clone(&removals),
                 quarantine: Arc::new(Quarantine::new(
                     &past.ledger.head.quarantined,
                     &config.traps,
+                    &sites,
                 )),
             })),
+            archives_usually: config.archive.enabled,
             archive: config
-                .archive
-                .enabled
+                .archives_some()
                 .then(|| (config.archive.warc.clone(), names)),
             copies: config
-                .archive
-                .enabled
+                .archives_some()
                 .then(|| Copies::new(Arc::clone(&files), layout.archive())),
             next_capture: AtomicU64::new(past.ledger.head.last_capture + 1),
             digests,
@@ -384,17 +392,20 @@ impl Crawl {
             .frontier
             .unwrap_or_else(|| Box::new(PoliteFrontier::new(config.politeness.clone(), order)));
         // Through a proxy names are not resolved here, and a fetcher of its own may have none.
-        let count_addresses =
-            config.politeness.key == PolitenessKey::Address && config.fetch.proxy.is_none();
+        let count_addresses = (config.politeness.key == PolitenessKey::Address
+            || sites.has_ranges())
+            && config.fetch.proxy.is_none();
         let addresses = http
             .clone()
             .filter(|_| count_addresses)
             .map(AddressBook::new);
+        let book = SiteBook::new(sites, http.clone());
         let allow =
             http.map(|http| Box::new(move |url: &url::Url| allow_seed(&http, url)) as Allow);
         let now = clock.now();
         // A seed may widen the scope, and nobody knows what another filter says.
         let has_judged = seeds_are_known
+            && !has_removals
             && parts.filter.is_none()
             && past
                 .ledger
@@ -415,9 +426,10 @@ impl Crawl {
             fetcher,
             allow,
             workshop,
-            robots: RobotsBook::new(&robot_token, config.robots.clone(), robots_since),
+            robots: RobotsBook::new(&robot_token, robots_since),
             errands: HashMap::new(),
             addresses,
+            book,
             company: parts
                 .company
                 .map(|company| company.join(config.schedule.weight, &control)),
@@ -447,9 +459,10 @@ impl Crawl {
             resting_since: None,
             rules_changed: {
                 let last = past.ledger.head.options.as_deref();
-                last.is_some_and(|last| last != config.without_secrets().to_toml())
+                has_removals || last.is_some_and(|last| last != config.without_secrets().to_toml())
             },
             pause_noted: past.ledger.head.paused,
+            removals: RemovalWatch::new(Arc::clone(&files), layout.clone()),
             reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
             backlog: Backlog::default(),
@@ -502,10 +515,12 @@ impl Ring {
         let wall = self.clock.wall();
         let hosts: Vec<HostId> = self.repository.hosts().map(|(host, _)| host).collect();
         for host in hosts {
-            let mut rest = self.config.politeness.delay;
+            self.know_site(host);
+            let politeness = self.settings(host).politeness.clone();
+            let mut rest = politeness.delay;
             if let Some(record) = self.repository.host_record(host) {
                 let latency = Duration::from_micros(record.latency_micros.into());
-                rest = gap(&self.config.politeness, None, latency);
+                rest = gap(&politeness, None, latency);
                 let stored: Vec<(String, Vec<u8>)> = record
                     .robots
                     .iter()
@@ -519,13 +534,15 @@ impl Ring {
                     .iter()
                     .filter(|(_, bytes)| mentions_crawl_delay(bytes))
                 {
-                    self.robots.read(origin, "/", Some(bytes), wall);
+                    let token = self.token_of(host);
+                    self.robots
+                        .read(origin, "/", Some(bytes), wall, token.as_deref());
                     let asked = self
                         .robots
                         .rules(origin)
                         .and_then(teia_fetch::robots::Rules::crawl_delay);
                     if let Some(asked) = asked {
-                        rest = rest.max(asked.min(self.config.politeness.max_crawl_delay));
+                        rest = rest.max(asked.min(politeness.max_crawl_delay));
                         self.frontier.set_crawl_delay(host, Some(asked));
                     }
                 }

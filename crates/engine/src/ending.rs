@@ -66,7 +66,7 @@ impl Ring {
 
     /// Whether one more page of this host may go out.
     pub(crate) fn host_budget_left(&self, host: HostId) -> bool {
-        let Some(most) = self.config.filter.max_pages_per_host else {
+        let Some(most) = self.settings(host).filter.max_pages_per_host else {
             return true;
         };
         self.host_pages.get(&host).copied().unwrap_or(0) < most

@@ -5,6 +5,7 @@ use teia_base::scope::Scope;
 
 use crate::collection::{CollectionConfig, Mode};
 use crate::limits::hosts_at_once;
+use crate::sites::SiteConfig;
 
 /// Seeds that are named one by one.
 const NAMED: usize = 5;
@@ -17,6 +18,23 @@ pub fn in_words(name: &str, config: &CollectionConfig) -> Vec<String> {
     words.extend(manners(config));
     words.extend(ends(config));
     words.push(keeps(config));
+    words.extend(sites(config));
+    words
+}
+
+/// What is different for some hosts.
+fn sites(config: &CollectionConfig) -> Vec<String> {
+    let tell = |site: &SiteConfig| {
+        let changes = match site.in_words().join(", ") {
+            none if none.is_empty() => "nothing is different".to_owned(),
+            some => some,
+        };
+        format!("For {}: {changes}.", site.hosts().join(", "))
+    };
+    let mut words: Vec<String> = config.site.iter().map(tell).collect();
+    if words.len() > 1 {
+        words.push("A host for which several of these are goes by each setting as the last of them has it.".to_owned());
+    }
     words
 }
 

@@ -8,22 +8,37 @@ use teia_base::journal::Exclusion;
 use teia_base::{CanonicalUrl, LinkKind, Outcome};
 use teia_repository::Admission;
 
+use crate::removals::Removals;
+use crate::sites::{Held, SiteRules};
 use crate::traps::Quarantine;
 
 /// The rules, and the filter that takes their place if a program brought one.
 #[derive(Clone)]
 pub(crate) struct Judge {
     pub(crate) rules: Rules,
+    /// Those of hosts in sites.
+    pub(crate) sites: SiteRules,
     pub(crate) own: Option<Arc<dyn Filter>>,
+    /// What people asked to have removed.
+    pub(crate) removals: Arc<Removals>,
     /// What was taken for a trap, whoever let it in.
     pub(crate) quarantine: Arc<Quarantine>,
 }
 
 impl Judge {
+    /// The rules that hold for a URL.
+    pub(crate) fn rules_of(&self, url: &CanonicalUrl) -> Held<'_> {
+        self.sites.of(url, &self.rules)
+    }
+
     pub(crate) fn before(&self, link: &Candidate<'_>) -> Verdict {
+        if self.removals.hides(link.url) {
+            let (why, outcome) = ("removed on request", Outcome::REMOVED);
+            return Verdict::refuse(RuleKind::Custom, why, outcome);
+        }
         let verdict = match &self.own {
             Some(filter) => filter.before(link),
-            None => self.rules.before(link),
+            None => self.rules_of(link.url).before(link),
         };
         if !verdict.is_admitted() || verdict.requisite || link.kind == LinkKind::Seed {
             return verdict;
@@ -54,7 +69,7 @@ impl Judge {
     pub(crate) fn after(&self, resource: &Fetched<'_>) -> Verdict {
         match &self.own {
             Some(filter) => filter.after(resource),
-            None => self.rules.after(resource),
+            None => self.rules_of(resource.url).after(resource),
         }
     }
 
@@ -62,7 +77,9 @@ impl Judge {
     pub(crate) fn with_seed(&self, seed: &CanonicalUrl) -> Self {
         Self {
             rules: self.rules.clone().with_seed(seed),
+            sites: self.sites.with_seed(seed),
             own: self.own.clone(),
+            removals: Arc::clone(&self.removals),
             quarantine: Arc::clone(&self.quarantine),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::collection::CollectionConfig;
 use crate::sense::sensible;
+use crate::sites::{MATCH, SiteConfig};
 
 /// A section of a collection file: its name, and the struct whose fields are its settings. The doc
 /// comments of the fields, as they stand in the source, are the one manual there is.
@@ -108,6 +109,9 @@ impl Section {
             let line = line.trim();
             if let Some(text) = line.strip_prefix("///") {
                 meaning.push(text.trim().to_owned());
+            } else if line.starts_with("pub site:") {
+                // Whole sections for some hosts, which are told of at the end.
+                meaning.clear();
             } else if let Some((field, kind)) = line
                 .strip_prefix("pub ")
                 .and_then(|rest| rest.split_once(':'))
@@ -180,7 +184,39 @@ pub fn annotated(config: &CollectionConfig) -> String {
             out.push_str(&format!("{line}\n\n"));
         }
     }
+    out.push_str(SITES);
+    match config.site.as_slice() {
+        [] => out.push_str(SITE_EXAMPLE),
+        sites => {
+            let table = toml::Table::from_iter([("site".to_owned(), sites_as_toml(sites))]);
+            out.push_str(&toml::to_string(&table).unwrap_or_default());
+        }
+    }
     out
+}
+
+/// What the manual says of sites.
+const SITES: &str = "\
+# Other settings for some hosts: as many of these as you like. `match` names hosts (`www.example.org`,
+# or `*.example.pt` for it and all below it) or ranges of addresses (`10.0.0.0/8`). Below it stands what is
+# different there, in the sections above. Where several match a host, each is laid over those before it: of
+# two that say something of the same setting, the last counts. What is for the whole run cannot differ, and
+# addresses are known only once a host was looked up: they can decide [politeness], [robots], the limits
+# of [fetch], `retries`, `ignore-robots`, `max-redirects`, `sitemaps`, `sitemap-files`, `revisit` and
+# `max-pages-per-host`.
+";
+const SITE_EXAMPLE: &str = "\
+# [[site]]
+# match = [\"*.example.pt\", \"www.example.org\"]
+# [site.politeness]
+# delay = \"10s\"
+# [site.filter]
+# max-size = \"1MB\"
+";
+
+fn sites_as_toml(sites: &[SiteConfig]) -> toml::Value {
+    let values = sites.iter().map(toml::Value::try_from);
+    toml::Value::Array(values.filter_map(Result::ok).collect())
 }
 
 /// A setting as a form shows it.
@@ -226,7 +262,36 @@ pub fn described(config: &CollectionConfig) -> Vec<Described> {
             });
         }
     }
+    for (number, site) in config.site.iter().enumerate() {
+        let prefix = format!("site.{}", number + 1);
+        all.push(of_hosts(&prefix, &site.hosts()));
+        for (key, value) in site.settings() {
+            let value = serde_json::to_value(value).unwrap_or_default();
+            let like = all.iter().find(|known| known.key == key);
+            let meaning = like.map_or_else(String::new, |like| like.meaning.clone());
+            all.push(Described {
+                meaning,
+                key: format!("{prefix}.{key}"),
+                is_list: value.is_array(),
+                value,
+            });
+        }
+    }
+    // One more can be begun.
+    all.push(of_hosts(&format!("site.{}", config.site.len() + 1), &[]));
     all
+}
+
+fn of_hosts(prefix: &str, hosts: &[&str]) -> Described {
+    Described {
+        key: format!("{prefix}.{MATCH}"),
+        meaning: "Hosts with settings of their own: `www.example.org`, `*.example.pt` for it and all below it, \
+                  or a range of addresses such as `10.0.0.0/8`. What is different there is written in the \
+                  file, below `[[site]]`."
+            .to_owned(),
+        value: hosts.iter().copied().collect(),
+        is_list: true,
+    }
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl Past {
                 RepositoryConfig {
                     key,
                     order: Arc::clone(order),
-                    keep_links: config.filter.max_depth.is_some(),
+                    keep_links: config.limits_depth(),
                     revisit_share: (config.mode == Mode::Incremental)
                         .then_some(config.run.revisit_share),
                 },

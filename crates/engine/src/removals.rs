@@ -5,15 +5,22 @@
 //! host example.org
 //! ```
 //!
-//! The archive's records stay as they are; search and archived copies pass them over.
+//! Search and archived copies pass them over, and no run fetches them. The archive's records stay as they are,
+//! unless they are erased (`erase`).
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use teia_base::{CanonicalUrl, Files};
 
 use crate::Layout;
+use crate::ring::Ring;
+
+/// How often a run looks at the list.
+const EVERY: Duration = Duration::from_secs(1);
 
 /// URLs and hosts that are not to be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,10 +85,74 @@ impl Removals {
         self.urls.contains(url.as_str()) || self.hosts.contains(url.host_str())
     }
 
+    /// Whether everything on a host is hidden.
+    pub fn hides_host(&self, host: &str) -> bool {
+        self.hosts.contains(host)
+    }
+
+    /// Whether somebody ever asked for anything; it may have been taken back.
+    pub fn is_begun(files: &dyn Files, layout: &Layout) -> bool {
+        files.exists(&path(layout))
+    }
+
     /// The URLs, then the hosts.
     pub fn lines(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let urls = self.urls.iter().map(|url| ("url", url.as_str()));
         urls.chain(self.hosts.iter().map(|host| ("host", host.as_str())))
+    }
+}
+
+/// Looks now and then whether somebody asked for something while a run goes on.
+#[derive(Debug)]
+pub(crate) struct RemovalWatch {
+    files: Arc<dyn Files>,
+    layout: Layout,
+    looked: Option<Instant>,
+}
+
+impl RemovalWatch {
+    pub(crate) fn new(files: Arc<dyn Files>, layout: Layout) -> Self {
+        Self {
+            files,
+            layout,
+            looked: None,
+        }
+    }
+
+    /// The list, if it is time to look; one that cannot be read now can be the next time.
+    fn look(&mut self, now: Instant) -> Option<Removals> {
+        let is_time = self
+            .looked
+            .is_none_or(|looked| now.saturating_duration_since(looked) >= EVERY);
+        if !is_time {
+            return None;
+        }
+        self.looked = Some(now);
+        Removals::read(&*self.files, &self.layout).ok()
+    }
+}
+
+impl Ring {
+    /// What was asked for meanwhile is not fetched any more; what was taken back may be.
+    pub(crate) fn heed_removals(&mut self) {
+        if self.committing > 0 || self.stopping {
+            return;
+        }
+        let Some(removals) = self.removals.look(self.clock.now()) else {
+            return;
+        };
+        let judge = self.workshop.judge();
+        if *judge.removals == removals {
+            return;
+        }
+        let mut judge = (*judge).clone();
+        judge.removals = Arc::new(removals);
+        *self
+            .workshop
+            .judge
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(judge);
+        self.look_again();
     }
 }
 

@@ -37,9 +37,11 @@ use crate::hours::Hours;
 use crate::ledger::Ledger;
 use crate::past::Saver;
 use crate::rates::Rates;
+use crate::removals::RemovalWatch;
 use crate::report::{EndReason, Report};
 use crate::reserve::Reserve;
 use crate::robots_book::RobotsBook;
+use crate::sites::SiteBook;
 use crate::stage::commit::{Order, Window};
 use crate::stage::extract::{Page, Workshop};
 use crate::stage::fetch::{Errand, Job};
@@ -96,6 +98,10 @@ pub(crate) struct Ring {
     pub(crate) errands: HashMap<HostId, VecDeque<Errand>>,
     /// Where addresses count for politeness.
     pub(crate) addresses: Option<AddressBook>,
+    /// Hosts with settings of their own.
+    pub(crate) book: SiteBook,
+    /// What people ask to have removed meanwhile.
+    pub(crate) removals: RemovalWatch,
     /// Other runs of this process.
     pub(crate) company: Option<Companion>,
     /// Sitemaps that a host has given in this run, as far as this process saw it.
@@ -198,6 +204,7 @@ impl Ring {
                 stop_by = Some(self.clock.now() + GRACE);
             }
             self.change_if_told();
+            self.heed_removals();
             self.quarantine_if_found();
             self.rest_if_told();
             self.work_off();
@@ -488,7 +495,7 @@ impl Ring {
 
     /// Puts an attempt into the window.
     pub(crate) fn record(&mut self, mut attempt: Attempt) {
-        attempt.next = self.next_visit(attempt.next);
+        attempt.next = self.next_visit(attempt.next, attempt.url.normal().host_str());
         self.window.opened.get_or_insert_with(|| self.clock.now());
         self.window.bytes += weight(&attempt);
         if self.feedback.wants_attempts() {
@@ -505,10 +512,13 @@ impl Ring {
     }
 
     /// What follows a visit that is over: in a run that does not end, another one.
-    fn next_visit(&self, next: Next) -> Next {
+    fn next_visit(&self, next: Next, host: &str) -> Next {
         match next {
             Next::Done | Next::Failed if self.config.mode == Mode::Incremental => {
-                Next::Again(self.clock.wall().plus(self.config.run.revisit))
+                let host = self.repository.host(host);
+                let settings = host.map_or(&self.config, |host| self.settings(host));
+                let revisit = settings.run.revisit;
+                Next::Again(self.clock.wall().plus(revisit))
             }
             next => next,
         }

@@ -10,7 +10,6 @@ use teia_fetch::robots::{Access, Config, Rules, Standing};
 #[derive(Debug)]
 pub(crate) struct RobotsBook {
     token: String,
-    config: Config,
     /// Copies of before are fetched anew.
     since: Timestamp,
     open: HashMap<String, Page>,
@@ -41,23 +40,24 @@ pub(crate) enum Reading {
 impl RobotsBook {
     const OPEN_PAGES: usize = 8192;
 
-    pub(crate) fn new(token: &str, config: Config, since: Timestamp) -> Self {
+    pub(crate) fn new(token: &str, since: Timestamp) -> Self {
         Self {
             token: token.to_owned(),
-            config,
             since,
             open: HashMap::new(),
             pending: HashSet::new(),
         }
     }
 
-    /// What may be done with a path of an origin; `stored` is the durable copy, if there is one.
+    /// What may be done with a path of an origin; `stored` is the durable copy, if there is one. A host to
+    /// which we give another name has the word by which its robots.txt knows us (`token`).
     pub(crate) fn read(
         &mut self,
         origin: &str,
         path: &str,
         stored: Option<&[u8]>,
         now: Timestamp,
+        token: Option<&str>,
     ) -> Reading {
         if self.pending.contains(origin) {
             return Reading::Pending;
@@ -66,7 +66,7 @@ impl RobotsBook {
             && let Some(standing) =
                 stored.and_then(|bytes| postcard::from_bytes::<Standing>(bytes).ok())
         {
-            self.put(origin, standing);
+            self.put(origin, standing, token);
         }
         let Some(page) = self.open.get(origin) else {
             return Reading::Unknown;
@@ -101,6 +101,7 @@ impl RobotsBook {
         stored: Option<&[u8]>,
         answer: teia_fetch::robots::Answer<'_>,
         now: Timestamp,
+        (config, token): (&Config, Option<&str>),
     ) -> Vec<u8> {
         self.pending.remove(origin);
         let previous = self
@@ -108,20 +109,27 @@ impl RobotsBook {
             .remove(origin)
             .map(|page| page.standing)
             .or_else(|| stored.and_then(|bytes| postcard::from_bytes(bytes).ok()));
-        let standing = Standing::from_answer(previous.as_ref(), answer, now, &self.config);
+        let standing = Standing::from_answer(previous.as_ref(), answer, now, config);
         let bytes = postcard::to_stdvec(&standing).expect("a standing is plain data");
-        self.put(origin, standing);
+        self.put(origin, standing, token);
         bytes
     }
 
     /// Takes a copy that another run has, if it holds still; says whether. With `all`, only one that
     /// names no sitemaps.
-    pub(crate) fn adopt(&mut self, origin: &str, stored: &[u8], now: Timestamp, all: bool) -> bool {
+    pub(crate) fn adopt(
+        &mut self,
+        origin: &str,
+        stored: &[u8],
+        now: Timestamp,
+        all: bool,
+        token: Option<&str>,
+    ) -> bool {
         let Ok(standing) = postcard::from_bytes::<Standing>(stored) else {
             return false;
         };
         let holds = standing.is_fresh(now) && standing.asked_at() >= self.since;
-        let names_sitemaps = match standing.access(&self.token) {
+        let names_sitemaps = match standing.access(token.unwrap_or(&self.token)) {
             Access::Ruled(rules) => !rules.sitemaps().is_empty(),
             // Whether it can be reached is for each to find out.
             Access::Refused | Access::Unreachable { .. } => true,
@@ -129,7 +137,7 @@ impl RobotsBook {
         if !holds || self.pending.contains(origin) || (all && names_sitemaps) {
             return false;
         }
-        self.put(origin, standing);
+        self.put(origin, standing, token);
         true
     }
 
@@ -141,7 +149,7 @@ impl RobotsBook {
         }
     }
 
-    fn put(&mut self, origin: &str, standing: Standing) {
+    fn put(&mut self, origin: &str, standing: Standing, token: Option<&str>) {
         if self.open.len() >= Self::OPEN_PAGES {
             // Any page will do: the durable copy is a look-up away.
             let some: Vec<String> = self
@@ -154,7 +162,7 @@ impl RobotsBook {
                 self.open.remove(&origin);
             }
         }
-        let access = standing.access(&self.token);
+        let access = standing.access(token.unwrap_or(&self.token));
         self.open
             .insert(origin.to_owned(), Page { standing, access });
     }

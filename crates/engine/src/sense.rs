@@ -1,6 +1,7 @@
 //! Which values of a setting make sense: what would let nothing through, never end or eat all memory
 //! is refused at the start, with what to write instead.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use teia_base::filter::{FilterError, Rules};
@@ -19,18 +20,33 @@ use crate::schedule::Schedule;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Senseless {
     /// Its section; empty above the first.
-    pub section: &'static str,
+    pub section: Cow<'static, str>,
     /// Its name.
-    pub key: &'static str,
+    pub key: Cow<'static, str>,
     /// What is wrong, and what to write.
     pub message: String,
+    /// The `[[site]]` in which it stands, from 0.
+    pub site: Option<usize>,
+    /// There is no such setting; then the message names it.
+    pub is_unknown: bool,
 }
 
 impl fmt::Display for Senseless {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.section {
-            "" => write!(f, "`{}`: {}", self.key, self.message),
-            section => write!(f, "`{}` in [{section}]: {}", self.key, self.message),
+        let site = self.site.map(|number| format!("site {}", number + 1));
+        match (&*self.section, site) {
+            (_, None) if self.is_unknown => f.write_str(&self.message),
+            (_, Some(site)) if self.is_unknown => write!(f, "{site}: {}", self.message),
+            ("", None) => write!(f, "`{}`: {}", self.key, self.message),
+            (section, None) => write!(f, "`{}` in [{section}]: {}", self.key, self.message),
+            ("", Some(site)) => write!(f, "{site}, `{}`: {}", self.key, self.message),
+            (section, Some(site)) => {
+                write!(
+                    f,
+                    "{site}, `{}` in [site.{section}]: {}",
+                    self.key, self.message
+                )
+            }
         }
     }
 }
@@ -38,16 +54,55 @@ impl fmt::Display for Senseless {
 impl std::error::Error for Senseless {}
 
 impl Senseless {
+    pub(crate) fn new(
+        section: impl Into<Cow<'static, str>>,
+        key: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            section: section.into(),
+            key: key.into(),
+            message: message.into(),
+            site: None,
+            is_unknown: false,
+        }
+    }
+
+    /// The same in a site.
+    pub(crate) fn of_site(self, number: usize) -> Self {
+        let site = Some(number);
+        Self { site, ..self }
+    }
+
+    /// The same for a setting that there is not.
+    pub(crate) fn as_unknown(self) -> Self {
+        Self {
+            is_unknown: true,
+            ..self
+        }
+    }
+
     /// The line of a collection file in which the setting stands.
     pub(crate) fn line_in(&self, text: &str) -> Option<usize> {
         let table = DeTable::parse(text).ok()?;
         let mut table = table.get_ref();
+        let line_of = |at: usize| Some(text.get(..at)?.matches('\n').count() + 1);
+        let mut home = None;
+        if let Some(number) = self.site {
+            let (_, sites) = table.iter().find(|(key, _)| key.get_ref() == "site")?;
+            let site = sites.get_ref().as_array()?.get(number)?;
+            home = line_of(site.span().start);
+            table = site.get_ref().as_table()?;
+        }
         for name in self.section.split('.').filter(|name| !name.is_empty()) {
             let (_, value) = table.iter().find(|(key, _)| key.get_ref() == name)?;
             table = value.get_ref().as_table()?;
         }
-        let (key, _) = table.iter().find(|(key, _)| key.get_ref() == self.key)?;
-        Some(text.get(..key.span().start)?.matches('\n').count() + 1)
+        // What a site lacks is told where the site begins.
+        let Some((key, _)) = table.iter().find(|(key, _)| *key.get_ref() == self.key) else {
+            return home;
+        };
+        line_of(key.span().start)
     }
 }
 
@@ -170,18 +225,14 @@ pub fn sensible(section: &str, key: &str) -> Option<String> {
 impl CollectionConfig {
     /// Refuses values that make no sense, before anything is written or fetched.
     pub fn check(&self) -> Result<(), Senseless> {
-        let settings = toml::Table::try_from(self).map_err(|error| Senseless {
-            section: "",
-            key: "settings",
-            message: format!("cannot be written down: {error}"),
+        let settings = toml::Table::try_from(self).map_err(|error| {
+            senseless("", "settings", format!("cannot be written down: {error}"))
         })?;
         for (section, key, range) in RANGES {
             if let Some(value) = value_in(&settings, section, key) {
-                range.check(value).map_err(|message| Senseless {
-                    section,
-                    key,
-                    message,
-                })?;
+                range
+                    .check(value)
+                    .map_err(|message| senseless(section, key, message))?;
             }
         }
         self.check_seeds()?;
@@ -190,7 +241,8 @@ impl CollectionConfig {
         self.check_catalog()?;
         self.check_order()?;
         self.check_schedule()?;
-        self.check_archive()
+        self.check_archive()?;
+        self.check_sites()
     }
 
     fn check_schedule(&self) -> Result<(), Senseless> {
@@ -355,11 +407,7 @@ fn stored_normal_form(text: &str) -> Result<NormalForm, toml::de::Error> {
 }
 
 fn senseless(section: &'static str, key: &'static str, message: impl Into<String>) -> Senseless {
-    Senseless {
-        section,
-        key,
-        message: message.into(),
-    }
+    Senseless::new(section, key, message)
 }
 
 fn value_in<'a>(settings: &'a toml::Table, section: &str, key: &str) -> Option<&'a toml::Value> {

@@ -1,5 +1,7 @@
 //! What the rules of a collection say of a URL, before anything is fetched.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use teia_base::filter::{Candidate, Filter, Rules};
 use teia_base::scope::Scope;
@@ -7,11 +9,13 @@ use teia_base::{CanonicalUrl, LinkKind, Seed};
 
 use crate::EngineError;
 use crate::collection::CollectionConfig;
+use crate::sites::{SiteRules, Sites};
 
 /// The rules of a collection around its seeds, to be tried on URLs.
 #[derive(Debug)]
 pub struct Tester {
     rules: Rules,
+    sites: SiteRules,
     seeds: Vec<CanonicalUrl>,
 }
 
@@ -38,7 +42,44 @@ pub enum Trial {
         keep: bool,
         /// Whether its links are followed.
         follow: bool,
+        /// The sites of the collection file that its host is in by its name, in their order.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        sites: Vec<MatchedSite>,
     },
+}
+
+/// A `[[site]]` that a host is in, and what it changes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MatchedSite {
+    /// Its place in the file, from 1.
+    pub site: u32,
+    /// What its `match` says.
+    #[serde(rename = "match")]
+    pub hosts: Vec<String>,
+    /// What is different there: `politeness.delay = "10s"`.
+    pub changes: Vec<String>,
+}
+
+impl Trial {
+    /// The rule that decides, and the sites whose settings hold, for one line.
+    pub fn told(&self) -> String {
+        match self {
+            Self::NoUrl { error, .. } => error.clone(),
+            Self::Tried { rule, sites, .. } => {
+                let told = sites.iter().map(MatchedSite::told);
+                let parts: Vec<String> = std::iter::once(rule.clone()).chain(told).collect();
+                parts.join("; ")
+            }
+        }
+    }
+}
+
+impl MatchedSite {
+    /// The site and what it changes, for one line.
+    pub fn told(&self) -> String {
+        let (hosts, changes) = (self.hosts.join(", "), self.changes.join(", "));
+        format!("site {} ({hosts}): {changes}", self.site)
+    }
 }
 
 impl Tester {
@@ -55,8 +96,10 @@ impl Tester {
             }
         }
         let rules = Rules::compile(&config.filter, &normal)?;
+        let sites = SiteRules::new(&Arc::new(Sites::new(config)), &normal);
         Ok(Self {
             rules,
+            sites,
             seeds: normal,
         })
     }
@@ -86,7 +129,7 @@ impl Tester {
         } else {
             LinkKind::Anchor
         };
-        let verdict = self.rules.before(&Candidate {
+        let verdict = self.sites.of(&url, &self.rules).before(&Candidate {
             url: &url,
             depth: u16::from(kind != LinkKind::Seed),
             kind,
@@ -99,7 +142,13 @@ impl Tester {
             rule: verdict.rule.to_string(),
             keep: verdict.keep,
             follow: verdict.follow,
+            sites: self.sites.sites.matched(url.host_str()),
         }
+    }
+
+    /// The sites of a collection file that a host is in by its name.
+    pub fn sites_of(config: &CollectionConfig, host: &str) -> Vec<MatchedSite> {
+        Sites::new(config).matched(host)
     }
 
     /// A URL, or a seed without scheme.

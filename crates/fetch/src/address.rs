@@ -2,22 +2,31 @@
 
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::RwLock;
+use std::sync::{Arc, RwLock};
 
 /// Decides about addresses; the one place that does.
 #[derive(Debug, Default)]
 pub(crate) struct AddressGate {
     allow_private: bool,
-    addresses: RwLock<HashSet<(IpAddr, u16)>>,
-    hosts: RwLock<HashSet<(Box<str>, u16)>>,
+    addresses: Arc<RwLock<HashSet<(IpAddr, u16)>>>,
+    hosts: Arc<RwLock<HashSet<(Box<str>, u16)>>>,
 }
 
 impl AddressGate {
     pub(crate) fn new(allow_private: bool, allowed: &[(IpAddr, u16)]) -> Self {
         Self {
             allow_private,
-            addresses: RwLock::new(allowed.iter().copied().collect()),
-            hosts: RwLock::default(),
+            addresses: Arc::new(RwLock::new(allowed.iter().copied().collect())),
+            hosts: Arc::default(),
+        }
+    }
+
+    /// A gate with the same list, which lets private addresses in or not.
+    pub(crate) fn with_private(&self, allow_private: bool) -> Self {
+        Self {
+            allow_private,
+            addresses: Arc::clone(&self.addresses),
+            hosts: Arc::clone(&self.hosts),
         }
     }
 

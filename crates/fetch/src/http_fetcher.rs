@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use teia_base::{
@@ -25,7 +26,7 @@ use crate::h2::GOAWAY;
 use crate::intake::SpoolRules;
 use crate::login::{Authenticator, Doors, LoginField, NoLogin, Opening};
 use crate::patience::Patience;
-use crate::pool::{Pool, PoolBounds};
+use crate::pool::{Pool, PoolBounds, PoolKey};
 use crate::request_head::{RequestFields, TargetForm, is_field_value};
 use crate::tls::Offer;
 
@@ -50,13 +51,16 @@ pub struct HttpFetcher {
     config: FetchConfig,
     clock: Arc<dyn Clock>,
     authenticator: Arc<dyn Authenticator>,
-    doors: Doors,
+    doors: Arc<Doors>,
     dialer: Dialer,
-    pool: Pool<Connection>,
+    pool: Arc<Pool<Connection>>,
+    /// Which connections of the pool are ours.
+    manner: u32,
+    manners: Arc<AtomicU32>,
     spool: SpoolRules,
-    bandwidth: Option<Bandwidth>,
-    cookies: Option<Cookies>,
-    peculiar: Mutex<HashMap<Box<str>, Peculiar>>,
+    bandwidth: Option<Arc<Bandwidth>>,
+    cookies: Option<Arc<Cookies>>,
+    peculiar: Arc<Mutex<HashMap<Box<str>, Peculiar>>>,
 }
 
 impl HttpFetcher {
@@ -71,19 +75,44 @@ impl HttpFetcher {
         };
         Ok(Self {
             authenticator: Arc::new(NoLogin),
-            doors: Doors::default(),
+            doors: Arc::default(),
             dialer: Dialer::new(Arc::clone(&clock), &config)?,
             clock,
-            pool: Pool::new(bounds),
+            pool: Arc::new(Pool::new(bounds)),
+            manner: 0,
+            manners: Arc::default(),
             spool: SpoolRules {
                 memory: BodyMemory::new(config.body_memory),
                 spool_bytes: config.spool_bytes,
                 dir: Arc::new(dir),
             },
-            bandwidth: config.bandwidth.map(Bandwidth::new),
-            cookies: config.cookies.then(Cookies::default),
-            peculiar: Mutex::default(),
+            bandwidth: config.bandwidth.map(|rate| Arc::new(Bandwidth::new(rate))),
+            cookies: config.cookies.then(Arc::default),
+            peculiar: Arc::default(),
             config,
+        })
+    }
+
+    /// A fetcher with other settings, for some hosts. The two share names, logins, what is allowed, and
+    /// the bounds of idle connections, of bodies in memory and of bandwidth; a connection made by one is
+    /// never used by the other.
+    pub fn with_settings(&self, config: &FetchConfig) -> Result<Self, FetchError> {
+        check_fields(config)?;
+        Ok(Self {
+            authenticator: Arc::clone(&self.authenticator),
+            doors: Arc::clone(&self.doors),
+            dialer: self.dialer.with_settings(config)?,
+            clock: Arc::clone(&self.clock),
+            pool: Arc::clone(&self.pool),
+            manner: self.manners.fetch_add(1, Ordering::Relaxed) + 1,
+            manners: Arc::clone(&self.manners),
+            spool: self.spool.clone(),
+            bandwidth: self.bandwidth.clone(),
+            cookies: config
+                .cookies
+                .then(|| self.cookies.clone().unwrap_or_default()),
+            peculiar: Arc::clone(&self.peculiar),
+            config: config.clone(),
         })
     }
 
@@ -180,7 +209,7 @@ impl HttpFetcher {
         let setting = Setting {
             config: &self.config,
             spool: &self.spool,
-            bandwidth: self.bandwidth.as_ref(),
+            bandwidth: self.bandwidth.as_deref(),
         };
         let (form, proxy_login) = self.dialer.form(target);
         let mut fields = RequestFields::new(&self.config, request);
@@ -199,7 +228,10 @@ impl HttpFetcher {
         }
         let (head, kept_head) = fields.write(&request.url, form);
         draft.request_head = kept_head;
-        let key = target.key();
+        let key = PoolKey {
+            manner: self.manner,
+            ..target.key()
+        };
         let mut pooled = self.pool.take(&key).and_then(quiet);
         let mut sent_away = 0;
         loop {

@@ -16,6 +16,8 @@ pub(crate) struct PoolKey {
     pub(crate) tls: bool,
     pub(crate) host: Box<str>,
     pub(crate) port: u16,
+    /// Under which settings it was opened: others may trust less.
+    pub(crate) manner: u32,
 }
 
 /// The idle connections of a fetcher.
@@ -155,6 +157,7 @@ mod tests {
             tls: false,
             host: "a.example".into(),
             port,
+            manner: 0,
         }
     }
 

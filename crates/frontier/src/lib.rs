@@ -60,6 +60,8 @@ pub trait Frontier: Send + fmt::Debug {
     fn locate(&mut self, _host: HostId, _addresses: &[IpAddr]) {}
     /// Other manners, from the next request on; the key stays.
     fn set_politeness(&mut self, _politeness: Politeness) {}
+    /// Manners of its own for a host, or none again; what counts as one host stays.
+    fn set_host_politeness(&mut self, _host: HostId, _politeness: Option<Politeness>) {}
     /// From when on the host may be asked, as far as that is known.
     fn allowed(&self, _host: HostId) -> Option<Instant> {
         None

@@ -18,6 +18,8 @@ const MOST_ADDRESSES: usize = 8;
 #[derive(Debug)]
 pub struct PoliteFrontier {
     politeness: Politeness,
+    /// Of hosts that have their own.
+    own: HashMap<HostId, Politeness>,
     order: Arc<dyn Order>,
     hosts: Vec<HostSlot>,
     /// By moment; at one moment, the host whose last turn is longest ago comes first.
@@ -77,6 +79,7 @@ impl PoliteFrontier {
     pub fn new(politeness: Politeness, order: Arc<dyn Order>) -> Self {
         Self {
             politeness,
+            own: HashMap::new(),
             order,
             hosts: Vec::new(),
             waiting: BinaryHeap::new(),
@@ -311,7 +314,7 @@ impl Frontier for PoliteFrontier {
     }
 
     fn settle(&mut self, host: HostId, answer: &Answer) {
-        let politeness = self.politeness.clone();
+        let politeness = self.own.get(&host).unwrap_or(&self.politeness).clone();
         let slot = self.slot(host);
         debug_assert_eq!(slot.place, Place::Leased, "only a leased host is settled");
         slot.place = Place::Idle;
@@ -386,6 +389,13 @@ impl Frontier for PoliteFrontier {
         self.politeness = Politeness {
             key: self.politeness.key,
             ..politeness
+        };
+    }
+
+    fn set_host_politeness(&mut self, host: HostId, politeness: Option<Politeness>) {
+        match politeness {
+            Some(politeness) => self.own.insert(host, politeness),
+            None => self.own.remove(&host),
         };
     }
 

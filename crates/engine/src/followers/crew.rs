@@ -12,7 +12,7 @@ use teia_graph::GraphError;
 use super::catalog::Cataloguer;
 use super::config::LinksSection;
 use super::follow::{Follow, Follower};
-use super::index::{Index, State};
+use super::index::{Index, Indexed, State};
 use super::links::Links;
 use super::order::OrderByRank;
 use super::queue::{Full, Handed, Queue};
@@ -111,7 +111,7 @@ impl Crew {
             crew.ranker = crew.start_ranker(Arc::clone(&rankings), order);
         }
         // The index has its own way to the disk: without a real one there is none.
-        if config.index.enabled
+        if config.indexes_some()
             && let Some(path) = files.on_disk(&layout.index())
         {
             let index = Index {
@@ -120,10 +120,11 @@ impl Crew {
                 path,
                 config: config.index.writer(),
                 links: config.links.clone(),
+                who: Indexed::new(&config),
                 rankings,
                 state: State::default(),
             };
-            let full = if config.archive.enabled {
+            let full = if config.archives_all() {
                 Full::Drops
             } else {
                 Full::Waits

@@ -12,7 +12,9 @@ use super::config::LinksSection;
 use super::fate::Fate;
 use super::follow::{Documents, Follower, Trouble};
 use super::ranks::{Ranks, Renewal, note_renewed, renewed};
+use crate::collection::CollectionConfig;
 use crate::directory::Layout;
+use crate::sites::Sites;
 
 /// Pages that get new anchors and ranks between two commits.
 const RENEWED_AT_ONCE: usize = 1000;
@@ -25,9 +27,31 @@ pub(super) struct Index {
     pub(super) path: PathBuf,
     pub(super) config: IndexConfig,
     pub(super) links: LinksSection,
+    pub(super) who: Indexed,
     /// How often ranks were computed while this runs.
     pub(super) rankings: Arc<AtomicU64>,
     pub(super) state: State,
+}
+
+/// Which hosts are in it.
+#[derive(Debug)]
+pub(super) struct Indexed {
+    usually: bool,
+    sites: Sites,
+}
+
+impl Indexed {
+    pub(super) fn new(config: &CollectionConfig) -> Self {
+        Self {
+            usually: config.index.enabled,
+            sites: Sites::new(config),
+        }
+    }
+
+    pub(super) fn has(&self, attempt: &Attempt) -> bool {
+        let own = self.sites.by_name(attempt.url.normal().host_str());
+        own.map_or(self.usually, |own| own.config.index.enabled)
+    }
 }
 
 /// What is open.
@@ -133,10 +157,18 @@ impl Follower for Index {
             return Ok(());
         };
         let ranks = self.state.ranks.take();
+        let left_out: Vec<bool> = commit
+            .attempts
+            .iter()
+            .map(|attempt| !self.who.has(attempt))
+            .collect();
         let writer = self.writer()?;
         let mut next = 0;
-        for attempt in &commit.attempts {
+        for (attempt, left_out) in commit.attempts.iter().zip(left_out) {
             match documents {
+                _ if left_out => {
+                    take_in(writer, attempt, Text::None, ranks.as_ref())?;
+                }
                 // They come in the order of the attempts; not every attempt has one.
                 Documents::Handed(documents) => {
                     let is_of = |document: &Document| {

@@ -20,7 +20,9 @@ use teia_search::{Added, IndexConfig, Writer};
 use super::catalog::Cataloguer;
 use super::fate::Fate;
 use super::follow::{Documents, Follower};
-use super::index::{Index, Reread, State, aside, recover, remove_directory, reread, take_in};
+use super::index::{
+    Index, Indexed, Reread, State, Text, aside, recover, remove_directory, reread, take_in,
+};
 use super::links::Links;
 use super::ranks::{Ranks, note_renewed};
 use super::reread::Rereader;
@@ -69,7 +71,12 @@ pub fn rebuild_index(
     let journal = layout.journal();
     let entries = EntryStream::open(Arc::clone(files), &journal, 1, until)?;
     let mut rebuilt = Rebuilt::default();
+    let who = Indexed::new(config);
     in_parallel(entries, &rereader, cores, |attempt, text, sequence| {
+        if !who.has(attempt) {
+            take_in(&mut writer, attempt, Text::None, None)?;
+            return Ok(());
+        }
         match text {
             Reread::Unknown => rebuilt.missing += 1,
             Reread::NotNeeded if Fate::of(attempt) == Fate::Kept => rebuilt.refused += 1,
@@ -152,6 +159,7 @@ pub fn renew_index(
         path,
         config: config.index.writer(),
         links: config.links.clone(),
+        who: Indexed::new(config),
         rankings: Arc::default(),
         state: State::default(),
     };

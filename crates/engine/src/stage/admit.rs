@@ -53,7 +53,8 @@ impl Ring {
             self.admit_redirect(&state, depth, location, &mut attempt);
         }
         attempt.next = self.next_step(&state, &attempt, retry_after);
-        if login == LoginStep::Asked && may_log_in(&attempt, self.config.run.retries) {
+        if login == LoginStep::Asked && may_log_in(&attempt, self.settings(state.host).run.retries)
+        {
             // Asked again with the login, as a request like any other: after the host's gap.
             attempt.next = Next::RetryAt(self.clock.wall());
         }
@@ -123,7 +124,7 @@ impl Ring {
         } else {
             in_a_row
         } + 1;
-        let politeness = &self.config.politeness;
+        let politeness = &self.settings(state.host).politeness;
         let asked = retry_after
             .unwrap_or_default()
             .min(politeness.max_retry_after);
@@ -148,15 +149,16 @@ impl Ring {
             return Next::Done;
         }
         let tries = state.tries.saturating_add(1);
-        if tries > self.config.run.retries || tries == u8::MAX {
+        let settings = self.settings(state.host);
+        if tries > settings.run.retries || tries == u8::MAX {
             return Next::Failed;
         }
-        let mut wait = retry_wait(&self.config.politeness, u32::from(tries));
+        let mut wait = retry_wait(&settings.politeness, u32::from(tries));
         if retry == Retry::Host {
             wait = wait.max(
                 retry_after
                     .unwrap_or_default()
-                    .min(self.config.politeness.max_retry_after),
+                    .min(settings.politeness.max_retry_after),
             );
         }
         Next::RetryAt(self.clock.wall().plus(wait))
@@ -199,7 +201,7 @@ impl Ring {
             attempt.outcome = Outcome::REDIRECT_LOOP;
             return;
         }
-        if next.length > self.config.run.max_redirects {
+        if next.length > self.settings(state.host).run.max_redirects {
             attempt.outcome = Outcome::REDIRECT_TOO_MANY;
             return;
         }
@@ -415,7 +417,13 @@ impl Ring {
             .host_record(host)
             .and_then(|record| record.robots.get(&origin))
             .cloned();
-        let standing = self.robots.finish(&origin, stored.as_deref(), answer, wall);
+        self.know_site(host);
+        let token = self.token_of(host);
+        let config = self.settings(host).robots.clone();
+        let manner = (&config, token.as_deref());
+        let standing = self
+            .robots
+            .finish(&origin, stored.as_deref(), answer, wall, manner);
         self.share_robots(&origin, &standing);
         self.window.hosts.push(HostUpdate {
             host: host_name,
@@ -431,7 +439,7 @@ impl Ring {
         } else {
             self.repository.release(waiting.reference);
             self.rest_after_robots(host, &origin);
-            if self.config.run.sitemaps {
+            if self.settings(host).run.sitemaps {
                 self.offer_sitemaps(&origin, wall);
             }
         }
@@ -444,7 +452,7 @@ impl Ring {
         let delay = rules.and_then(teia_fetch::robots::Rules::crawl_delay);
         self.frontier.set_crawl_delay(host, delay);
         if let Some(delay) = delay {
-            let rest = delay.min(self.config.politeness.max_crawl_delay);
+            let rest = delay.min(self.settings(host).politeness.max_crawl_delay);
             self.hold_for_all(host, self.clock.now() + rest);
         }
     }

@@ -41,6 +41,8 @@ pub(crate) struct Workshop {
     pub(crate) normal_form: NormalForm,
     pub(crate) judge: RwLock<Arc<Judge>>,
     pub(crate) archive: Option<(ArchiveConfig, RecordNames)>,
+    /// Whether pages of hosts in no site are archived.
+    pub(crate) archives_usually: bool,
     /// What the archive has, for pages that are as they were.
     pub(crate) copies: Option<Copies>,
     pub(crate) next_capture: AtomicU64,
@@ -165,7 +167,10 @@ impl Workshop {
     }
 
     fn read(&self, page: &mut Page, exchange: &Exchange, response: &Response) {
-        let decoded = teia_fetch::decode(response, &self.answers.decode);
+        let limits = self
+            .answers
+            .decode_limits(page.attempt.url.normal().host_str());
+        let decoded = teia_fetch::decode(response, &limits);
         page.attempt.body_bytes = decoded.bytes.len() as u64;
         if decoded.truncated {
             page.attempt.flags.add(Flags::TRUNCATED);
@@ -247,7 +252,8 @@ impl Workshop {
             page.sketch = Some(Sketch::new(state.url.request(), &extracted.text, body));
         }
         let judge = self.judge();
-        let language = spoken(judge.rules.config(), attempt, &extracted);
+        let rules = judge.rules_of(state.url.normal());
+        let language = spoken(rules.config(), attempt, &extracted);
         let verdict = judge.after(&Fetched {
             url: state.url.normal(),
             depth: state.depth,
@@ -318,7 +324,8 @@ impl Workshop {
             tracing::warn!(url = %state.url.request(), "the copy of an unchanged page cannot be read");
             return true;
         };
-        let body = teia_fetch::decode(&stored.response, &self.answers.decode).bytes;
+        let limits = self.answers.decode_limits(state.url.normal().host_str());
+        let body = teia_fetch::decode(&stored.response, &limits).bytes;
         let keep = self.understand(page, state, exchange, &stored.response, &body);
         let attempt = &mut page.attempt;
         attempt.revisit = revisit_of(&stored);
@@ -406,6 +413,11 @@ impl Workshop {
         )
     }
 
+    fn is_hidden(&self, url: &str) -> bool {
+        let url = self.normal_form.parse(url);
+        url.is_ok_and(|url| self.judge().removals.hides(url.normal()))
+    }
+
     /// Looks whether the body was met before, and builds the archive records of the exchange.
     fn pack(&self, page: &mut Page, exchange: &Exchange, response: &Response) {
         let Ok(payload_sha1) = payload_digest(response) else {
@@ -419,8 +431,12 @@ impl Workshop {
             (has_body && exchange.outcome.is_ok())
                 .then(|| self.digests.find(&payload_sha1))
                 .flatten()
+                // What is hidden may be erased, and this page is not.
+                .filter(|revisit| !self.is_hidden(&revisit.url))
         };
-        let Some((config, names)) = &self.archive else {
+        let own = self.answers.own(page.attempt.url.normal().host_str());
+        let is_archived = own.map_or(self.archives_usually, |own| own.config.archive.enabled);
+        let Some((config, names)) = self.archive.as_ref().filter(|_| is_archived) else {
             page.attempt.payload_sha1 = has_body.then_some(payload_sha1);
             if revisit.is_some() {
                 page.attempt.flags.add(Flags::DUPLICATE);

@@ -32,6 +32,7 @@ impl Ring {
                 self.leave();
                 break;
             };
+            self.know_site(host);
             if !self.take_host(host) {
                 self.leave();
                 continue;
@@ -94,7 +95,7 @@ impl Ring {
             self.settle_unasked(&url, Outcome::ALIAS_HOST, detail, Next::Done);
             return Sent::Settled;
         }
-        if self.config.run.ignore_robots {
+        if self.settings(host).run.ignore_robots {
             return self.send_page(host, url);
         }
         let normal = url.url.normal();
@@ -104,10 +105,10 @@ impl Ring {
             .repository
             .host_record(host)
             .and_then(|record| record.robots.get(&origin));
-        match self
-            .robots
-            .read(&origin, path, stored.map(Vec::as_slice), self.clock.wall())
-        {
+        let token = self.token_of(host);
+        let token = token.as_deref();
+        let (stored, wall) = (stored.map(Vec::as_slice), self.clock.wall());
+        match self.robots.read(&origin, path, stored, wall, token) {
             Reading::Allowed => {
                 self.set_crawl_delay(host, &origin);
                 self.send_page(host, url)
@@ -162,13 +163,13 @@ impl Ring {
             return Sent::Settled;
         };
         let judge = self.workshop.judge();
-        let copy = self.copy_of(&url);
+        let copy = self.copy_of(host, &url);
         let validator = |text: Option<&Box<str>>| text.map(|text| text.to_string());
         let request = Request {
             etag: validator(copy.and_then(|copy| copy.etag.as_ref())),
             last_modified: validator(copy.and_then(|copy| copy.last_modified.as_ref())),
-            max_size: Some(self.config.filter.max_size),
-            types: judge.rules.type_gate(url.requisite),
+            max_size: Some(self.settings(host).filter.max_size),
+            types: judge.rules_of(url.url.normal()).type_gate(url.requisite),
             timeout: None,
             url: target,
         };
@@ -180,10 +181,11 @@ impl Ring {
 
     /// What is known of the copy that we have of a page. Without a copy the whole page is needed, if
     /// only for its links; and one that was gone is not as it was before.
-    fn copy_of<'a>(&self, url: &'a UrlState) -> Option<&'a Fetched> {
+    fn copy_of<'a>(&self, host: HostId, url: &'a UrlState) -> Option<&'a Fetched> {
         let fetched = url.fetched.as_ref()?;
         let is_whole = fetched.outcome.is_ok() || fetched.outcome == Outcome::NOT_MODIFIED;
-        (self.config.archive.enabled && is_whole && fetched.capture.is_some()).then_some(fetched)
+        (self.settings(host).archive.enabled && is_whole && fetched.capture.is_some())
+            .then_some(fetched)
     }
 
     fn send_errand(&mut self, host: HostId, errand: Errand) -> Sent {
@@ -199,7 +201,7 @@ impl Ring {
         self.outstanding += 1;
         let now = self.clock.now();
         self.asking.insert(host, (request.url.clone(), now));
-        let fetcher = std::sync::Arc::clone(&self.fetcher);
+        let fetcher = self.fetcher_of(host);
         self.tasks.spawn(fetch(
             std::sync::Arc::clone(&self.clock),
             fetcher,

@@ -21,9 +21,9 @@ impl Ring {
         if !links.iter().any(is_sitemap) {
             return links;
         }
+        let most = self.settings(host).run.sitemap_files;
         let files = self.sitemap_files.entry(host).or_default();
         *files = files.saturating_add(1);
-        let most = self.config.run.sitemap_files;
         if *files > most {
             if *files - most == 1 {
                 let name = attempt.url.normal().host_str();

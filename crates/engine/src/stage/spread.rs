@@ -58,7 +58,7 @@ impl Ring {
     /// have ended before every link of a page was brought nearer.
     pub(crate) fn look_again(&mut self) {
         self.look_at_excluded();
-        if self.config.filter.max_depth.is_some() {
+        if self.config.limits_depth() {
             let fetched = self.repository.urls().filter(|url| url.fetched.is_some());
             let pages: Vec<UrlRef> = fetched.map(|url| url.reference).collect();
             for page in pages {

@@ -14,7 +14,7 @@ use crate::ring::Ring;
 impl Ring {
     /// Looks at a page and at what it led to.
     pub(crate) fn notice_trap(&mut self, host: HostId, attempt: &Attempt, sketch: Option<&Sketch>) {
-        let Some(sketch) = sketch.filter(|_| self.config.traps.enabled) else {
+        let Some(sketch) = sketch.filter(|_| self.settings(host).traps.enabled) else {
             return;
         };
         let url = attempt.url.normal();
@@ -41,7 +41,7 @@ impl Ring {
             new: &new,
             else_new,
         };
-        let traps = &self.config.traps;
+        let traps = &self.settings(host).traps.clone();
         let Some(found) = self.traps.note(traps, host, url, sketch, brought) else {
             return;
         };
@@ -75,7 +75,9 @@ impl Ring {
             && let Some(one) = self.trapped.pop()
         {
             // A person may have allowed it meanwhile.
-            let traps = &self.config.traps;
+            let host = self.repository.host(&one.host);
+            let traps = host.map_or(&self.config, |host| self.settings(host));
+            let traps = &traps.traps;
             if !traps.enabled || traps.allows(&one.host, &one.pattern) {
                 continue;
             }

@@ -7,6 +7,7 @@ use teia_base::journal::Quarantined;
 
 use super::config::TrapsConfig;
 use super::pattern::patterns;
+use crate::sites::Sites;
 
 /// What is left out now. Cheap to ask: most hosts have nothing in it.
 #[derive(Clone, Debug, Default)]
@@ -19,10 +20,12 @@ impl Quarantine {
     const MOST: usize = 100_000;
 
     /// What the journal says, but for what a person allows.
-    pub(crate) fn new(told: &[Quarantined], config: &TrapsConfig) -> Self {
+    pub(crate) fn new(told: &[Quarantined], config: &TrapsConfig, sites: &Sites) -> Self {
         let mut quarantine = Self::default();
-        for one in told.iter().filter(|_| config.enabled) {
-            if !config.allows(&one.host, &one.pattern) {
+        for one in told {
+            let own = sites.by_name(&one.host);
+            let config = own.as_ref().map_or(config, |own| &own.config.traps);
+            if config.enabled && !config.allows(&one.host, &one.pattern) {
                 quarantine.add(one);
             }
         }

@@ -36,7 +36,7 @@ pub(crate) struct Dialed {
 #[derive(Debug)]
 pub(crate) struct Dialer {
     pub(crate) gate: AddressGate,
-    overrides: Overrides,
+    overrides: Arc<Overrides>,
     resolver: Resolver,
     proxy: Option<Proxy>,
     tls: Tls,
@@ -48,8 +48,21 @@ impl Dialer {
     pub(crate) fn new(clock: Arc<dyn Clock>, config: &FetchConfig) -> Result<Self, FetchError> {
         Ok(Self {
             gate: AddressGate::new(config.allow_private, &config.allowed),
-            overrides: Overrides::parse(&config.resolve)?,
+            overrides: Arc::new(Overrides::parse(&config.resolve)?),
             resolver: Resolver::new(clock, NameServers::new(config), config.dns_timeout),
+            proxy: config.proxy.as_ref().map(Proxy::parse).transpose()?,
+            tls: Tls::new(config)?,
+            connect_timeout: config.connect_timeout,
+            tls_timeout: config.tls_timeout,
+        })
+    }
+
+    /// A dialer with other settings that finds the same addresses.
+    pub(crate) fn with_settings(&self, config: &FetchConfig) -> Result<Self, FetchError> {
+        Ok(Self {
+            gate: self.gate.with_private(config.allow_private),
+            overrides: Arc::clone(&self.overrides),
+            resolver: self.resolver.clone(),
             proxy: config.proxy.as_ref().map(Proxy::parse).transpose()?,
             tls: Tls::new(config)?,
             connect_timeout: config.connect_timeout,

@@ -56,6 +56,7 @@ impl Target {
             tls: self.tls,
             host: self.host.clone(),
             port: self.port,
+            manner: 0,
         }
     }
 

@@ -258,7 +258,7 @@ enum Command {
         #[command(subcommand)]
         what: token::Do,
     },
-    /// Hide a URL or a whole host from search and archived copies; the archive keeps its records
+    /// Hide a URL or a whole host from search and archived copies, and fetch it no more; the archive keeps its records, unless --erase
     Remove {
         /// The URL
         #[arg(value_name = "URL", required_unless_present_any = ["host", "list"])]
@@ -269,6 +269,9 @@ enum Command {
         /// Show it again
         #[arg(long)]
         restore: bool,
+        /// Rewrite the archive files without it, and take what it said out of journal, catalog, link graph and index
+        #[arg(long, conflicts_with = "restore")]
+        erase: bool,
         /// What is hidden
         #[arg(long)]
         list: bool,
@@ -424,9 +427,17 @@ impl Command {
                 url,
                 host,
                 restore,
+                erase,
                 list,
                 place,
-            } => remove::remove(&place, url.as_deref(), host.as_deref(), (restore, list)),
+            } => {
+                let how = remove::How {
+                    restore,
+                    erase,
+                    list,
+                };
+                remove::remove(&place, url.as_deref(), host.as_deref(), how)
+            }
             Self::Config => config::config(),
         }
     }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde_json::json;
 use teia_base::FoundUrl;
 use teia_base::journal::Attempt;
-use teia_engine::{CollectionConfig, Directory, Explanation, Reading};
+use teia_engine::{CollectionConfig, Directory, Explanation, Reading, Tester};
 use teia_graph::{Listing, Neighbour, Snapshot};
 
 use super::place::Place;
@@ -49,10 +49,16 @@ pub(crate) fn page(place: &Place, url: &str, as_json: bool, part: Part) -> Resul
         return Ok(ExitCode::from(1));
     };
     let standing = standing(&reading, &config, &known, part);
+    let sites = Tester::sites_of(&config, known.state.url.normal().host_str());
     if as_json {
-        outln!("{}", to_json(&known, standing.as_ref(), part))?;
+        let mut told = to_json(&known, standing.as_ref(), part);
+        told["settings_of"] = json!(sites);
+        outln!("{told}")?;
     } else {
         print(&known, standing.as_ref(), part)?;
+        for site in &sites {
+            outln!("  settings   {}", site.told())?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,31 +3,48 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use teia_engine::{CollectionConfig, Directory, Reading, Removals};
+use teia_base::SystemClock;
+use teia_engine::{CollectionConfig, Directory, EngineError, Reading, Removals};
 
 use super::Usage;
 use super::page::spellings;
 use super::place::Place;
-use crate::show::outln;
+use crate::show::{counted, outln};
+
+/// What is to be done with what is named.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    pub(crate) restore: bool,
+    pub(crate) erase: bool,
+    pub(crate) list: bool,
+}
 
 /// Hides a URL or a host, shows it again, or lists what is hidden.
 pub(crate) fn remove(
     place: &Place,
     url: Option<&str>,
     host: Option<&str>,
-    (restore, list): (bool, bool),
+    how: How,
 ) -> Result<ExitCode> {
+    let How {
+        restore,
+        erase,
+        list,
+    } = how;
     let directory = Directory::open(&place.data)?;
     let reading = Reading::open(&directory, place.name())?;
     let (files, layout) = (reading.files(), reading.layout());
     let mut removals =
         Removals::read(&*files, layout).context("cannot read the list of removals")?;
     let mut changed = Vec::new();
+    // What is to be erased is what was named now, and nothing that was hidden before.
+    let mut named = Removals::default();
     if let Some(url) = url {
         let config = CollectionConfig::load(&*files, reading.root(), layout)?.unwrap_or_default();
         // Without a scheme both are meant.
         for spelling in spellings(&config, url)? {
             let normal = spelling.normal();
+            named.add_url(normal);
             let is_new = if restore {
                 removals.restore_url(normal)
             } else {
@@ -37,15 +54,16 @@ pub(crate) fn remove(
         }
     }
     if let Some(host) = host {
-        let named = host.trim().trim_end_matches('.');
+        let typed = host.trim().trim_end_matches('.');
         let is_name =
-            !named.is_empty() && !named.contains(['/', ':', ' ']) || named.starts_with('[');
-        let parsed = teia_base::CanonicalUrl::parse(&format!("http://{named}/"));
+            !typed.is_empty() && !typed.contains(['/', ':', ' ']) || typed.starts_with('[');
+        let parsed = teia_base::CanonicalUrl::parse(&format!("http://{typed}/"));
         let (true, Ok(parsed)) = (is_name, parsed) else {
             let sentence =
                 format!("`{host}` is no host; write its name alone, for example www.example.org");
             return Err(Usage(sentence).into());
         };
+        named.add_host(parsed.host_str());
         let is_new = if restore {
             removals.restore_host(parsed.host_str())
         } else {
@@ -67,10 +85,56 @@ pub(crate) fn remove(
         };
         outln!("{name} {what}")?;
     }
+    if erase && named != Removals::default() {
+        erase_now(place, &directory, &reading, &named)?;
+    }
     if list {
         for (kind, name) in removals.lines() {
             outln!("{kind}\t{name}")?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn erase_now(
+    place: &Place,
+    directory: &Directory,
+    reading: &Reading,
+    named: &Removals,
+) -> Result<()> {
+    let (files, layout) = (reading.files(), reading.layout());
+    let config = CollectionConfig::load(&*files, reading.root(), layout)?.unwrap_or_default();
+    let lock = directory.lock().map_err(|error| {
+        let is_used = matches!(error, EngineError::InUse { .. });
+        let error = anyhow::Error::new(error);
+        if is_used {
+            error.context(format!(
+                "it is hidden, and nothing is erased while a process collects there: end that, and then run `{}` with the same words again",
+                place.command(&["remove", "--erase"])
+            ))
+        } else {
+            error
+        }
+    })?;
+    let erasure = teia_engine::erase(directory, &lock, layout, &config, named, &SystemClock)?;
+    let archive = erasure.archive;
+    outln!(
+        "erased: {} in {} of the archive, and what the journal had noted in {}",
+        counted(archive.records, "record"),
+        counted(archive.files, "file"),
+        counted(erasure.attempts, "place")
+    )?;
+    if archive.restored > 0 {
+        outln!(
+            "{} of other URLs had the same body, and keep it",
+            counted(archive.restored, "page")
+        )?;
+    }
+    for left in &erasure.left {
+        eprintln!("teia: could not be made anew, and may still hold something: {left}");
+    }
+    if !erasure.left.is_empty() {
+        anyhow::bail!("not everything was erased; run it again when the cause is mended");
+    }
+    Ok(())
 }

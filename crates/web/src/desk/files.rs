@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use teia_base::Seed;
 use teia_engine::{
-    CollectionConfig, CollectionFile, Directory, EngineError, Layout, Tester, Trial, annotated,
-    in_words,
+    CollectionConfig, CollectionFile, Directory, EngineError, Layout, SiteConfig, Tester, Trial,
+    annotated, in_words,
 };
 
 use super::figures::lock;
@@ -335,6 +335,16 @@ fn refuse_paths(before: &CollectionConfig, after: &CollectionConfig) -> Result<(
             ),
         ]
     };
+    let of_sites = |config: &CollectionConfig| -> Vec<(String, toml::Value)> {
+        let all = config.site.iter().flat_map(SiteConfig::settings);
+        all.filter(|(key, _)| key == "fetch.ca-file").collect()
+    };
+    if of_sites(before) != of_sites(after) {
+        return Err(DeskError::Wrong(
+            "`fetch.ca-file` of a site names a place on the machine, and is changed there only: with `teia collection edit`, or in the file itself"
+                .to_owned(),
+        ));
+    }
     for (old, new) in places(before).into_iter().zip(places(after)) {
         if old != new {
             return Err(DeskError::Wrong(format!(

@@ -240,6 +240,18 @@ fn check(
             _ => format!("out: {}", text(&answer["rule"])),
         };
         outln!("{url}\n  {told}")?;
+        for site in answer["sites"].as_array().into_iter().flatten() {
+            let list = |key: &str| -> String {
+                let entries = site[key].as_array().into_iter().flatten();
+                entries.map(text).collect::<Vec<_>>().join(", ")
+            };
+            outln!(
+                "  site {} ({}): {}",
+                site["site"],
+                list("match"),
+                list("changes")
+            )?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

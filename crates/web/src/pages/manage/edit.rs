@@ -231,14 +231,12 @@ fn checked(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPag
     page.problem = checked.problem.unwrap_or_default();
     page.words = checked.words;
     page.text = checked.text.unwrap_or(page.text);
-    let trial = |trial: Trial| match trial {
-        Trial::NoUrl { url, error } => (url, false, error),
-        Trial::Tried {
-            url,
-            in_scope,
-            rule,
-            ..
-        } => (url, in_scope, rule),
+    let trial = |trial: Trial| {
+        let told = trial.told();
+        match trial {
+            Trial::NoUrl { url, .. } => (url, false, told),
+            Trial::Tried { url, in_scope, .. } => (url, in_scope, told),
+        }
     };
     page.trials = checked.urls.into_iter().map(trial).collect();
     Ok(page)
@@ -269,12 +267,7 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
             let usual = usual.map_or_else(String::new, |usual| shown(&usual.value));
             let value = typed.iter().find(|(key, _)| *key == setting.key);
             Field {
-                label: setting
-                    .key
-                    .rsplit('.')
-                    .next()
-                    .unwrap_or("")
-                    .replace('-', " "),
+                label: label_of(&setting.key),
                 value: value.map_or_else(|| shown(&setting.value), |(_, value)| value.clone()),
                 is_list: setting.is_list,
                 is_switch: matches!(setting.value, Value::Bool(_)),
@@ -314,6 +307,18 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
         problem,
         frame,
     })
+}
+
+/// The last word of a key; of a site's setting, which site as well.
+fn label_of(key: &str) -> String {
+    let name = key.rsplit('.').next().unwrap_or("").replace('-', " ");
+    let site = key
+        .strip_prefix("site.")
+        .and_then(|it| it.split('.').next());
+    match site {
+        Some(number) => format!("site {number}: {name}"),
+        None => name,
+    }
 }
 
 /// The settings as the file has them.

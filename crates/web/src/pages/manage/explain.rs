@@ -87,20 +87,16 @@ fn would(app: &App, w: &Words, url: &str) -> Panel {
             continue;
         };
         for trial in checked.urls {
-            let (mark, key, rule) = match trial {
-                Trial::NoUrl { error, .. } => ("bad", "edit.out", error),
-                Trial::Tried {
-                    in_scope: true,
-                    rule,
-                    ..
-                } => ("good", "edit.in", rule),
-                Trial::Tried { rule, .. } => ("bad", "edit.out", rule),
+            let told = trial.told();
+            let (mark, key) = match trial {
+                Trial::Tried { in_scope: true, .. } => ("good", "edit.in"),
+                _ => ("bad", "edit.out"),
             };
             let shown = w.t(key).to_owned();
             panel.row(vec![
                 Cell::text(&shelf.name),
                 Cell::Sign { mark, shown },
-                Cell::text(rule),
+                Cell::text(told),
             ]);
         }
     }
