@@ -75,6 +75,7 @@ const ROUTES: &[Route] = &[
     route("get", "/api/collections/{name}/explain", Role::Viewer, || get(collections::explain)),
     route("get", "/api/collections/{name}/numbers", Role::Viewer, || get(collections::numbers)),
     route("get", "/api/collections/{name}/statistics", Role::Viewer, || get(collections::statistics)),
+    route("get", "/api/collections/{name}/statistics.parquet", Role::Viewer, || get(collections::parquet)),
     route("get", "/api/collections/{name}/removals", Role::Viewer, || get(collections::removals)),
     route("put", "/api/collections/{name}/removals", Role::Admin, || put(collections::hide)),
     route("delete", "/api/collections/{name}/removals", Role::Admin, || delete(collections::show)),

@@ -280,7 +280,7 @@ fn panels(
         ("failing", &dashboard.failing, "errors"),
     ] {
         let mut panel = hosts_panel(w, name, id, hosts);
-        panel.more = Some((format!("{more}&order={order}"), w.t("hosts.all").to_owned()));
+        panel.more = vec![(format!("{more}&order={order}"), w.t("hosts.all").to_owned())];
         panels.push(panel);
     }
     panels.push(runs(w, dashboard));
@@ -325,7 +325,7 @@ fn events(w: &Words, card: &Card, live: &Live, level: &str) -> Panel {
     } else {
         (format!("{here}#events"), "events.all")
     };
-    panel.more = Some((href, w.t(key).to_owned()));
+    panel.more = vec![(href, w.t(key).to_owned())];
     panel
 }
 
