@@ -17,6 +17,7 @@ pub fn in_words(name: &str, config: &CollectionConfig) -> Vec<String> {
     words.extend(manners(config));
     words.extend(ends(config));
     words.push(keeps(config));
+    words.extend(config.webhook.in_words());
     words
 }
 

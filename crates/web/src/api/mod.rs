@@ -67,6 +67,7 @@ const ROUTES: &[Route] = &[
     route("patch", "/api/collections/{name}/run", Role::Operator, || patch(runs::change)),
     route("get", "/api/collections/{name}/runs", Role::Viewer, || get(runs::list)),
     route("get", "/api/collections/{name}/events", Role::Viewer, || get(runs::events)),
+    route("get", "/api/collections/{name}/deliveries", Role::Viewer, || get(runs::deliveries)),
     route("get", "/api/collections/{name}/live", Role::Viewer, || get(live::live)),
     route("get", "/api/collections/{name}/hosts", Role::Viewer, || get(collections::hosts)),
     route("get", "/api/collections/{name}/hosts/{host}", Role::Viewer, || get(collections::host)),
