@@ -49,11 +49,15 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         let title = format!("table.{}", table.name);
         let mut panel = Panel::new(w, table.name, &title, &[]).noted(table.like);
         panel.columns = columns(w, table);
-        for row in table.all_rows() {
+        // Names of hosts, types and languages are nobody's words: `to` is Tongan there.
+        let has_names = ["hosts", "types", "extensions", "languages"].contains(&table.name);
+        for (at, row) in table.all_rows().enumerate() {
+            let is_name = has_names && at < table.rows.len();
             let cell = |cell: &Figure| match cell {
                 Figure::Count(count) => Cell::number(w, *count),
                 Figure::Share(share) => Cell::text(w.decimal(format!("{share:.2}"))),
-                other => Cell::text(other.plain()),
+                other if is_name => Cell::text(other.plain()),
+                other => Cell::text(w.told(&other.plain())),
             };
             panel.row(row.iter().map(cell).collect());
         }
