@@ -40,6 +40,14 @@ pub enum CatalogError {
     /// TLS for the connection.
     #[error("cannot prepare TLS for PostgreSQL: {0}")]
     Tls(String),
+    /// Whoever answered does not prove to be the server.
+    #[error("the certificate of PostgreSQL at {at} is not good: {reason}")]
+    Certificate {
+        /// Where, without a password.
+        at: String,
+        /// What is wrong with it, and what to do.
+        reason: &'static str,
+    },
     /// An address that is none.
     #[error("`{url}` is no address of a catalog ({reason}); write postgres://USER@HOST/DATABASE")]
     Url {

@@ -17,6 +17,7 @@ mod catalog;
 mod database;
 mod error;
 mod monitoring;
+pub mod parquet;
 mod postgres;
 mod reader;
 mod schema;

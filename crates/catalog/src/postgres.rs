@@ -87,7 +87,7 @@ impl Connection {
             .enable_all()
             .build()
             .map_err(CatalogError::Runtime)?;
-        let tls = tls::connector()?;
+        let tls = tls::connector(url.authority().as_deref())?;
         let (client, driver) = wait(&runtime, &at, "reach", config.connect(tls))?;
         runtime.spawn(async move {
             if let Err(error) = driver.await {
@@ -237,10 +237,16 @@ fn wait<T>(
 ) -> Result<T, CatalogError> {
     let limited = async { tokio::time::timeout(TO_ANSWER, answer).await };
     match runtime.block_on(limited) {
-        Ok(answer) => answer.map_err(|source| CatalogError::Postgres {
-            doing,
-            at: at.to_owned(),
-            source,
+        Ok(answer) => answer.map_err(|source| match tls::mistrust(&source) {
+            Some(reason) => CatalogError::Certificate {
+                at: at.to_owned(),
+                reason,
+            },
+            None => CatalogError::Postgres {
+                doing,
+                at: at.to_owned(),
+                source,
+            },
         }),
         Err(_) => Err(CatalogError::Late {
             at: at.to_owned(),

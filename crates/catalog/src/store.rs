@@ -3,12 +3,16 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 
 use crate::CatalogError;
 
 /// The variable that holds the password of a catalog in PostgreSQL.
 pub const PASSWORD_VARIABLE: &str = "TEIA_CATALOG_PASSWORD";
+
+/// The setting that names authorities.
+const ROOTS: &str = "sslrootcert=";
 
 /// Where a catalog lies.
 #[derive(Clone, Debug)]
@@ -94,6 +98,35 @@ impl StoreUrl {
         Self(format!("{scheme}://{authority}{path}"))
     }
 
+    /// The file with the authorities that are trusted instead of the system's: `sslrootcert`, as other programs
+    /// write it.
+    pub(crate) fn authority(&self) -> Option<PathBuf> {
+        let (_, query) = self.0.split_once('?')?;
+        let written = query.split('&').find_map(|part| part.strip_prefix(ROOTS))?;
+        let decoded = percent_decode_str(written).decode_utf8_lossy();
+        (!decoded.is_empty()).then(|| PathBuf::from(decoded.into_owned()))
+    }
+
+    /// The address without what the client does not know. Certificates are checked whenever there is TLS, so the
+    /// modes that ask for it only insist on TLS.
+    fn for_client(&self) -> String {
+        let Some((address, query)) = self.0.split_once('?') else {
+            return self.0.clone();
+        };
+        let parts: Vec<&str> = query
+            .split('&')
+            .filter(|part| !part.starts_with(ROOTS))
+            .map(|part| match part {
+                "sslmode=verify-full" | "sslmode=verify-ca" => "sslmode=require",
+                part => part,
+            })
+            .collect();
+        match parts.as_slice() {
+            [] => address.to_owned(),
+            parts => format!("{address}?{}", parts.join("&")),
+        }
+    }
+
     /// What the client reads from it; a password that it lacks is taken from the environment.
     pub(crate) fn config(&self) -> Result<tokio_postgres::Config, CatalogError> {
         let wrong = |reason: String| CatalogError::Url {
@@ -104,7 +137,7 @@ impl StoreUrl {
             return Err(wrong("it does not begin with postgres://".to_owned()));
         }
         let mut config: tokio_postgres::Config = self
-            .0
+            .for_client()
             .parse()
             .map_err(|error: tokio_postgres::Error| wrong(with_causes(&error)))?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
@@ -169,6 +202,27 @@ mod tests {
             "postgres://h/db?sslmode=require",
         );
         check("postgres://h/db?password=x", "postgres://h/db");
+    }
+
+    #[test]
+    fn ways_to_check_certificates_are_understood() {
+        for (query, mode, authority) in [
+            ("sslmode=verify-full", "Require", None),
+            ("sslmode=verify-ca&connect_timeout=3", "Require", None),
+            (
+                "sslrootcert=/etc/my%20ca.pem&sslmode=require",
+                "Require",
+                Some("/etc/my ca.pem"),
+            ),
+            ("sslrootcert=ca.pem", "Prefer", Some("ca.pem")),
+            ("sslmode=disable", "Disable", None),
+        ] {
+            let url = StoreUrl::parse(&format!("postgres://h/db?{query}")).unwrap();
+            let config = url.config().unwrap();
+            assert_eq!(format!("{:?}", config.get_ssl_mode()), mode, "{query}");
+            assert_eq!(url.authority(), authority.map(PathBuf::from), "{query}");
+        }
+        assert!(StoreUrl::parse("postgres://h/db?sslmode=verify").is_err());
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::followers::{CatalogSection, IndexSection, LinksSection};
 use crate::schedule::ScheduleConfig;
 use crate::sites::SiteConfig;
 use crate::traps::TrapsConfig;
+use crate::webhook::WebhookConfig;
 
 /// What a collection is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -54,6 +55,8 @@ pub struct CollectionConfig {
     pub links: LinksSection,
     /// How it is made askable in SQL.
     pub catalog: CatalogSection,
+    /// Who is told of runs, over HTTP.
+    pub webhook: WebhookConfig,
     /// Which spellings are one URL; fixed when the collection is created.
     pub normal_form: NormalForm,
     /// Other settings for some hosts. `match` names hosts (`www.example.org`, `*.example.pt` for it and all below
@@ -433,6 +436,7 @@ pub(crate) fn sections() -> Vec<(&'static str, Vec<String>)> {
         ("index", keys::<IndexSection>()),
         ("links", keys::<LinksSection>()),
         ("catalog", keys::<CatalogSection>()),
+        ("webhook", keys::<WebhookConfig>()),
         ("normal-form", keys::<NormalForm>()),
     ]
 }

@@ -5,12 +5,14 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use teia_base::HostId;
 use teia_base::journal::HostUpdate;
+use teia_base::{Files, HostId};
 use teia_frontier::{Courtesy, Guest, Key, Turn};
 
 use crate::control::Control;
+use crate::directory::Layout;
 use crate::ring::Ring;
+use crate::webhook::Book;
 
 /// Copies of robots.txt that are shared, at most.
 const COPIES: usize = 10_000;
@@ -20,6 +22,7 @@ const COPIES: usize = 10_000;
 pub struct Company {
     courtesy: Arc<Courtesy>,
     robots: Mutex<HashMap<String, Vec<u8>>>,
+    deliveries: Mutex<HashMap<String, Arc<Book>>>,
 }
 
 impl Company {
@@ -28,6 +31,7 @@ impl Company {
         Arc::new(Self {
             courtesy: Courtesy::new(hosts_at_once),
             robots: Mutex::default(),
+            deliveries: Mutex::default(),
         })
     }
 
@@ -44,6 +48,22 @@ impl Company {
             taken: HashMap::new(),
             try_again: None,
         }
+    }
+
+    /// The deliveries of a collection: those of its last run may still be under way.
+    pub(crate) fn deliveries(&self, files: &Arc<dyn Files>, layout: &Layout) -> Arc<Book> {
+        let mut books = self
+            .deliveries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let book = books
+            .entry(layout.name().to_owned())
+            .or_insert_with(|| Arc::new(Book::open(files, layout)));
+        // A collection that was removed and made anew has none.
+        if !book.is_busy() {
+            *book = Arc::new(Book::open(files, layout));
+        }
+        Arc::clone(book)
     }
 
     fn keep_robots(&self, origin: &str, stored: &[u8]) {

@@ -51,6 +51,7 @@ use crate::stage::fetch::Job;
 use crate::stage::spread::Backlog;
 use crate::stats::Stats;
 use crate::traps::{Quarantine, TrapWatch};
+use crate::webhook::Herald;
 
 /// A URL whose tries were used up gets new ones in a run that begins this much later.
 pub(crate) const NEW_CHANCE: Duration = Duration::from_secs(60);
@@ -180,7 +181,19 @@ impl Executor for DryRun {
 
 impl Crawl {
     /// Runs to the end, and until the followers have everything too.
-    async fn run(self) -> Result<Report, EngineError> {
+    async fn run(mut self) -> Result<Report, EngineError> {
+        let Some(herald) = Herald::of(&self)? else {
+            return Box::pin(self.run_untold()).await;
+        };
+        self.parts.feedback = Arc::clone(&herald) as Arc<dyn Feedback>;
+        let stays = self.parts.company.is_some();
+        let ended = Box::pin(self.run_untold()).await;
+        herald.over(&ended, stays).await;
+        ended
+    }
+
+    /// The same, and nobody elsewhere is told.
+    async fn run_untold(self) -> Result<Report, EngineError> {
         let control = self.control.clone();
         let (files, layout) = (Arc::clone(&self.files), self.layout.clone());
         let (ring, inbox, crew) = self

@@ -369,6 +369,11 @@ impl Layout {
         self.part().join("urls")
     }
 
+    /// `NAME/webhook.json`: what was told to whom, and what is still to be.
+    pub(crate) fn deliveries(&self) -> PathBuf {
+        Path::new(&self.name).join("webhook.json")
+    }
+
     /// `NAME/archive`.
     pub fn archive(&self) -> PathBuf {
         Path::new(&self.name).join("archive")

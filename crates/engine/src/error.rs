@@ -198,6 +198,14 @@ pub enum EngineError {
         /// What the system said.
         source: io::Error,
     },
+    /// Nobody could be told of the run.
+    #[error("[webhook] {key}: {message}")]
+    Webhook {
+        /// The setting.
+        key: &'static str,
+        /// What is wrong with it.
+        message: String,
+    },
     /// A thread of ours died.
     #[error("a worker thread ended unexpectedly; what was committed is safe")]
     WorkerLost,
@@ -246,6 +254,7 @@ impl EngineError {
                 | Self::DepthOnDisk { .. }
                 | Self::IndexWithoutArchive { .. }
                 | Self::Senseless(_)
+                | Self::Webhook { .. }
                 | Self::Fetch(
                     FetchError::Resolve(_)
                         | FetchError::Proxy(_)

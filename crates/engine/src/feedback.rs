@@ -42,6 +42,24 @@ pub enum Event {
     },
     /// Where the run stands; about five times a second.
     Progress(Progress),
+    /// The run is written down as begun.
+    Begun {
+        /// Its number.
+        run: u32,
+        /// An earlier process began it.
+        goes_on: bool,
+    },
+    /// A person let the run rest, and that is on disk.
+    Paused,
+    /// A person let it go on, and that is on disk.
+    Resumed,
+    /// A kind of URL is left out as a trap from here on, and that is on disk.
+    Quarantined {
+        /// Of this host.
+        host: String,
+        /// As settings name it.
+        pattern: String,
+    },
     /// An earlier process was paused, and nobody has said that it may go on: the run rests.
     StillPaused,
     /// Something to know, in a sentence.

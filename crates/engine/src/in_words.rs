@@ -19,6 +19,7 @@ pub fn in_words(name: &str, config: &CollectionConfig) -> Vec<String> {
     words.extend(ends(config));
     words.push(keeps(config));
     words.extend(sites(config));
+    words.extend(config.webhook.in_words());
     words
 }
 

@@ -67,6 +67,7 @@ mod traps;
 mod url_list;
 mod urls;
 mod watch;
+mod webhook;
 
 pub use analyzer::{Analyzer, Ignore, Insight};
 pub use collection::{ArchiveSection, CollectionConfig, Mode, RunConfig, nearest};
@@ -105,3 +106,4 @@ pub use tester::{MatchedSite, Tester, Trial};
 pub use traps::{Brought, Sketch, Suspicion, TrapWatch, TrapsConfig, patterns, rule};
 pub use url_list::{AddReport, UrlList};
 pub use watch::{Attempted, Counts, Happened, Histogram, Point, SPANS, Watch};
+pub use webhook::{Delivery, DeliveryState, WebhookConfig, deliveries};

@@ -12,7 +12,7 @@ struct Section {
     source: &'static str,
 }
 
-const SECTIONS: [Section; 15] = [
+const SECTIONS: [Section; 16] = [
     Section {
         name: "",
         structure: "CollectionConfig",
@@ -82,6 +82,11 @@ const SECTIONS: [Section; 15] = [
         name: "catalog",
         structure: "CatalogSection",
         source: include_str!("followers/config.rs"),
+    },
+    Section {
+        name: "webhook",
+        structure: "WebhookConfig",
+        source: include_str!("webhook/config.rs"),
     },
     Section {
         name: "normal-form",

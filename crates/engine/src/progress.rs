@@ -2,16 +2,37 @@
 
 use std::time::{Duration, Instant};
 
+use teia_base::journal::{Entry, Record};
 use teia_repository::State;
 use url::Url;
 
-use crate::feedback::{Asked, Progress};
+use crate::feedback::{Asked, Event, Progress};
 use crate::ring::Ring;
 
 /// So many requests are shown; the others are quicker.
 const MOST_ASKED: usize = 25;
 
 impl Ring {
+    /// What people may want to hear of an entry that is on disk.
+    pub(crate) fn news_in(&self, entry: &Entry) -> Option<Event> {
+        match &entry.record {
+            Record::RunStarted(_) => {
+                let current = self.ledger.head.current.as_ref();
+                Some(Event::Begun {
+                    run: entry.run,
+                    goes_on: current.is_some_and(|run| run.started != entry.wall),
+                })
+            }
+            Record::Paused => Some(Event::Paused),
+            Record::Resumed => Some(Event::Resumed),
+            Record::Quarantined(one) => Some(Event::Quarantined {
+                host: one.host.clone(),
+                pattern: one.pattern.clone(),
+            }),
+            _ => None,
+        }
+    }
+
     /// Numbers for people, five times a second.
     pub(crate) fn progress(&self) -> Progress {
         let elapsed = self.clock.now().saturating_duration_since(self.started);

@@ -401,6 +401,9 @@ impl Ring {
                     sequence: entry.sequence,
                     attempts,
                 });
+                if let Some(news) = self.news_in(&entry) {
+                    self.feedback.hear(&news);
+                }
             }
             Message::Broken(error) => return Err(error),
             Message::Insights(insights) => {

@@ -159,6 +159,8 @@ const RANGES: &[(&str, &str, Range)] = &[
     ("filter", "max-query-params", Count(0, 10_000)),
     ("filter", "max-path-segments", Count(1, 10_000)),
     ("filter", "max-segment-repeat", Count(1, 10_000)),
+    ("webhook", "retries", Count(0, 10)),
+    ("webhook", "timeout", Time("100ms", "1m")),
     ("traps", "repeats", Count(2, 1_000_000)),
     ("traps", "pages", Count(2, 1_000_000)),
     ("traps", "maze-pages", Count(2, 1_000_000)),
@@ -239,6 +241,7 @@ impl CollectionConfig {
         self.check_filter()?;
         self.check_fetch()?;
         self.check_catalog()?;
+        self.check_webhook()?;
         self.check_order()?;
         self.check_schedule()?;
         self.check_archive()?;
@@ -360,6 +363,11 @@ impl CollectionConfig {
         let url = self.catalog.url.as_ref();
         let parsed = url.map_or(Ok(()), |url| StoreUrl::parse(url.as_str()).map(|_| ()));
         parsed.map_err(|error| senseless("catalog", "url", error.to_string()))
+    }
+
+    fn check_webhook(&self) -> Result<(), Senseless> {
+        let checked = self.webhook.check();
+        checked.map_err(|(key, message)| senseless("webhook", key, message))
     }
 
     fn check_archive(&self) -> Result<(), Senseless> {

@@ -238,6 +238,7 @@ impl Feedback for Watch {
                 let text = "an earlier process was paused, and nobody has said that it may go on";
                 self.seen().note(at, Level::Warning, text);
             }
+            Event::Begun { .. } | Event::Paused | Event::Resumed | Event::Quarantined { .. } => {}
             Event::Committed { .. } => {
                 let mut seen = self.seen();
                 seen.counts.commits += 1;

@@ -45,6 +45,7 @@ mod login;
 mod patience;
 mod pool;
 mod port;
+mod poster;
 mod request_head;
 pub mod robots;
 mod stream;
@@ -58,3 +59,4 @@ pub use http_fetcher::HttpFetcher;
 pub use login::{
     Authenticator, BasicLogin, BearerLogin, LoginField, LoginFieldName, Logins, NoLogin,
 };
+pub use poster::{Poster, Unanswered};

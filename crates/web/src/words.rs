@@ -1,4 +1,5 @@
 //! What pages say, in English and Portuguese: `words/en.toml`, `words/pt.toml`, the same keys in both.
+//! What other rooms say in English has its Portuguese words in `words/told.pt.toml` and `words/settings.pt.toml`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -17,12 +18,21 @@ pub(crate) enum Tongue {
 pub(crate) struct Words {
     pub(crate) tongue: Tongue,
     texts: BTreeMap<String, String>,
+    /// What other rooms say, by their English words.
+    told: BTreeMap<String, String>,
+    /// What settings mean, by their names.
+    settings: BTreeMap<String, String>,
 }
 
 static ENGLISH: LazyLock<Words> =
-    LazyLock::new(|| Words::read(Tongue::English, include_str!("../words/en.toml")));
-static PORTUGUESE: LazyLock<Words> =
-    LazyLock::new(|| Words::read(Tongue::Portuguese, include_str!("../words/pt.toml")));
+    LazyLock::new(|| Words::read(Tongue::English, include_str!("../words/en.toml"), ["", ""]));
+static PORTUGUESE: LazyLock<Words> = LazyLock::new(|| {
+    let others = [
+        include_str!("../words/told.pt.toml"),
+        include_str!("../words/settings.pt.toml"),
+    ];
+    Words::read(Tongue::Portuguese, include_str!("../words/pt.toml"), others)
+});
 
 /// Something that counts; templates hand over references.
 pub(crate) trait Count {
@@ -102,9 +112,24 @@ impl Tongue {
 }
 
 impl Words {
-    fn read(tongue: Tongue, text: &str) -> Self {
-        let texts = toml::from_str(text).expect("a test reads both files");
-        Self { tongue, texts }
+    fn read(tongue: Tongue, texts: &str, [told, settings]: [&str; 2]) -> Self {
+        let read = |text: &str| toml::from_str(text).expect("a test reads all files");
+        Self {
+            tongue,
+            texts: read(texts),
+            told: read(told),
+            settings: read(settings),
+        }
+    }
+
+    /// What another room says in English, in this language; what is not known stays as it is.
+    pub(crate) fn told<'a>(&'a self, english: &'a str) -> &'a str {
+        self.told.get(english).map_or(english, String::as_str)
+    }
+
+    /// What a setting means, where this language has words for it.
+    pub(crate) fn setting<'a>(&'a self, key: &str, english: &'a str) -> &'a str {
+        self.settings.get(key).map_or(english, String::as_str)
     }
 
     /// Two letters, for `<html lang>`.
@@ -256,6 +281,38 @@ mod tests {
                 other.matches("{}").count(),
                 "{key}"
             );
+        }
+    }
+
+    #[test]
+    fn every_outcome_and_every_end_has_portuguese_words() {
+        let own = teia_base::Outcome::own();
+        let statuses = (100..=599).map(teia_base::Outcome::http);
+        let outcomes = own.chain(statuses).map(teia_base::Outcome::sentence);
+        use teia_engine::EndReason::{
+            Deadline, Done, Interrupted, MaxBytes, MaxPages, MaxTime, Stopped,
+        };
+        let ends = [
+            Done,
+            MaxPages,
+            MaxBytes,
+            MaxTime,
+            Deadline,
+            Interrupted,
+            Stopped,
+        ];
+        for said in outcomes.chain(ends.map(teia_engine::EndReason::name)) {
+            assert!(PORTUGUESE.told.contains_key(said), "{said}");
+            assert_eq!(ENGLISH.told(said), said);
+        }
+        assert_eq!(PORTUGUESE.told("never said"), "never said");
+    }
+
+    #[test]
+    fn every_setting_with_portuguese_words_is_one() {
+        let all = teia_engine::described(&teia_engine::CollectionConfig::default());
+        for key in PORTUGUESE.settings.keys() {
+            assert!(all.iter().any(|setting| setting.key == *key), "{key}");
         }
     }
 

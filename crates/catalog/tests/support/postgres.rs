@@ -1,7 +1,8 @@
 //! A PostgreSQL of a test's own: a cluster in a temporary directory, reached by a socket in it.
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
-use std::os::unix::fs::chown;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,11 +19,45 @@ pub(crate) struct Postgres {
     /// Whom it runs as: it refuses to run as root.
     user: Option<(u32, u32)>,
     server: Option<Child>,
+    /// Where it listens besides its socket, with TLS.
+    port: Option<u16>,
 }
 
 impl Postgres {
     /// A running server; `None`, and a line that says so, where PostgreSQL is not installed.
     pub(crate) fn start(what: &str) -> Option<Self> {
+        let mut this = Self::prepare(what)?;
+        this.run();
+        Some(this)
+    }
+
+    /// The same on loopback, with TLS and this certificate and its key, in PEM.
+    pub(crate) fn start_with_tls(what: &str, certificate: &str, key: &str) -> Option<Self> {
+        let mut this = Self::prepare(what)?;
+        for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+            let path = this.data().join(name);
+            std::fs::write(&path, text).unwrap();
+            // It refuses a key that others may read.
+            std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+            if let Some((user, group)) = this.user {
+                chown(&path, Some(user), Some(group)).unwrap();
+            }
+        }
+        // It cannot ask for any port: one that is free now is free a moment later too, nearly always.
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        this.port = Some(free.local_addr().unwrap().port());
+        drop(free);
+        this.run();
+        Some(this)
+    }
+
+    /// Where it listens with TLS.
+    pub(crate) fn port(&self) -> u16 {
+        self.port.unwrap()
+    }
+
+    /// A cluster that does not run yet.
+    fn prepare(what: &str) -> Option<Self> {
         let Some(programs) = programs() else {
             println!(
                 "SKIPPED {what} with PostgreSQL: there is no initdb; `./dev setup` installs it"
@@ -49,11 +84,12 @@ impl Postgres {
         if let Some((user, group)) = user {
             chown(folder.path(), Some(user), Some(group)).unwrap();
         }
-        let mut this = Self {
+        let this = Self {
             folder,
             programs,
             user,
             server: None,
+            port: None,
         };
         let made = this
             .command("initdb")
@@ -66,7 +102,6 @@ impl Postgres {
             "{}",
             String::from_utf8_lossy(&made.stderr)
         );
-        this.run();
         Some(this)
     }
 
@@ -87,13 +122,17 @@ impl Postgres {
             .arg(self.data())
             .arg("-k")
             .arg(self.folder.path());
-        for setting in [
-            "listen_addresses=",
-            "fsync=off",
-            "shared_buffers=16MB",
-            "max_connections=20",
-        ] {
+        for setting in ["fsync=off", "shared_buffers=16MB", "max_connections=20"] {
             command.args(["-c", setting]);
+        }
+        match self.port {
+            Some(port) => {
+                command.args(["-c", "listen_addresses=127.0.0.1", "-c", "ssl=on"]);
+                command.args(["-p", &port.to_string()]);
+            }
+            None => {
+                command.args(["-c", "listen_addresses="]);
+            }
         }
         let server = command
             .stdin(Stdio::null())
@@ -121,13 +160,12 @@ impl Postgres {
     }
 
     fn is_ready(&self) -> bool {
-        let asked = self
-            .command("pg_isready")
-            .arg("-q")
-            .arg("-h")
-            .arg(self.folder.path())
-            .status();
-        asked.unwrap().success()
+        let mut command = self.command("pg_isready");
+        command.arg("-q").arg("-h").arg(self.folder.path());
+        if let Some(port) = self.port {
+            command.args(["-p", &port.to_string()]);
+        }
+        command.status().unwrap().success()
     }
 
     fn log(&self) -> String {

@@ -33,6 +33,8 @@ pub(crate) enum What {
     Csv,
     /// The same as JSON, one object a line
     Json,
+    /// The same as Apache Parquet, for tools that calculate
+    Parquet,
     /// Every link: from, to, kind, rel and anchor text, tab-separated
     Links,
     /// One file for each page, into a directory
@@ -54,7 +56,7 @@ pub(crate) struct ExportOptions {
     /// Only URLs that begin so
     #[arg(long, value_name = "URL")]
     prefix: Option<String>,
-    /// With `csv` and `json`: this table of `teia stats` instead of the documents
+    /// With `csv`, `json` and `parquet`: this table of `teia stats` instead of the documents
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
     /// With `files`: what came with an error or a redirect too, not only what was found (2xx)
@@ -76,10 +78,11 @@ pub(crate) fn export(place: &Place, options: &ExportOptions) -> Result<ExitCode>
     let form = match options.what {
         What::Csv => Some(Form::Csv),
         What::Json => Some(Form::Json),
+        What::Parquet => Some(Form::Parquet),
         _ => None,
     };
     if options.table.is_some() && form.is_none() {
-        return Err(Usage("--table goes with `csv` and `json` only".to_owned()).into());
+        return Err(Usage("--table goes with `csv`, `json` and `parquet` only".to_owned()).into());
     }
     // Asked for before anything is written: a name may be wrong.
     let table = match &options.table {
@@ -95,7 +98,7 @@ pub(crate) fn export(place: &Place, options: &ExportOptions) -> Result<ExitCode>
             let count = write_urls(&reading, options.prefix.as_deref(), &mut sink)?;
             (counted(count, "URL"), 0)
         }
-        What::Csv | What::Json => {
+        What::Csv | What::Json | What::Parquet => {
             let form = form.unwrap_or(Form::Csv);
             match &table {
                 Some(table) => (

@@ -1,10 +1,11 @@
-//! `teia export csv` and `teia export json`: every document, or one of the tables of `teia stats`.
+//! `teia export csv`, `json` and `parquet`: every document, or one of the tables of `teia stats`.
 
 use std::io::Write;
 
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 use teia_base::{CanonicalUrl, Timestamp};
+use teia_catalog::parquet::{self, Writer};
 use teia_catalog::{Cell, Row, Statistic};
 use teia_engine::{Directory, Reading, Removals};
 
@@ -15,6 +16,8 @@ pub(crate) enum Form {
     Csv,
     /// One object a line.
     Json,
+    /// For tools that calculate.
+    Parquet,
 }
 
 /// What a column holds, and so how it is written.
@@ -72,18 +75,34 @@ pub(crate) fn write_documents(
         write_line(out, names.iter().map(|name| (*name).to_owned()))?;
     }
     let columns: Vec<&str> = COLUMNS.iter().map(|(_, column, _)| *column).collect();
+    if form == Form::Parquet {
+        let kinds = COLUMNS
+            .iter()
+            .map(|(name, _, kind)| ((*name).to_owned(), kind.in_parquet()));
+        let mut writer = Writer::new(out, kinds.collect())?;
+        let (mut count, mut written) = (0, Ok(()));
+        known.each_document(&mut reader, &columns, |row| {
+            if is_wanted(&row, prefix, removals) {
+                count += 1;
+                let cells: Vec<Cell> = row.iter().zip(&COLUMNS).map(cell).collect();
+                written = writer.row(&cells);
+            }
+            written.is_ok()
+        })?;
+        written?;
+        writer.finish()?;
+        return Ok(count);
+    }
     let mut count = 0;
     let mut written = Ok(());
     known.each_document(&mut reader, &columns, |row| {
-        let url = row[0].as_deref().unwrap_or_default();
-        let is_wanted = prefix.is_none_or(|prefix| url.starts_with(prefix));
-        if !is_wanted || removals.hides(&CanonicalUrl::from_stored(url)) {
+        if !is_wanted(&row, prefix, removals) {
             return true;
         }
         count += 1;
         written = match form {
             Form::Csv => write_line(out, row.iter().zip(&COLUMNS).map(csv_field)),
-            Form::Json => write_object(out, &row),
+            Form::Json | Form::Parquet => write_object(out, &row),
         };
         written.is_ok()
     })?;
@@ -108,9 +127,38 @@ pub(crate) fn write_table(table: &Statistic, form: Form, out: &mut dyn Write) ->
             }
         }
         Form::Json => writeln!(out, "{}", json!(table))?,
+        Form::Parquet => {
+            table.write_parquet(&mut *out)?;
+        }
     }
     out.flush()?;
     Ok(table.rows.len() as u64)
+}
+
+/// Whether a document is of those that were asked for, and nobody asked to have it removed.
+fn is_wanted(row: &Row, prefix: Option<&str>, removals: &Removals) -> bool {
+    let url = row[0].as_deref().unwrap_or_default();
+    prefix.is_none_or(|prefix| url.starts_with(prefix))
+        && !removals.hides(&CanonicalUrl::from_stored(url))
+}
+
+impl Kind {
+    fn in_parquet(self) -> parquet::Kind {
+        match self {
+            Self::Text | Self::Digest => parquet::Kind::Text,
+            Self::Number => parquet::Kind::Count,
+            Self::Moment => parquet::Kind::Moment,
+        }
+    }
+}
+
+/// A field as Parquet has it: numbers and moments as numbers, texts as they are, for no tool takes them for a formula.
+fn cell((value, (_, _, kind)): (&Option<String>, &(&str, &str, Kind))) -> Cell {
+    match (value, kind) {
+        (None, _) => Cell::Empty,
+        (Some(text), Kind::Number | Kind::Moment) => text.parse().map_or(Cell::Empty, Cell::Count),
+        (Some(text), Kind::Text | Kind::Digest) => Cell::Text(readable(text, *kind)),
+    }
 }
 
 fn write_object(out: &mut dyn Write, row: &Row) -> std::io::Result<()> {

@@ -9,7 +9,7 @@ use super::problem::Problem;
 use crate::desk::{
     Changes, HostOrder, HostsAsked, NewCollection, Removal, RemovalKind, ToCheck, UrlsAsked,
 };
-use crate::pages::App;
+use crate::pages::{App, PARQUET};
 
 type Answer = Result<Response, Problem>;
 
@@ -183,6 +183,31 @@ pub(crate) async fn statistics(
             }
         }
         json(&serde_json::json!({ "collection": name, "tables": tables }))
+    })
+    .await
+}
+
+/// One table, for tools that calculate.
+pub(crate) async fn parquet(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let table = asked.text("table");
+    asked.end()?;
+    let table = table.ok_or_else(|| Problem::bad_request("say which `table`".to_owned()))?;
+    app.work(move |app| {
+        let tables = app.desk.statistics(&name)?;
+        let Some(found) = tables.iter().find(|known| known.name == table) else {
+            let sentence = format!("there is no table `{table}`");
+            return Err(Problem::new(404, "not-found", sentence));
+        };
+        let bytes = found.write_parquet(Vec::new()).map_err(|error| {
+            tracing::error!(%error, "a table could not be written");
+            Problem::broken()
+        })?;
+        let headers = [(header::CONTENT_TYPE, HeaderValue::from_static(PARQUET))];
+        Ok((headers, bytes).into_response())
     })
     .await
 }

@@ -83,3 +83,14 @@ pub(crate) async fn events(
     app.work(move |app| json(&window.of(app.desk.events(&name)?)))
         .await
 }
+
+pub(crate) async fn deliveries(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let window = asked.window()?;
+    asked.end()?;
+    app.work(move |app| json(&window.of(app.desk.deliveries(&name)?)))
+        .await
+}

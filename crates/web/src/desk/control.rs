@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 use teia_base::{Clock, SystemClock};
 use teia_engine::{
-    Asked, Attempted, CollectionConfig, CollectionFile, Counts, Happened, Point, Watch, ask, run_of,
+    Asked, Attempted, CollectionConfig, CollectionFile, Counts, Delivery, Happened, Point, Watch,
+    ask, deliveries, run_of,
 };
 
 use super::files::with_settings;
@@ -228,6 +229,12 @@ impl Desk {
     pub(crate) fn events(&self, name: &str) -> Result<Vec<Happened>, DeskError> {
         let (_, reading) = self.reading(name)?;
         Ok(self.heard(reading.layout().name())?.events)
+    }
+
+    /// What its webhooks were told lately, newest first; also by runs in other processes.
+    pub(crate) fn deliveries(&self, name: &str) -> Result<Vec<Delivery>, DeskError> {
+        let (directory, reading) = self.reading(name)?;
+        Ok(deliveries(&*directory.files(), reading.layout()))
     }
 
     /// This moment of a collection.

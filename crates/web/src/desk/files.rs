@@ -327,6 +327,16 @@ fn refuse_paths(before: &CollectionConfig, after: &CollectionConfig) -> Result<(
         let plain = config.without_secrets();
         [
             ("catalog.url", plain.catalog.url.map(|url| url.to_string())),
+            ("webhook.secret-variable", plain.webhook.secret_variable),
+            (
+                "webhook.secret-file",
+                shown(plain.webhook.secret_file.as_ref()),
+            ),
+            ("webhook.hosts", Some(plain.webhook.hosts.join(" "))),
+            (
+                "webhook.allow-private",
+                Some(plain.webhook.allow_private.to_string()),
+            ),
             ("fetch.ca-file", shown(plain.fetch.ca_file.as_ref())),
             ("fetch.spool-dir", shown(plain.fetch.spool_dir.as_ref())),
             (
@@ -348,7 +358,7 @@ fn refuse_paths(before: &CollectionConfig, after: &CollectionConfig) -> Result<(
     for (old, new) in places(before).into_iter().zip(places(after)) {
         if old != new {
             return Err(DeskError::Wrong(format!(
-                "`{}` names a place on the machine, and is changed there only: with `teia collection edit`, or in the file itself",
+                "`{}` is decided on the machine, and is changed there only: with `teia collection edit`, or in the file itself",
                 new.0
             )));
         }

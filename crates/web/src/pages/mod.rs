@@ -39,6 +39,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 pub(crate) use failure::{Failure, whole_seconds};
 pub(crate) use frame::Frame;
+pub(crate) use manage::PARQUET;
 
 use crate::access::{Audit, Replays, Role, Sessions, Tokens, Tries, for_people, open_to};
 use crate::desk::Desk;

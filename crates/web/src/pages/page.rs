@@ -209,8 +209,12 @@ fn facts(w: &Words, known: &Known, copies: &[Copy]) -> Result<Vec<Fact>, WebErro
         UrlStanding::Gone => ("page.state.gone", "bad"),
     };
     let sentence = match (&state.exclusion, &state.fetched) {
-        (Some(exclusion), _) => format!("{} ({})", exclusion.outcome.sentence(), exclusion.rule),
-        (None, Some(fetched)) => fetched.outcome.sentence().to_owned(),
+        (Some(exclusion), _) => format!(
+            "{} ({})",
+            w.told(exclusion.outcome.sentence()),
+            exclusion.rule
+        ),
+        (None, Some(fetched)) => w.told(fetched.outcome.sentence()).to_owned(),
         (None, None) => String::new(),
     };
     let outcome = state.fetched.as_ref().map(|fetched| fetched.outcome);

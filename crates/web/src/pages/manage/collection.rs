@@ -109,7 +109,8 @@ fn show(app: &App, frame: Frame, name: &str, asked: &Asked) -> Result<Response, 
 fn standing(w: &Words, card: &Card) -> String {
     let now = SystemClock.wall();
     let mut parts = Vec::new();
-    parts.extend(card.reason.clone());
+    let reason = card.reason.as_deref();
+    parts.extend(reason.map(|reason| w.told(reason).to_owned()));
     if card.rates.is_none()
         && let Some(run) = &card.last_run
     {
@@ -280,7 +281,7 @@ fn panels(
         ("failing", &dashboard.failing, "errors"),
     ] {
         let mut panel = hosts_panel(w, name, id, hosts);
-        panel.more = Some((format!("{more}&order={order}"), w.t("hosts.all").to_owned()));
+        panel.more = vec![(format!("{more}&order={order}"), w.t("hosts.all").to_owned())];
         panels.push(panel);
     }
     panels.push(runs(w, dashboard));
@@ -325,7 +326,7 @@ fn events(w: &Words, card: &Card, live: &Live, level: &str) -> Panel {
     } else {
         (format!("{here}#events"), "events.all")
     };
-    panel.more = Some((href, w.t(key).to_owned()));
+    panel.more = vec![(href, w.t(key).to_owned())];
     panel
 }
 
@@ -398,7 +399,7 @@ fn errors(w: &Words, dashboard: &Dashboard) -> Panel {
             Cell::moment(w, error.at),
             Cell::url(&error.url),
             Cell::text(error.code.to_string()),
-            Cell::text(error.meaning),
+            Cell::text(w.told(error.meaning)),
             Cell::text(crate::address::clean(&error.detail)),
         ]);
     }
@@ -416,7 +417,7 @@ fn outcomes(w: &Words, dashboard: &Dashboard) -> Panel {
     for outcome in &dashboard.outcomes {
         panel.row(vec![
             Cell::text(outcome.code.to_string()),
-            Cell::text(outcome.meaning),
+            Cell::text(w.told(outcome.meaning)),
             Cell::number(w, outcome.documents),
             Cell::share(w, outcome.documents, all),
         ]);
@@ -532,7 +533,7 @@ fn runs(w: &Words, dashboard: &Dashboard) -> Panel {
         panel.row(vec![
             Cell::text(run.number.to_string()),
             Cell::moment(w, run.started_at),
-            Cell::text(&run.ended),
+            Cell::text(w.told(&run.ended)),
             Cell::span(w, run.active_micros),
             Cell::number(w, run.fetched),
             Cell::number(w, run.errors),

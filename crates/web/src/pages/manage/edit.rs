@@ -271,7 +271,7 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
                 value: value.map_or_else(|| shown(&setting.value), |(_, value)| value.clone()),
                 is_list: setting.is_list,
                 is_switch: matches!(setting.value, Value::Bool(_)),
-                meaning: setting.meaning,
+                meaning: w.setting(&setting.key, &setting.meaning).to_owned(),
                 key: setting.key,
                 usual,
             }

@@ -189,7 +189,7 @@ fn report(app: &App, frame: Frame, host: &str, asked: &Asked) -> Result<Response
             ),
             Cell::url(&request.url),
             Cell::text(request.code.to_string()),
-            Cell::text(request.meaning),
+            Cell::text(w.told(request.meaning)),
             Cell::bytes(w, request.bytes),
             Cell::span(w, request.micros),
         ]);

@@ -26,6 +26,7 @@ use axum::routing::{get, post};
 
 pub(crate) use collections::{health, state_key, state_mark};
 pub(crate) use panel::{Cell, Panel};
+pub(crate) use statistics::PARQUET;
 
 use super::{App, Failure, Frame, html};
 use crate::access::{Role, for_people};
@@ -65,6 +66,7 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .route("/explain", viewer(get(explain::explain)))
         .route("/statistics", viewer(get(statistics::statistics)))
         .route("/statistics.csv", viewer(get(statistics::csv)))
+        .route("/statistics.parquet", viewer(get(statistics::parquet)))
 }
 
 /// A page of figures, sentences and tables.

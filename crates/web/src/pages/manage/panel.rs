@@ -23,7 +23,7 @@ pub(crate) struct Panel {
     pub(crate) empty: String,
     pub(crate) is_wide: bool,
     /// Where there is more of it: address and words.
-    pub(crate) more: Option<(String, String)>,
+    pub(crate) more: Vec<(String, String)>,
 }
 
 #[derive(Clone, Debug)]

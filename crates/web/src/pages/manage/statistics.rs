@@ -49,20 +49,25 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         let title = format!("table.{}", table.name);
         let mut panel = Panel::new(w, table.name, &title, &[]).noted(table.like);
         panel.columns = columns(w, table);
-        for row in table.all_rows() {
+        // Names of hosts, types and languages are nobody's words: `to` is Tongan there.
+        let has_names = ["hosts", "types", "extensions", "languages"].contains(&table.name);
+        for (at, row) in table.all_rows().enumerate() {
+            let is_name = has_names && at < table.rows.len();
             let cell = |cell: &Figure| match cell {
                 Figure::Count(count) => Cell::number(w, *count),
                 Figure::Share(share) => Cell::text(w.decimal(format!("{share:.2}"))),
-                other => Cell::text(other.plain()),
+                other if is_name => Cell::text(other.plain()),
+                other => Cell::text(w.told(&other.plain())),
             };
             panel.row(row.iter().map(cell).collect());
         }
-        let href = format!(
-            "/statistics.csv?collection={}&table={}",
-            escape(&name),
-            table.name
-        );
-        panel.more = Some((href, "CSV".to_owned()));
+        panel.more = [("csv", "CSV"), ("parquet", "Parquet")]
+            .map(|(form, label)| {
+                let of = escape(&name);
+                let href = format!("/statistics.{form}?collection={of}&table={}", table.name);
+                (href, label.to_owned())
+            })
+            .to_vec();
         page.panels.push(panel);
     }
     page.show()
@@ -90,26 +95,64 @@ pub(crate) async fn csv(
     Query(asked): Query<Asked>,
 ) -> Response {
     app.look_up(frame, move |app, _| {
-        let missing = || Failure::Missing("error.title", "statistics.no-table");
-        let name = chosen_name(app, &asked.collection).ok_or_else(missing)?;
-        let tables = app.desk.statistics(&name)?;
-        let table = tables
-            .into_iter()
-            .find(|table| table.name == asked.table)
-            .ok_or_else(missing)?;
+        let (name, table) = asked.table(app)?;
         let names = table.columns.iter().map(|name| Cow::Owned((*name).into()));
         let mut text = line(names);
         for row in table.all_rows() {
             text.push_str(&line(row.iter().map(Cow::Borrowed)));
         }
-        let disposition = format!("attachment; filename=\"{name}-{}.csv\"", table.name);
-        let headers = [
-            ("content-type", "text/csv; charset=utf-8".to_owned()),
-            ("content-disposition", disposition),
-        ];
-        Ok((headers, text).into_response())
+        let file = format!("{name}-{}.csv", table.name);
+        Ok(attachment(
+            "text/csv; charset=utf-8",
+            &file,
+            text.into_bytes(),
+        ))
     })
     .await
+}
+
+/// One table, for tools that calculate.
+pub(crate) async fn parquet(
+    State(app): State<App>,
+    frame: Frame,
+    Query(asked): Query<Asked>,
+) -> Response {
+    app.look_up(frame, move |app, _| {
+        let (name, table) = asked.table(app)?;
+        let bytes = table.write_parquet(Vec::new()).map_err(|error| {
+            tracing::error!(%error, "a table could not be written");
+            Failure::Broken
+        })?;
+        let file = format!("{name}-{}.parquet", table.name);
+        Ok(attachment(PARQUET, &file, bytes))
+    })
+    .await
+}
+
+/// The registered media type.
+pub(crate) const PARQUET: &str = "application/vnd.apache.parquet";
+
+fn attachment(media_type: &'static str, file: &str, bytes: Vec<u8>) -> Response {
+    let headers = [
+        ("content-type", media_type.to_owned()),
+        (
+            "content-disposition",
+            format!("attachment; filename=\"{file}\""),
+        ),
+    ];
+    (headers, bytes).into_response()
+}
+
+impl Asked {
+    /// The one table that is asked for, and whose it is.
+    fn table(&self, app: &App) -> Result<(String, Statistic), Failure> {
+        let missing = || Failure::Missing("error.title", "statistics.no-table");
+        let name = chosen_name(app, &self.collection).ok_or_else(missing)?;
+        let tables = app.desk.statistics(&name)?;
+        let mut tables = tables.into_iter();
+        let table = tables.find(|table| table.name == self.table);
+        Ok((name, table.ok_or_else(missing)?))
+    }
 }
 
 /// A line of CSV. What is a number by itself stays one, also below zero.
