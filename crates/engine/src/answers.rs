@@ -1,14 +1,30 @@
 //! An answer becomes a document: the same one when it has just come and when it is read again from
 //! the archive.
 
+use std::sync::Arc;
+
 use teia_base::journal::Attempt;
-use teia_base::{Document, Response};
-use teia_extract::{Extracted, Extractors, Source};
+use teia_base::{Document, MediaType, Response};
+use teia_extract::{Extracted, Extractor, Extractors, Limits, Source};
 use teia_fetch::DecodeLimits;
 use url::Url;
 
 use crate::collection::CollectionConfig;
 use crate::crawl::robot_token;
+
+/// A program's own extractor.
+#[derive(Debug)]
+struct Own(Arc<dyn Extractor>);
+
+impl Extractor for Own {
+    fn accepts(&self, media_type: &MediaType) -> bool {
+        self.0.accepts(media_type)
+    }
+
+    fn extract(&self, source: &Source<'_>, limits: &Limits) -> Extracted {
+        self.0.extract(source, limits)
+    }
+}
 
 /// Reads answers. Shared by threads.
 #[derive(Debug)]
@@ -25,6 +41,14 @@ impl Answers {
             robot_token: robot_token(&config.fetch.user_agent),
             decode: config.decode_limits(),
         }
+    }
+
+    /// The same with a program's own extractor before the others.
+    pub(crate) fn with(mut self, own: Option<&Arc<dyn Extractor>>) -> Self {
+        if let Some(own) = own {
+            self.extractors = self.extractors.with(Own(Arc::clone(own)));
+        }
+        self
     }
 
     /// What the extractors make of an answer, whose body was decoded.

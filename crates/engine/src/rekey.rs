@@ -60,7 +60,7 @@ pub fn rekey(
         });
     }
     remove(&new_place)?;
-    let digests = Digests::new(0);
+    let digests = Digests::new(0, 0);
     let (order, _) = OrderByRank::policy(config.run.order, key);
     let open = |layout| Past::open(files, root, (layout, key), config, &order, clock, &digests);
     let old = open(layout)?;
