@@ -132,7 +132,10 @@ fn simulate(web: TrapWeb, each: usize) -> Result<Counts> {
         let Some(kind) = web.kind(&path) else {
             continue;
         };
-        if patterns(&url).iter().any(|pattern| held.contains(pattern)) {
+        // The last one stands for the whole host.
+        let mut own = patterns(&url);
+        own.push("/**".to_owned());
+        if own.iter().any(|pattern| held.contains(pattern)) {
             counts.honest_left_out += u64::from(kind == Kind::Honest);
             continue;
         }
@@ -223,7 +226,9 @@ fn crawl(web: TrapWeb, program: &str, pages: u64) -> Result<Counts> {
     let mut met = HashSet::new();
     for head in door.requests() {
         let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
-        if let Some(kind) = web.kind(&path)
+        // What the crawler made up is no page of anyone.
+        let is_made_up = path.contains("/zq");
+        if let Some(kind) = web.kind(&path).filter(|_| !is_made_up)
             && met.insert(path)
         {
             *counts.asked.entry(kind).or_default() += 1;

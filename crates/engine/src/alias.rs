@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use teia_base::journal::{Attempt, HostUpdate};
 use teia_base::{CanonicalUrl, HostId};
 use teia_repository::{Fetched, UrlState};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::feedback::{Event, Level};
 use crate::ring::Ring;
@@ -21,6 +21,9 @@ use crate::ring::Ring;
 const SAMPLE: u64 = 20;
 /// Pairs of hosts that are watched at once, of the newer and of the older ones each.
 const MOST_PAIRS: usize = 10_000;
+
+/// Hosts of one page that are held against others.
+const MOST_TWINS: usize = 64;
 
 /// Two hosts, the older one first: which of them repeated the other with a page is chance where both
 /// are asked in step.
@@ -34,6 +37,9 @@ type Pair = (HostId, HostId);
 pub(crate) struct AliasWatch {
     newer: HashMap<Pair, Signs>,
     older: HashMap<Pair, Signs>,
+    /// Hosts that show one page under one path, by a hash of both; of the newer and of the older pages.
+    twins: HashMap<u64, Vec<HostId>>,
+    older_twins: HashMap<u64, Vec<HostId>>,
     /// Pages of each host that were looked at.
     pages: HashMap<HostId, u32>,
     /// Samples of each alias.
@@ -90,6 +96,43 @@ impl AliasWatch {
         false
     }
 
+    /// Notes that a host shows a page; returns the pairs for which that is a sign.
+    ///
+    /// Where many names of one content are asked in step, another of them is the first with each page.
+    /// So each is held against the oldest host that has shown the page so far, and all of them against
+    /// one that is older still and comes later: in the end each has been held against the oldest, once
+    /// for each page.
+    fn meet(&mut self, page: u64, host: HostId) -> Vec<Pair> {
+        let known = self.twins.remove(&page).or(self.older_twins.remove(&page));
+        let mut hosts = known.unwrap_or_default();
+        let oldest = hosts.iter().min_by_key(|host| host.0).copied();
+        let pairs = match oldest {
+            _ if hosts.contains(&host) => Vec::new(),
+            None => Vec::new(),
+            Some(oldest) if oldest.0 < host.0 => vec![(oldest, host)],
+            Some(_) => hosts.iter().map(|other| (host, *other)).collect(),
+        };
+        // The oldest one is always among those that are kept.
+        if !hosts.contains(&host) {
+            if hosts.len() >= MOST_TWINS {
+                hosts.pop();
+            }
+            hosts.push(host);
+            hosts.sort_unstable_by_key(|host| host.0);
+        }
+        if self.twins.len() >= MOST_PAIRS {
+            self.older_twins = std::mem::take(&mut self.twins);
+        }
+        self.twins.insert(page, hosts);
+        pairs
+    }
+
+    /// Whether a host has shown the page.
+    fn has_shown(&self, page: u64, host: HostId) -> bool {
+        let hosts = self.twins.get(&page).or(self.older_twins.get(&page));
+        hosts.is_some_and(|hosts| hosts.contains(&host))
+    }
+
     /// Notes a sample of an alias; true when the samples say that it is none.
     fn note_sample(&mut self, alias: HostId, repeats: bool) -> bool {
         let signs = self.samples.entry(alias).or_default();
@@ -133,8 +176,17 @@ impl Ring {
         let original = original
             .and_then(|url| CanonicalUrl::parse(&url).ok())
             .filter(|original| original.host_str() != url.host_str());
+        let page = attempt
+            .payload_sha1
+            .map(|digest| xxh3_64_with_seed(url.path_and_query().as_bytes(), xxh3_64(&digest)));
+        let pairs = page
+            .map(|page| self.aliases.meet(page, host))
+            .unwrap_or_default();
         if let Some(repeated) = self.alias_of(host) {
-            if original.is_some_and(|original| original.host_str() == repeated) {
+            let is_twin = page
+                .zip(self.repository.host(&repeated))
+                .is_some_and(|(page, original)| self.aliases.has_shown(page, original));
+            if is_twin || original.is_some_and(|original| original.host_str() == repeated) {
                 self.aliases.note_sample(host, true);
             } else {
                 let unsure = self.aliases.unsure.entry(host).or_default();
@@ -144,30 +196,35 @@ impl Ring {
             }
             return;
         }
+        if !pairs.is_empty() {
+            for pair in pairs {
+                self.note_pair(pair, true);
+            }
+            return;
+        }
         let Some(original) = original else {
             return;
         };
-        // One of the two is collected in full: of hosts that name each other only samples would be left.
-        if self
-            .repository
-            .host(original.host_str())
-            .is_some_and(|original| self.alias_of(original).is_some())
-        {
-            return;
-        }
-        let hosts = (
-            self.repository.host(original.host_str()),
-            self.repository.host(url.host_str()),
-        );
-        let (Some(one), Some(other)) = hosts else {
+        let Some(one) = self.repository.host(original.host_str()) else {
             return;
         };
-        let (older, younger) = if one.0 < other.0 {
-            (one, other)
+        let pair = if one.0 < host.0 {
+            (one, host)
         } else {
-            (other, one)
+            (host, one)
         };
         let same_path = original.path_and_query() == url.path_and_query();
+        self.note_pair(pair, same_path);
+    }
+
+    /// Takes a sign in; with enough of them the younger host is an alias of the older one.
+    fn note_pair(&mut self, (older, younger): Pair, same_path: bool) {
+        // One of the two is collected in full: of hosts that name each other only samples would be left.
+        let is_alias = |host| self.alias_of(host).is_some();
+        if is_alias(older) || is_alias(younger) {
+            return;
+        }
+        let enough = self.config.run.alias_pages;
         if !self.aliases.note((older, younger), same_path, enough) {
             return;
         }
@@ -345,6 +402,26 @@ mod tests {
         let pair = (HostId(1), HostId(2));
         watch.pages.insert(HostId(2), 4 * ENOUGH);
         assert!(!(0..2 * ENOUGH).any(|_| watch.note(pair, true, ENOUGH)));
+    }
+
+    #[test]
+    fn of_many_names_in_step_each_is_held_against_the_oldest_once_for_each_page() {
+        let mut watch = AliasWatch::default();
+        let mut signs: HashMap<Pair, u32> = HashMap::new();
+        for page in 0..20_u32 {
+            for step in 0..50_u32 {
+                // Another one is the first each time.
+                let host = HostId((step * 7 + page * 13) % 50);
+                for pair in watch.meet(page.into(), host) {
+                    *signs.entry(pair).or_default() += 1;
+                }
+                assert!(watch.meet(page.into(), host).is_empty(), "twice the same");
+            }
+        }
+        for host in 1..50 {
+            assert_eq!(signs[&(HostId(0), HostId(host))], 20, "{host}");
+        }
+        assert!(watch.has_shown(3, HostId(0)) && !watch.has_shown(3, HostId(77)));
     }
 
     #[test]

@@ -4,8 +4,8 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use teia_base::journal::Attempt;
-use teia_base::{Document, Response};
-use teia_extract::{Extracted, Extractors, Source};
+use teia_base::{Document, MediaType, Response};
+use teia_extract::{Extracted, Extractor, Extractors, Limits, Source};
 use teia_fetch::DecodeLimits;
 use url::Url;
 
@@ -13,11 +13,27 @@ use crate::collection::CollectionConfig;
 use crate::crawl::robot_token;
 use crate::sites::{Settings, Sites};
 
+/// A program's own extractor.
+#[derive(Debug)]
+struct Own(Arc<dyn Extractor>);
+
+impl Extractor for Own {
+    fn accepts(&self, media_type: &MediaType) -> bool {
+        self.0.accepts(media_type)
+    }
+
+    fn extract(&self, source: &Source<'_>, limits: &Limits) -> Extracted {
+        self.0.extract(source, limits)
+    }
+}
+
 /// Reads answers, each as the settings of its host say. Shared by threads.
 #[derive(Debug)]
 pub(crate) struct Answers {
     usual: Reader,
     sites: RwLock<Arc<Sites>>,
+    /// A program's own extractor, which reads for all hosts alike.
+    own: Option<Arc<dyn Extractor>>,
 }
 
 /// Reads the answers of hosts with the same settings.
@@ -65,7 +81,17 @@ impl Answers {
         Self {
             usual: Reader::new(config),
             sites: RwLock::new(sites),
+            own: None,
         }
+    }
+
+    /// The same with a program's own extractor before the others.
+    pub(crate) fn with(mut self, own: Option<&Arc<dyn Extractor>>) -> Self {
+        if let Some(own) = own {
+            self.usual.extractors = self.usual.extractors.with(Own(Arc::clone(own)));
+            self.own = Some(Arc::clone(own));
+        }
+        self
     }
 
     /// Goes by other sites from now on.
@@ -88,8 +114,13 @@ impl Answers {
 
     /// What the extractors make of an answer, whose body was decoded.
     pub(crate) fn extract(&self, url: &Url, response: &Response, body: &[u8]) -> Extracted {
-        let own = self.own(url.host_str().unwrap_or_default());
-        let reader = own.as_ref().map_or(&self.usual, |own| &own.reader);
+        let is_own = self.own.as_ref().is_some_and(|own| {
+            let declared = response.media_type();
+            declared.is_some_and(|declared| own.accepts(&declared))
+        });
+        let site = self.own(url.host_str().unwrap_or_default());
+        let site = site.as_ref().filter(|_| !is_own);
+        let reader = site.map_or(&self.usual, |site| &site.reader);
         reader.extract(url, response, body)
     }
 

@@ -73,6 +73,8 @@ impl Ring {
                 &sites,
             )),
         });
+        self.farms
+            .close_again(&self.ledger.head.quarantined, &next.traps);
         if next.run.hosts_at_once != self.config.run.hosts_at_once {
             self.limit.set_most(hosts_at_once(next.run.hosts_at_once));
         }
@@ -95,6 +97,11 @@ impl Ring {
         // A host may have slept because its budget was used up.
         let hosts: Vec<HostId> = self.repository.hosts().map(|(host, _)| host).collect();
         for host in hosts {
+            // Where nothing was counted so far, farms are counted from here on.
+            let (_, waiting, fetched) = self.repository.host_counts(host);
+            if waiting > 0 || fetched > 0 {
+                self.farms.meet(host, self.repository.host_name(host));
+            }
             self.wake(host);
         }
         Ok(if later.is_empty() {

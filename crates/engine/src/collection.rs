@@ -157,6 +157,11 @@ pub struct RunConfig {
     pub sitemaps: bool,
     /// Sitemaps of one host that are read in one run; the URLs in later ones are left out.
     pub sitemap_files: u32,
+    /// Where no host at all can be reached any more, or every certificate seems to have expired, the network, the name
+    /// server or the clock of this machine is to blame: fetching rests, no URL fails for it, and the run goes on by itself
+    /// when one host answers; or after this long, as if the hosts were to blame. `0s` turns it off.
+    #[serde(with = "measure::duration")]
+    pub outage_patience: Duration,
     /// Memory for URLs. When they need more, they go on disk, and a crawl may have as many as fit
     /// there. With a limit of depth they stay in memory.
     #[serde(with = "measure::size")]
@@ -187,6 +192,7 @@ impl Default for RunConfig {
             max_redirects: 10,
             sitemaps: true,
             sitemap_files: 1000,
+            outage_patience: Duration::from_secs(12 * 3600),
             repository_memory: 512 << 20,
             revisit: Duration::from_secs(7 * 86_400),
             revisit_share: 50,

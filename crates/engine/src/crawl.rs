@@ -11,7 +11,10 @@ use std::time::Duration;
 
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
-use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SystemClock, Timestamp, measure};
+use teia_base::{
+    Clock, Files, FoundUrl, HostId, Seed, SteadyClock, SystemClock, Timestamp, measure,
+};
+use teia_extract::Extractor;
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
 use tokio::sync::mpsc;
@@ -28,6 +31,7 @@ use crate::collection::{CollectionConfig, Mode};
 use crate::company::Company;
 use crate::control::Control;
 use crate::copies::Copies;
+use crate::crashes::Crashes;
 use crate::digests::Digests;
 use crate::directory::Layout;
 use crate::feedback::{Event, Feedback, Level, Silence};
@@ -35,6 +39,7 @@ use crate::followers::{Crew, OrderByRank};
 use crate::given::{all_given, hours_of, normal_seeds};
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections};
+use crate::outage::Outage;
 use crate::past::{Past, begin_run, forget_blocks};
 use crate::rates::Rates;
 use crate::rekey::remove_aside;
@@ -50,6 +55,8 @@ use crate::stage::extract::{Readers, Workshop};
 use crate::stage::fetch::Job;
 use crate::stage::spread::Backlog;
 use crate::stats::Stats;
+use crate::traps::farms::Farms;
+use crate::traps::soft::SoftMissing;
 use crate::traps::{Quarantine, TrapWatch};
 use crate::webhook::Herald;
 
@@ -89,6 +96,8 @@ pub struct Parts {
     pub fetcher: Option<Arc<dyn Fetcher>>,
     /// Logs in where a server asks for it; a fetcher in place of HTTP has its own way.
     pub authenticator: Option<Arc<dyn Authenticator>>,
+    /// Before the usual extractors, for the media types that it accepts.
+    pub extractor: Option<Arc<dyn Extractor>>,
     /// In place of the collection's rules.
     pub filter: Option<Arc<dyn Filter>>,
     /// In place of the polite one.
@@ -107,6 +116,7 @@ impl Default for Parts {
             clock: Arc::new(SystemClock),
             fetcher: None,
             authenticator: None,
+            extractor: None,
             filter: None,
             frontier: None,
             company: None,
@@ -228,15 +238,18 @@ impl Crawl {
             mut config,
             save,
             seeds,
-            parts,
+            mut parts,
             control,
         } = self;
+        // Whatever is done to the machine's clock, this run's goes on.
+        let steady = Arc::new(SteadyClock::new(parts.clock));
+        parts.clock = Arc::clone(&steady) as Arc<dyn Clock>;
         let given_config = config.clone();
         config.settle();
         config.fetch.max_idle_connections = idle_connections(config.fetch.max_idle_connections);
         let clock = Arc::clone(&parts.clock);
         let (order, order_ranks) = OrderByRank::policy(config.run.order, key);
-        let digests = Arc::new(Digests::new(config.run.digests_remembered));
+        let digests = Arc::new(Digests::new(config.run.digests_remembered, key));
         let place = (&layout, key);
         let mut past = Past::open(&files, &root, place, &config, &order, &*clock, &digests)?;
         for error in &past.lost {
@@ -335,7 +348,7 @@ impl Crawl {
             &parts.feedback,
         );
         let workshop = Arc::new(Workshop {
-            answers: Answers::of(&config, Arc::clone(&sites)),
+            answers: Answers::of(&config, Arc::clone(&sites)).with(parts.extractor.as_ref()),
             normal_form: config.normal_form.clone(),
             judge: RwLock::new(Arc::new(Judge {
                 rules,
@@ -355,6 +368,7 @@ impl Crawl {
             copies: config
                 .archives_some()
                 .then(|| Copies::new(Arc::clone(&files), layout.archive())),
+            crashes: Crashes::new(Arc::clone(&files), layout.crashes()),
             next_capture: AtomicU64::new(past.ledger.head.last_capture + 1),
             digests,
             readers: match (parts.analyzers.is_empty(), crew.reads_texts()) {
@@ -449,6 +463,11 @@ impl Crawl {
             sitemap_files: HashMap::new(),
             traps: TrapWatch::default(),
             trapped: Vec::new(),
+            farms: Farms::new(&past.ledger.head.quarantined, &config.traps),
+            soft: SoftMissing::default(),
+            outage: Outage::new(config.run.outage_patience),
+            steady,
+            clock_told: Duration::ZERO,
             aliases: AliasWatch::default(),
             alias_hosts: HashMap::new(),
             feedback: parts.feedback,
@@ -529,6 +548,10 @@ impl Ring {
         let hosts: Vec<HostId> = self.repository.hosts().map(|(host, _)| host).collect();
         for host in hosts {
             self.know_site(host);
+            let (_, waiting, fetched) = self.repository.host_counts(host);
+            if waiting > 0 || fetched > 0 {
+                self.farms.meet(host, self.repository.host_name(host));
+            }
             let politeness = self.settings(host).politeness.clone();
             let mut rest = politeness.delay;
             if let Some(record) = self.repository.host_record(host) {

@@ -354,6 +354,11 @@ impl Layout {
         Path::new(&self.name).join("spool")
     }
 
+    /// `NAME/crashes`: bodies that an extractor could not bear.
+    pub(crate) fn crashes(&self) -> PathBuf {
+        Path::new(&self.name).join("crashes")
+    }
+
     /// `NAME/index`.
     pub fn index(&self) -> PathBuf {
         Path::new(&self.name).join("index")

@@ -89,6 +89,7 @@ impl Ring {
             return true;
         }
         if self.paused
+            || self.outage.is_on()
             || self.has_parked()
             || self.addresses.as_ref().is_some_and(AddressBook::is_asking)
         {

@@ -84,7 +84,7 @@ fn begin_file(
     clock: &dyn Clock,
 ) -> Result<Option<Committed>, EngineError> {
     let (files, root, key) = (directory.files(), directory.root(), directory.key());
-    let digests = Digests::new(0);
+    let digests = Digests::new(0, 0);
     let (order, _) = OrderByRank::policy(config.run.order, key);
     let place = (layout, key);
     let mut past = Past::open(&files, root, place, config, &order, clock, &digests)?;

@@ -78,7 +78,7 @@ impl Past {
         let loaded = checkpoints.load(|host| repository.restore_host(host));
         let (mut ledger, past) = loaded.map_err(EngineError::disk("read", layout.part()))?;
         for (digest, capture) in past.bodies {
-            digests.insert(digest, capture);
+            digests.insert(digest, capture, None);
         }
         ledger.most_bodies = config.run.digests_remembered;
         let saved = ledger.head.position;
@@ -97,7 +97,7 @@ impl Past {
                 replay.take(&entry, &mut repository, &mut ledger);
                 if let (true, Record::Commit(commit)) = (entry.sequence > saved, &entry.record) {
                     for attempt in &commit.attempts {
-                        crate::stage::extract::remember(digests, attempt);
+                        crate::stage::extract::remember(digests, attempt, None);
                     }
                 }
             },

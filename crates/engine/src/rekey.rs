@@ -119,7 +119,7 @@ impl<'a> Aside<'a> {
             self.directory.key(),
         );
         let (order, _) = OrderByRank::policy(config.run.order, key);
-        let digests = Digests::new(0);
+        let digests = Digests::new(0, 0);
         Past::open(files, root, (layout, key), config, &order, clock, &digests)
     }
 

@@ -17,7 +17,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use teia_base::journal::{Attempt, Commit, Entry, Next, Quarantined, Record, RunEnded, RunStarted};
-use teia_base::{CanonicalUrl, Clock, HostFacts, HostId, Timestamp};
+use teia_base::{CanonicalUrl, Clock, HostFacts, HostId, Outcome, SteadyClock, Timestamp};
 use teia_fetch::Fetcher;
 use teia_frontier::{Answer, Frontier, HostLimit};
 use teia_repository::{Repository, State};
@@ -35,6 +35,7 @@ use crate::control::Control;
 use crate::feedback::{Event, Feedback, Level};
 use crate::hours::Hours;
 use crate::ledger::Ledger;
+use crate::outage::{Outage, Seen};
 use crate::past::Saver;
 use crate::rates::Rates;
 use crate::removals::RemovalWatch;
@@ -48,11 +49,15 @@ use crate::stage::fetch::{Errand, Job};
 use crate::stage::spread::{Backlog, MOST_CHANGES};
 use crate::stats::{Stats, is_answer};
 use crate::traps::TrapWatch;
+use crate::traps::farms::Farms;
+use crate::traps::soft::SoftMissing;
 
 /// A run is over when nothing is due within this time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How often load is looked at and progress is told.
 const TICK: Duration = Duration::from_millis(200);
+/// A feed is visited again this long after its last visit, or later.
+const FEED_REST: Duration = Duration::from_secs(15 * 60);
 /// How long a stop waits for what is under way.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -109,6 +114,15 @@ pub(crate) struct Ring {
     pub(crate) traps: TrapWatch,
     /// Traps that were found, and the journal has not been told of yet.
     pub(crate) trapped: Vec<Quarantined>,
+    /// How many hosts there are of each domain, and who named them.
+    pub(crate) farms: Farms,
+    /// Pages that stand for "not found".
+    pub(crate) soft: SoftMissing,
+    /// Whether our own network, name server or clock is in trouble.
+    pub(crate) outage: Outage,
+    /// The same clock as `clock`, and by how much the machine's was found set back when that was last told.
+    pub(crate) steady: Arc<SteadyClock>,
+    pub(crate) clock_told: Duration,
     pub(crate) aliases: AliasWatch,
     pub(crate) alias_hosts: HashMap<String, String>,
     pub(crate) feedback: Arc<dyn Feedback>,
@@ -275,6 +289,37 @@ impl Ring {
         }
     }
 
+    /// Looks whether it is us, not the hosts.
+    fn note_outage(&mut self, host: HostId, outcome: Outcome, is_secure: bool) {
+        let (_, _, fetched) = self.repository.host_counts(host);
+        let said = self.outage.note(&Seen {
+            host,
+            outcome,
+            is_secure,
+            was_good: fetched > 0,
+            at: self.clock.now(),
+        });
+        if let Some(text) = said {
+            self.warn(text);
+        }
+    }
+
+    /// What the time brings: an outage that lasts too long, a clock that was set back.
+    fn look_at_ourselves(&mut self) {
+        if let Some(text) = self.outage.lose_patience(self.clock.now()) {
+            self.warn(text);
+        }
+        let ahead = self.steady.ahead();
+        // Told again when it goes back by much more: one that stands still goes back all the time.
+        if ahead > self.clock_told * 2 {
+            self.clock_told = ahead;
+            self.warn(format!(
+                "the clock of this machine was set back by {} s: dates of this run go on from where they were, until it is started again",
+                ahead.as_secs()
+            ));
+        }
+    }
+
     pub(crate) fn warn(&self, text: String) {
         let level = Level::Warning;
         self.feedback.hear(&Event::Notice { level, text });
@@ -365,11 +410,17 @@ impl Ring {
         match message {
             Message::Answered {
                 host,
-                answer,
+                mut answer,
                 bytes,
             } => {
                 self.bytes_arrived += bytes;
-                self.asking.remove(&host);
+                let asked = self.asking.remove(&host);
+                let is_secure = asked.is_some_and(|(url, _)| url.scheme() == "https");
+                self.note_outage(host, answer.outcome, is_secure);
+                if self.outage.explains(answer.outcome) {
+                    // The host is not to blame, and so rests no longer than it always does.
+                    answer.outcome = Outcome::SYSTEM_ERROR;
+                }
                 self.frontier.settle(host, &answer);
                 self.give_back(host, Some(answer.ended));
                 self.wake(host);
@@ -498,7 +549,7 @@ impl Ring {
 
     /// Puts an attempt into the window.
     pub(crate) fn record(&mut self, mut attempt: Attempt) {
-        attempt.next = self.next_visit(attempt.next, attempt.url.normal().host_str());
+        attempt.next = self.next_visit(&attempt);
         self.window.opened.get_or_insert_with(|| self.clock.now());
         self.window.bytes += weight(&attempt);
         if self.feedback.wants_attempts() {
@@ -515,13 +566,17 @@ impl Ring {
     }
 
     /// What follows a visit that is over: in a run that does not end, another one.
-    fn next_visit(&self, next: Next, host: &str) -> Next {
-        match next {
+    fn next_visit(&self, attempt: &Attempt) -> Next {
+        match attempt.next {
             Next::Done | Next::Failed if self.config.mode == Mode::Incremental => {
-                let host = self.repository.host(host);
+                let host = self.repository.host(attempt.url.normal().host_str());
                 let settings = host.map_or(&self.config, |host| self.settings(host));
-                let revisit = settings.run.revisit;
-                Next::Again(self.clock.wall().plus(revisit))
+                let mut rest = settings.run.revisit;
+                // A feed that is new each time would be asked all the time.
+                if attempt.media_type.as_deref().is_some_and(is_feed) {
+                    rest = rest.max(FEED_REST);
+                }
+                Next::Again(self.clock.wall().plus(rest))
             }
             next => next,
         }
@@ -614,6 +669,7 @@ impl Ring {
         }
         let can_lease = !self.stopping && !self.paused && self.frontier.leased() < self.limit.get();
         if can_lease
+            && self.outage.lets_out(self.clock.now(), self.outstanding)
             && !self.window_is_full()
             && !self.repository.is_behind()
             && self.outstanding < self.limit.get() + self.slack
@@ -631,9 +687,17 @@ impl Ring {
         let fill = queued as f64 / self.jobs.max_capacity() as f64;
         self.limit.observe(late, fill);
         self.look_at_samples();
+        self.look_at_ourselves();
         self.rates.turn(self.clock.now());
         self.feedback.hear(&Event::Progress(self.progress()));
     }
+}
+
+fn is_feed(media_type: &str) -> bool {
+    matches!(
+        media_type,
+        "application/rss+xml" | "application/atom+xml" | "application/feed+json"
+    )
 }
 
 /// What an attempt costs in memory and in the journal, about.

@@ -94,6 +94,11 @@ impl RobotsBook {
         self.pending.insert(origin.to_owned());
     }
 
+    /// It could not be asked for after all; what was known stays.
+    pub(crate) fn give_up(&mut self, origin: &str) {
+        self.pending.remove(origin);
+    }
+
     /// Takes the answer; returns the durable copy.
     pub(crate) fn finish(
         &mut self,

@@ -66,7 +66,7 @@ impl UrlList {
         clock: Arc<dyn Clock>,
         lock: DirectoryLock,
     ) -> Result<Self, EngineError> {
-        let digests = Digests::new(0);
+        let digests = Digests::new(0, 0);
         let (order, _) = OrderByRank::policy(config.run.order, key);
         let place = (layout, key);
         let mut past = Past::open(files, root, place, config, &order, &*clock, &digests)?;

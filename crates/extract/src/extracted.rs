@@ -25,6 +25,8 @@ pub struct Extracted {
     pub robots: Directives,
     /// Links in order: absolute, without fragment, each URL once for each kind.
     pub links: Vec<Link>,
+    /// References beyond [`Limits::links_per_page`](crate::Limits::links_per_page), which were left out.
+    pub links_left_out: usize,
     /// What extraction gave up on.
     pub flags: Flags,
 }

@@ -9,6 +9,7 @@ use crate::gunzip;
 use crate::html::refresh;
 use crate::link_header;
 use crate::links::Links;
+use crate::marks;
 use crate::sniff;
 use crate::{Css, Extracted, Extractor, Feed, Html, Limits, PlainText, Sitemap, Source};
 
@@ -54,6 +55,17 @@ impl Extractors {
                 ..Extracted::default()
             });
         self.read_headers(source, &mut extracted);
+        for text in [
+            &mut extracted.text,
+            &mut extracted.title,
+            &mut extracted.description,
+        ] {
+            marks::limit(text);
+        }
+        extracted.headings.iter_mut().for_each(marks::limit);
+        for link in &mut extracted.links {
+            marks::limit(&mut link.anchor);
+        }
         extracted
     }
 

@@ -54,13 +54,42 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
+/// JSON with every number replaced by 0: nothing that is read here is one, and some are too large for
+/// any reader.
+fn without_numbers(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    let (mut in_string, mut is_escaped, mut in_number) = (false, false, false);
+    for c in json.chars() {
+        if in_string {
+            text.push(c);
+            in_string = is_escaped || c != '"';
+            is_escaped = !is_escaped && c == '\\';
+            continue;
+        }
+        let goes_on = in_number && matches!(c, '.' | 'e' | 'E' | '+');
+        if c.is_ascii_digit() || c == '-' || goes_on {
+            if !in_number {
+                text.push('0');
+            }
+            in_number = true;
+            continue;
+        }
+        in_number = false;
+        in_string = c == '"';
+        text.push(c);
+    }
+    text
+}
+
 pub(crate) fn extract(source: &Source<'_>, limits: &Limits) -> Extracted {
     let decoded = Decoded::new(source, Language::Plain);
     let mut collected = Collected::new(limits, decoded.begin());
-    // Keys that stand twice stop the first reading; the second keeps the last of them.
+    // Keys that stand twice stop the first reading, and so may numbers that are too large; the second
+    // keeps the last of them, and has no numbers.
     // Both stop at a depth of 128.
     let feed = serde_json::from_str::<JsonFeed>(&decoded.text).or_else(|_| {
-        serde_json::from_str::<serde_json::Value>(&decoded.text).and_then(serde_json::from_value)
+        let text = without_numbers(&decoded.text);
+        serde_json::from_str::<serde_json::Value>(&text).and_then(serde_json::from_value)
     });
     let Ok(feed) = feed else {
         collected.extracted.flags.add(Flags::PARSE_PARTIAL);

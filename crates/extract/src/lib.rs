@@ -38,6 +38,7 @@ mod limits;
 mod link_header;
 mod link_rel;
 mod links;
+mod marks;
 mod markup;
 mod plain_text;
 mod resolve;

@@ -19,7 +19,8 @@ pub(crate) struct Links<'a> {
     found: Vec<Found<'a>>,
     seen: Seen,
     max: usize,
-    overflowed: bool,
+    /// Left out for the limit.
+    left_out: usize,
 }
 
 #[derive(Debug)]
@@ -41,13 +42,18 @@ impl<'a> Links<'a> {
             found: Vec::new(),
             seen: Seen::default(),
             max,
-            overflowed: false,
+            left_out: 0,
         }
     }
 
     /// Whether links were left out for the limit.
     pub(crate) fn overflowed(&self) -> bool {
-        self.overflowed
+        self.left_out > 0
+    }
+
+    /// How many were; one that stands there several times counts each time.
+    pub(crate) fn left_out(&self) -> usize {
+        self.left_out
     }
 
     /// Adds a reference. One met before gives its earlier id.
@@ -70,7 +76,7 @@ impl<'a> Links<'a> {
             }
         }
         if self.found.len() >= self.max {
-            self.overflowed = true;
+            self.left_out += 1;
             return None;
         }
         let index = self.found.len();
@@ -101,7 +107,12 @@ impl<'a> Links<'a> {
 
     /// The links, absolute, each once for each kind.
     pub(crate) fn resolve(self, base: &Url) -> Vec<Link> {
-        let resolver = Resolver::new(base);
+        self.resolve_in(base, None)
+    }
+
+    /// The same for a page in another charset than UTF-8.
+    pub(crate) fn resolve_in(self, base: &Url, charset: Option<&str>) -> Vec<Link> {
+        let resolver = Resolver::new(base).in_charset(charset);
         let mut links: Vec<Link> = Vec::with_capacity(self.found.len());
         let mut seen = Seen::default();
         seen.reserve(self.found.len());

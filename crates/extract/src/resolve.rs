@@ -1,5 +1,8 @@
 //! References to absolute URLs.
 
+use std::borrow::Cow;
+
+use encoding_rs::{Encoding, UTF_8};
 use teia_base::plain_url::{is_plain_authority, is_plain_path};
 use url::Url;
 
@@ -24,6 +27,8 @@ pub(crate) struct Resolver<'a> {
     origin: &'a str,
     /// `https://example.org/a/`, up to the last slash of the path.
     directory: &'a str,
+    /// In which a query is written; none for UTF-8.
+    encoding: Option<&'static Encoding>,
 }
 
 impl<'a> Resolver<'a> {
@@ -34,6 +39,7 @@ impl<'a> Resolver<'a> {
                 scheme: "",
                 origin: "",
                 directory: "",
+                encoding: None,
             };
         }
         let text = base.as_str();
@@ -45,7 +51,18 @@ impl<'a> Resolver<'a> {
             scheme: &text[..base.scheme().len() + 1],
             origin,
             directory: &text[..origin.len() + directory_length],
+            encoding: None,
         }
+    }
+
+    /// For references of a page in this charset: their queries are written in it, as browsers do, and
+    /// everything else in UTF-8.
+    pub(crate) fn in_charset(mut self, charset: Option<&str>) -> Self {
+        let encoding = charset.and_then(|name| Encoding::for_label(name.as_bytes()));
+        self.encoding = encoding
+            .map(Encoding::output_encoding)
+            .filter(|encoding| *encoding != UTF_8);
+        self
     }
 
     /// The absolute URL; none where it cannot be parsed or its scheme names nothing to fetch.
@@ -56,7 +73,14 @@ impl<'a> Resolver<'a> {
     }
 
     fn resolve_any(&self, reference: &str) -> Option<String> {
-        let mut url = self.base.join(reference).ok()?;
+        let mut url = match self.encoding.filter(|_| !reference.is_ascii()) {
+            None => self.base.join(reference).ok()?,
+            Some(encoding) => Url::options()
+                .base_url(Some(self.base))
+                .encoding_override(Some(&|query| encode(encoding, query)))
+                .parse(reference)
+                .ok()?,
+        };
         if DROPPED.contains(&url.scheme()) {
             return None;
         }
@@ -98,6 +122,25 @@ impl<'a> Resolver<'a> {
     }
 }
 
+/// A query in a charset; a letter that it does not have is written by its number, as the URL standard says.
+fn encode<'t>(encoding: &'static Encoding, query: &'t str) -> Cow<'t, [u8]> {
+    let (bytes, _, has_unmappable) = encoding.encode(query);
+    if !has_unmappable {
+        return bytes;
+    }
+    let mut written = Vec::new();
+    for letter in query.chars() {
+        let mut buffer = [0; 4];
+        let (bytes, _, is_unmappable) = encoding.encode(letter.encode_utf8(&mut buffer));
+        if is_unmappable {
+            written.extend(format!("%26%23{}%3B", u32::from(letter)).into_bytes());
+        } else {
+            written.extend_from_slice(&bytes);
+        }
+    }
+    Cow::Owned(written)
+}
+
 /// Bytes of path, query and fragment.
 fn suffix_length(url: &Url) -> usize {
     let part = |text: Option<&str>| text.map_or(0, |text| text.len() + 1);
@@ -126,6 +169,32 @@ mod tests {
         check("HTTP:\\\\B.example\\x y", Some("http://b.example/x%20y"));
         check("ftp://b.example/x", Some("ftp://b.example/x"));
         check("http://[", None);
+    }
+
+    #[test]
+    fn a_query_is_written_in_the_charset_of_the_page_and_a_path_in_utf_8() {
+        let base = Url::parse("https://example.org/a/b").unwrap();
+        let in_charset = |charset: &str, reference: &str| {
+            let resolver = Resolver::new(&base).in_charset(Some(charset));
+            resolver.resolve(reference).unwrap()
+        };
+        let site = "https://example.org/a";
+        for (charset, query) in [
+            ("windows-1252", "%E9"),
+            ("ISO-8859-1", "%E9"),
+            ("utf-8", "%C3%A9"),
+            ("UTF-16LE", "%C3%A9"),
+            ("koi8-r", "%26%23233%3B"),
+        ] {
+            let url = in_charset(charset, "\u{e9}?q=\u{e9}#\u{e9}");
+            assert_eq!(url, format!("{site}/%C3%A9?q={query}"), "{charset}");
+            // What was written once stays as it is.
+            assert_eq!(in_charset(charset, &url), url);
+        }
+        assert_eq!(
+            in_charset("Shift_JIS", "?\u{3042}"),
+            format!("{site}/b?%82%A0")
+        );
     }
 
     #[test]

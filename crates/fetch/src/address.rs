@@ -1,8 +1,47 @@
 //! Which addresses may be visited: public ones, and those that somebody allowed by hand.
 
 use std::collections::HashSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Arc, RwLock};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Where this process itself listens.
+static OWN: RwLock<Vec<SocketAddr>> = RwLock::new(Vec::new());
+
+/// Tells every fetcher of this process that a service of its own listens there, for as long as the value
+/// lives: no name and no link leads the crawler to itself, whatever else is allowed.
+#[must_use]
+pub fn refuse_own(service: SocketAddr) -> OwnService {
+    let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
+    own.push(service);
+    OwnService(service)
+}
+
+/// A service of this process, which no fetcher of it visits.
+#[derive(Debug)]
+pub struct OwnService(SocketAddr);
+
+impl Drop for OwnService {
+    fn drop(&mut self) {
+        let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = own.iter().position(|service| *service == self.0) {
+            own.swap_remove(at);
+        }
+    }
+}
+
+fn is_own(address: &SocketAddr) -> bool {
+    let own = OWN.read().unwrap_or_else(PoisonError::into_inner);
+    own.iter().any(|service| {
+        let is_there = service.ip() == address.ip()
+            || (service.ip().is_unspecified() && is_of_this_machine(address.ip()));
+        service.port() == address.port() && is_there
+    })
+}
+
+/// Only an address of this machine can be bound.
+fn is_of_this_machine(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
+}
 
 /// Decides about addresses; the one place that does.
 #[derive(Debug, Default)]
@@ -64,6 +103,9 @@ impl AddressGate {
     /// Whether all of a host's addresses may be visited: one that may not condemns them all,
     /// so that a name cannot mix in an inner address as a fallback.
     pub(crate) fn allows(&self, host: &str, port: u16, addresses: &[SocketAddr]) -> bool {
+        if addresses.iter().any(is_own) {
+            return false;
+        }
         self.allows_host(host, port)
             || addresses
                 .iter()

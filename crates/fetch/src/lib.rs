@@ -51,6 +51,7 @@ pub mod robots;
 mod stream;
 mod tls;
 
+pub use address::{OwnService, refuse_own};
 pub use config::{Certificates, FetchConfig, ProxyUrl};
 pub use decode::{DecodeLimits, Decoded, decode};
 pub use error::FetchError;

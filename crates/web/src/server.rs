@@ -57,6 +57,8 @@ pub async fn serve(
 ) -> Result<(), WebError> {
     let config = &site.config;
     let address = listener.local_addr().map_err(WebError::Serve)?;
+    // Runs of this process are not sent here by what they collect.
+    let _own = teia_fetch::refuse_own(address);
     let places = Arc::new(Semaphore::new(config.connections));
     let (head, stall) = (config.head_timeout, config.stall_timeout);
     let (ending, ended) = watch::channel(false);

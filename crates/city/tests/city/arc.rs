@@ -177,3 +177,148 @@ fn unpacked(files: &dyn Files, path: &std::path::Path) -> String {
     std::io::Read::read_to_end(&mut decoder, &mut text).unwrap();
     String::from_utf8_lossy(&text).into_owned()
 }
+
+/// The file that has a page is lost; the page itself did not change.
+#[test]
+fn arc_08() {
+    const PAGE: &str = "<p>the same words at every visit</p>";
+    let door = open_site(|path| match path {
+        "/plain" => Some(html(PAGE)),
+        "/tagged" => Some(answer(
+            "Content-Type: text/html\r\nETag: \"one\"\r\n",
+            "tagged words",
+        )),
+        _ => None,
+    });
+    let mut config = crawl_config();
+    config.mode = teia_engine::Mode::Periodic;
+    // One capture in each file.
+    config.archive.warc.max_file_bytes = 1;
+    let disk = teia_base::SimulatedDisk::new();
+    let seeds = [door.url("/plain"), door.url("/tagged"), door.url("/next")];
+    let first = crate::support::crawl_on(&disk, &config, &seeds);
+    let layout = Layout::new("default").unwrap();
+    let captures = scrubbed(&first);
+    let lost = captures.find(&door.url("/plain"), None).unwrap().unwrap();
+    let again = crate::support::crawl_on(&disk, &config, &seeds);
+    assert!(
+        again.last(&door.url("/plain")).revisit.is_some(),
+        "{:?}",
+        again.told()
+    );
+    // Damaged in the middle, as a disk does it.
+    let path = layout.archive().join(&lost.file);
+    let mut bytes = disk.read(&path).unwrap();
+    let (from, until) = (
+        usize::try_from(lost.offset).unwrap(),
+        usize::try_from(lost.offset + lost.length).unwrap(),
+    );
+    bytes[from..until].fill(0);
+    disk.replace(&path, &bytes).unwrap();
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let found = Captures::open(Arc::clone(&files), &layout.archive())
+        .unwrap()
+        .scrub()
+        .unwrap();
+    assert!(!found.wounds.is_empty(), "a scrub finds it");
+    let third = crate::support::crawl_on(&disk, &config, &seeds);
+    let page = third.last(&door.url("/plain"));
+    assert!(
+        page.outcome.is_ok() && page.revisit.is_none(),
+        "stored in full: {:?}",
+        third.told()
+    );
+    let captures = Captures::open(files, &layout.archive()).unwrap();
+    assert_eq!(body(&captures, &door.url("/plain")), PAGE.as_bytes());
+    assert!(third.last(&door.url("/next")).outcome.is_ok());
+}
+
+/// A good block, its digest, and that of an empty one.
+const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+const GOOD_DIGEST: &str = "EIXNIFVWRF6HI2HGZIS7J43FJMLM4H6K";
+const EMPTY_DIGEST: &str = "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ";
+
+/// One record in a gzip member of its own; its length as it says, or as it is.
+fn member(kind: &str, path: &str, says: Option<usize>, block: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let length = says.unwrap_or(block.len());
+    let digest = match block {
+        b"" => EMPTY_DIGEST,
+        _ => GOOD_DIGEST,
+    };
+    let head = format!(
+        "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>\r\n\
+         WARC-Date: 2026-11-16T12:00:00Z\r\nWARC-Target-URI: http://a.test{path}\r\nWARC-Block-Digest: sha1:{digest}\r\n\
+         Content-Type: application/http; msgtype=response\r\nContent-Length: {length}\r\n\r\n"
+    );
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    for part in [head.as_bytes(), block, b"\r\n\r\n"] {
+        packer.write_all(part).unwrap();
+    }
+    packer.finish().unwrap()
+}
+
+/// An archive of a stranger. There is no import; what reads archives reads this within its limits.
+#[test]
+fn arc_12() {
+    use teia_archive::{Found, ReadLimits, WarcReader};
+    const TINY: usize = 20_000;
+    let zeros = vec![0; 128 << 20];
+    let mut archive = member("response", "/first", None, GOOD);
+    for hostile in [
+        member("response", "/bomb", None, &zeros),
+        member("response", "/longer", Some(10), &zeros),
+        member("response", "/shorter", Some(1 << 40), GOOD),
+        member("response", "/huge", Some(usize::MAX), GOOD),
+        member("x-evil", "/evil", None, GOOD),
+        member("continuation", "/part", None, GOOD),
+        member("response\r\nWARC-Type: request", "/two", None, GOOD),
+    ] {
+        archive.extend(hostile);
+        archive.extend(member("response", "/between", None, GOOD));
+    }
+    archive.extend(member("metadata", "/tiny", None, b"").repeat(TINY));
+    archive.extend(member("response", "/last", None, GOOD));
+    let disk = teia_base::SimulatedDisk::new();
+    let path = std::path::Path::new("stranger.warc.gz");
+    disk.replace(path, &archive).unwrap();
+    let before = crate::support::thread_time();
+    let limits = ReadLimits {
+        max_block_bytes: 64 << 20,
+        ..ReadLimits::default()
+    };
+    let reader = WarcReader::new(disk.open(path).unwrap(), path, 0).unwrap();
+    let mut reader = reader.with_limits(limits);
+    let (mut paths, mut damages, mut others) = (Vec::new(), Vec::new(), 0);
+    while let Some(found) = reader.next_found().unwrap() {
+        match found {
+            Found::Record(record) if record.header.kind() == "response" => {
+                let url = record.header.url().unwrap_or_default();
+                paths.push(url.trim_start_matches("http://a.test").to_owned());
+                assert!(record.body.len() <= 64 << 20);
+            }
+            Found::Record(_) => others += 1,
+            Found::Damage(damage) => damages.push(damage),
+        }
+    }
+    let count = |wanted: &str| paths.iter().filter(|path| *path == wanted).count();
+    assert_eq!(
+        (count("/first"), count("/between"), count("/last")),
+        (1, 7, 1),
+        "{damages:?}"
+    );
+    assert_eq!(
+        (count("/bomb"), count("/shorter"), count("/huge")),
+        (0, 0, 0),
+        "{paths:?}"
+    );
+    assert!(others >= TINY, "{others}");
+    assert!(damages.len() >= 3, "{damages:?}");
+    assert!(
+        damages
+            .iter()
+            .all(|damage| damage.offset > 0 && !damage.what.is_empty())
+    );
+    let spent = crate::support::thread_time() - before;
+    assert!(spent < std::time::Duration::from_secs(20), "{spent:?}");
+}

@@ -11,7 +11,7 @@ const GROUPS: [&str; 13] = [
 ];
 
 /// The files whose tests are named by IDs.
-const TESTS: [(&str, &str); 12] = [
+const TESTS: [(&str, &str); 14] = [
     ("http.rs", include_str!("http.rs")),
     ("body.rs", include_str!("body.rs")),
     ("redir.rs", include_str!("redir.rs")),
@@ -24,6 +24,8 @@ const TESTS: [(&str, &str); 12] = [
     ("map.rs", include_str!("map.rs")),
     ("trap.rs", include_str!("trap.rs")),
     ("arc.rs", include_str!("arc.rs")),
+    ("trap_hosts.rs", include_str!("trap_hosts.rs")),
+    ("env.rs", include_str!("env.rs")),
 ];
 
 const NOT_COVERED: &str = include_str!("../not-covered.txt");

@@ -692,3 +692,61 @@ async fn dns_with_a_real_name_server() {
         )
     );
 }
+
+/// Nothing is validated here, so a forged "no such name" is believed, but not for long; what a
+/// validating name server says of a bogus answer (SERVFAIL) is asked again.
+#[tokio::test]
+async fn dns_18() {
+    let forged = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let is_forged = Arc::clone(&forged);
+    let server = server(move |question| match question.name.as_str() {
+        "bogus.city.test" if is_forged.load(Ordering::SeqCst) => Reply::Error(2),
+        _ if is_forged.load(Ordering::SeqCst) => Reply::Error(3),
+        _ => here(question),
+    });
+    let door = page_door();
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(0)));
+    let config = asking(&server);
+    let fetcher =
+        HttpFetcher::new(config, Arc::clone(&clock) as Arc<dyn teia_base::Clock>).unwrap();
+    let (gone, bogus) = (
+        door.named("gone.city.test", "/"),
+        door.named("bogus.city.test", "/"),
+    );
+    outcome(&get(&fetcher, &gone).await, Outcome::DNS_NXDOMAIN);
+    let exchange = get(&fetcher, &bogus).await;
+    outcome(&exchange, Outcome::DNS_SERVFAIL);
+    assert_eq!(exchange.outcome.retry(), Retry::Host, "temporary");
+    forged.store(false, Ordering::SeqCst);
+    outcome(&get(&fetcher, &gone).await, Outcome::DNS_NXDOMAIN);
+    clock.advance(Duration::from_secs(301));
+    for url in [&gone, &bogus] {
+        outcome(&get(&fetcher, url).await, Outcome::http(200));
+    }
+    outcome(
+        &get(&fetcher, &door.named(GOOD, "/next")).await,
+        Outcome::http(200),
+    );
+}
+
+/// Names and addresses that lead to a service of this very process, which listens where private
+/// addresses are allowed.
+#[tokio::test]
+async fn dns_11() {
+    let server = server(here);
+    let (service, wide, door) = (page_door(), page_door(), page_door());
+    let own = teia_fetch::refuse_own(service.address());
+    let everywhere = SocketAddr::new([0, 0, 0, 0].into(), wide.address().port());
+    let own_wide = teia_fetch::refuse_own(everywhere);
+    let visit = Visit::at(door, asking(&server));
+    for service in [&service, &wide] {
+        for url in [service.named("sneaky.city.test", "/"), service.url("/")] {
+            outcome(&get(&visit.fetcher, &url).await, Outcome::ADDR_BLOCKED);
+        }
+        assert_eq!(service.connections(), 0, "never even connected");
+    }
+    visit.leave().await;
+    drop((own, own_wide));
+    let url = service.named("sneaky.city.test", "/");
+    outcome(&get(&visit.fetcher, &url).await, Outcome::http(200));
+}

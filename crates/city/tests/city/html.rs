@@ -223,12 +223,22 @@ fn html_12() {
         "by their order"
     );
     assert!(seen.attempt().links.len() <= 10_000);
+    assert_eq!(seen.page.links_left_out, 90_000, "and all are counted");
+    let detail = seen.attempt().detail.clone().unwrap_or_default();
+    assert!(
+        detail.contains("10000 links") && detail.contains("90000 more"),
+        "{detail}"
+    );
     assert!(seen.crawled.report.known_urls <= 10_010);
     assert!(!see(links(1000)).has(Flags::PARSE_PARTIAL));
     // As short as they must be for a million of them within 16 MB.
     let million: String = (0..1_000_000).map(|at| format!("<a href={at}>")).collect();
     assert!(million.len() < 16_000_000);
-    assert_eq!(see(million).page.links.len(), 10_000);
+    let seen = see(million);
+    assert_eq!(
+        (seen.page.links.len(), seen.page.links_left_out),
+        (10_000, 990_000)
+    );
 }
 
 #[test]
@@ -510,4 +520,102 @@ fn html_26() {
             .all(|one| !one.url.request().contains("other.test"))
     );
     assert_eq!(seen.attempt().outcome, Outcome::http(200));
+}
+
+#[test]
+fn html_25() {
+    let marks = "\u{301}\u{489}\u{20dd}".repeat(10_000);
+    let seen = see(format!(
+        "<title>a{marks}b</title><h1>c{marks}d</h1>{LINK}<p>e{marks}f g\u{301}h"
+    ));
+    assert_eq!(seen.fetched(), ["/trick"]);
+    for text in [&seen.page.text, &seen.page.title, &seen.page.headings[0]] {
+        let longest = text
+            .split(char::is_alphanumeric)
+            .map(|run| run.chars().count())
+            .max();
+        assert!(longest.unwrap_or(0) <= 60, "{longest:?}");
+    }
+    assert!(seen.page.text.contains('f') && seen.page.text.contains("g\u{301}h"));
+    assert!(seen.attempt().title.chars().count() < 80);
+}
+
+/// An extractor with a fault.
+#[derive(Debug)]
+struct Faulty;
+
+impl teia_extract::Extractor for Faulty {
+    fn accepts(&self, media_type: &MediaType) -> bool {
+        media_type.is_html()
+    }
+
+    fn extract(&self, source: &Source<'_>, limits: &teia_extract::Limits) -> Extracted {
+        assert!(!source.body.starts_with(b"evil"), "this page breaks it");
+        teia_extract::Html.extract(source, limits)
+    }
+}
+
+/// A page that makes the parser panic: it is archived, its bytes are kept, and everything goes on.
+#[test]
+fn html_27() {
+    use std::path::Path;
+    use std::sync::Arc;
+    use teia_base::{Files, Seed, SimulatedDisk};
+    use teia_engine::{Control, Crawl, Executor, Layout, Parts, ThisMachine};
+
+    const EVIL: &str = "evil <a href=/never>x</a>";
+    let door = open_site(|path| match path {
+        "/" => Some(html("<a href=/evil>1</a><a href=/fine>2</a>")),
+        "/fine" => Some(html("fine")),
+        "/evil" => Some(html(EVIL)),
+        _ => None,
+    });
+    let disk = SimulatedDisk::new();
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let urls = [door.url("/"), door.url("/next")];
+    let crawl = Crawl {
+        files: Arc::clone(&files),
+        root: "data".into(),
+        key: 7,
+        layout: Layout::new("default").unwrap(),
+        config: crawl_config(),
+        save: false,
+        seeds: urls
+            .iter()
+            .map(|url| Seed::parse(url).unwrap().unwrap())
+            .collect(),
+        parts: Parts {
+            extractor: Some(Arc::new(Faulty)),
+            ..Parts::default()
+        },
+        control: Control::default(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let report = runtime.block_on(ThisMachine.run(crawl)).unwrap();
+    let crawled = Crawled {
+        report,
+        attempts: crate::support::attempts(&*files),
+        disk,
+    };
+    crawled.check_accounts();
+    let evil = crawled.last(&door.url("/evil"));
+    assert!(
+        evil.outcome.is_ok() && evil.flags.has(Flags::PARSE_CRASH),
+        "{:?}",
+        crawled.told()
+    );
+    assert!(evil.capture.is_some() && evil.links.is_empty());
+    for path in ["/", "/next", "/fine"] {
+        assert!(crawled.last(&door.url(path)).outcome.is_ok(), "{path}");
+    }
+    let crashes = Path::new("default").join("crashes");
+    let kept = files.list(&crashes).unwrap();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(
+        files.read(&crashes.join(&kept[0])).unwrap(),
+        EVIL.as_bytes()
+    );
 }

@@ -319,6 +319,9 @@ fn map_14() {
     for feed in [
         feed,
         r#"{"version":"https://jsonfeed.org/version/1","x":1e400,"items":[{"id":1e400,"url":"/trick-1"}]}"#,
+        // Both at once.
+        r#"{"version":"https://jsonfeed.org/version/1","x":1e400,"x":-1e400,"title":"a","title":"b",
+            "items":[{"id":1e400,"url":"/trick-1"}],"x":[1e999]}"#,
     ] {
         let page = read("application/feed+json", feed.as_bytes());
         assert_eq!(urls(&page), ["http://a.test/trick-1"]);
@@ -376,4 +379,186 @@ fn map_16() {
         urls(&read("text/xml", twice.as_bytes())),
         ["http://a.test/trick-caf%C3%A9"]
     );
+}
+
+fn url_list(urls: &[String]) -> Vec<Step> {
+    let list: String = urls
+        .iter()
+        .map(|url| format!("<url><loc>{url}</loc></url>"))
+        .collect();
+    answer(
+        "Content-Type: text/xml\r\n",
+        format!("<urlset>{list}</urlset>"),
+    )
+}
+
+/// A sitemap names pages of two other sites; the robots.txt of one of them names the sitemap.
+#[test]
+fn map_05() {
+    let (far, near) = (
+        std::sync::Arc::new(std::sync::OnceLock::<[String; 4]>::new()),
+        std::sync::OnceLock::new(),
+    );
+    let told = std::sync::Arc::clone(&far);
+    let map = open_site(move |path| match path {
+        "/map" => Some(url_list(told.get()?)),
+        path if path.starts_with("/trick") => Some(html(format!("own {path}"))),
+        _ => None,
+    });
+    let sitemap = map.named("map.test", "/map");
+    near.set(sitemap.clone()).unwrap();
+    let submitting = open_site(move |path| match path {
+        "/robots.txt" => Some(answer(
+            "Content-Type: text/plain\r\n",
+            format!("Sitemap: {}\n", near.get()?),
+        )),
+        path if path.starts_with("/trick") => Some(html(format!("submitted {path}"))),
+        _ => None,
+    });
+    let silent = open_site(|path| {
+        path.starts_with("/trick")
+            .then(|| html(format!("silent {path}")))
+    });
+    let urls = [
+        map.named("map.test", "/trick-own"),
+        submitting.named("submitting.test", "/trick-1"),
+        silent.named("silent.test", "/trick-2"),
+        "http://169.254.169.254/trick-3".to_owned(),
+    ];
+    far.set(urls).unwrap();
+    let mut config = crawl_config();
+    config.filter.scope = "any".parse().unwrap();
+    let seeds = [
+        submitting.named("submitting.test", "/next"),
+        silent.named("silent.test", "/next"),
+    ];
+    let crawled = crawl(&config, &seeds);
+    assert_eq!(map.asked("/map"), 1, "{:?}", crawled.told());
+    assert_eq!(
+        (map.asked("/trick-own"), submitting.asked("/trick-1")),
+        (1, 1),
+        "{:?}",
+        crawled.told()
+    );
+    assert_eq!(silent.asked("/trick-2"), 0, "{:?}", crawled.told());
+    assert!(crawled.all("http://169.254.169.254/trick-3").is_empty());
+    let read = crawled.last(&sitemap);
+    assert!(read.flags.has(Flags::PARSE_PARTIAL));
+    assert!(
+        read.detail
+            .as_deref()
+            .is_some_and(|text| text.starts_with("2 URLs")),
+        "{read:?}"
+    );
+    for seed in &seeds {
+        assert!(crawled.last(seed).outcome.is_ok());
+    }
+    // What a person gave as a seed may name whom it likes.
+    let crawled = crawl(&config, &[sitemap]);
+    assert_eq!(silent.asked("/trick-2"), 1, "{:?}", crawled.told());
+}
+
+/// Lies about dates, priority and frequency: nothing is decided by them.
+#[test]
+fn map_07() {
+    let now = teia_base::Clock::wall(&teia_base::SystemClock).to_string();
+    let dates = [
+        now.as_str(),
+        "2999-01-01",
+        "yesterday",
+        "-1",
+        "9999999999999-99-99T99",
+        "",
+    ];
+    let list: String = dates
+        .iter()
+        .enumerate()
+        .map(|(at, date)| {
+            format!(
+                "<url><loc>/trick-{at}</loc><lastmod>{date}</lastmod><priority>1.0</priority><changefreq>always</changefreq></url>"
+            )
+        })
+        .collect();
+    let map = format!("<urlset>{list}<url><loc>/trick-honest</loc></url></urlset>");
+    let body = map.clone();
+    let door = open_site(move |path| match path {
+        "/map" => Some(answer("Content-Type: text/xml\r\n", &body)),
+        path if path.starts_with("/trick") => Some(html(format!("page {path} {}", path.len()))),
+        _ => None,
+    });
+    let mut config = crawl_config();
+    config.traps.enabled = false;
+    let seeds = [door.url("/map"), door.url("/next")];
+    let disk = teia_base::SimulatedDisk::new();
+    let mut paths: Vec<String> = (0..dates.len()).map(|at| format!("/trick-{at}")).collect();
+    paths.push("/trick-honest".to_owned());
+    crate::support::crawl_on(&disk, &config, &seeds);
+    for path in &paths {
+        assert_eq!(door.asked(path), 1, "{path}");
+    }
+    // Visited again and again, those that lie have no advantage over the honest one.
+    config.mode = teia_engine::Mode::Incremental;
+    config.run.revisit = Duration::from_millis(200);
+    config.filter.max_pages = Some(60);
+    let crawled = crate::support::crawl_on(&disk, &config, &seeds);
+    let honest = door.asked("/trick-honest");
+    for path in &paths {
+        let asked = door.asked(path);
+        assert!(
+            asked <= honest + 2,
+            "{path}: {asked}, and the honest one {honest}"
+        );
+    }
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+/// A feed that is never the same, in a run that visits everything again and again.
+#[test]
+fn map_12() {
+    let polls = std::sync::atomic::AtomicUsize::new(0);
+    let door = open_site(move |path| match path {
+        "/map" => {
+            let poll = polls.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let items: String = (0..2000)
+                .map(|at| format!("<item><link>/trick-{poll}-{at}</link></item>"))
+                .collect();
+            let feed =
+                format!("<rss version='2.0'><channel><title>x</title>{items}</channel></rss>");
+            Some(answer("Content-Type: application/rss+xml\r\n", feed))
+        }
+        path if path.starts_with("/trick") => Some(html(format!("item {path}"))),
+        _ => None,
+    });
+    let mut config = crawl_config();
+    config.traps.enabled = false;
+    config.mode = teia_engine::Mode::Incremental;
+    config.run.revisit = Duration::from_millis(50);
+    config.filter.max_pages = Some(300);
+    let crawled = crawl(&config, &[door.url("/next"), door.url("/map")]);
+    assert!(door.asked("/next") >= 1);
+    assert_eq!(
+        door.asked("/map"),
+        1,
+        "not again within a quarter of an hour"
+    );
+    let feed = crawled.last(&door.url("/map"));
+    assert!(
+        feed.links.len() <= 1000 && feed.flags.has(Flags::PARSE_PARTIAL),
+        "{}",
+        feed.links.len()
+    );
+    let teia_base::journal::Next::Again(due) = feed.next else {
+        panic!("{:?}", feed.next);
+    };
+    assert!(due.since(feed.started) >= Duration::from_secs(15 * 60));
+    // Other pages are due when the collection says.
+    let mut pages = crawled
+        .attempts
+        .iter()
+        .filter(|one| one.url.request().contains("/trick"));
+    let page = pages.next().unwrap();
+    let teia_base::journal::Next::Again(due) = page.next else {
+        panic!("{:?}", page.next);
+    };
+    assert!(due.since(page.started) < Duration::from_secs(15 * 60));
 }

@@ -38,6 +38,10 @@ fn asked(door: &Door) -> HashMap<Kind, usize> {
     let mut kinds = HashMap::new();
     for head in door.requests() {
         let path = head.split(' ').nth(1).unwrap_or("/").to_owned();
+        // What the crawler made up is no page of anyone.
+        if path.contains("/zq") {
+            continue;
+        }
         if let Some(kind) = WEB.kind(&path) {
             *kinds.entry(kind).or_insert(0) += 1;
         }
@@ -68,7 +72,7 @@ impl Feedback for Heard {
 }
 
 /// A crawl that is listened to.
-fn crawl_heard(
+pub(crate) fn crawl_heard(
     disk: &SimulatedDisk,
     config: &CollectionConfig,
     seeds: &[String],

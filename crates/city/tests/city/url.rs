@@ -9,7 +9,7 @@ use teia_fetch::FetchConfig;
 use url::Url;
 
 use crate::support::{
-    Crawled, Visit, crawl, crawl_config, get, limits, open_answers, outcome, thread_time,
+    Crawled, Visit, crawl, crawl_config, get, limits, open_answers, open_site, outcome, thread_time,
 };
 
 /// The normal form, or `None` where there is none.
@@ -486,4 +486,43 @@ fn url_27() {
     assert_eq!((found, comments), (LINES, 1), "the report adds up");
     let spent = thread_time() - began;
     assert!(spent < Duration::from_secs(20), "{spent:?}");
+}
+
+/// The query of a link is written in the page's charset, its path in UTF-8.
+#[test]
+fn url_21() {
+    let (e_acute, page) = (b"\xe9", |charset: &str, link: &[u8]| {
+        let mut body = b"<a href='/trick-".to_vec();
+        body.extend_from_slice(link);
+        body.extend_from_slice(b"?q=");
+        body.extend_from_slice(link);
+        body.extend_from_slice(b"'>x</a>");
+        crate::support::answer(
+            &format!("Content-Type: text/html; charset={charset}\r\n"),
+            body,
+        )
+    });
+    let door = open_site(move |path| match path {
+        "/" => Some(html(
+            "<a href=/latin>1</a><a href=/utf>2</a><a href=/kana>3</a>",
+        )),
+        "/latin" => Some(page("iso-8859-1", e_acute)),
+        "/utf" => Some(page("utf-8", "\u{e9}".as_bytes())),
+        "/kana" => Some(page("shift_jis", b"\x82\xa0")),
+        path if path.starts_with("/trick") => Some(html(&format!("page {path}"))),
+        _ => None,
+    });
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    for path in [
+        "/trick-%C3%A9?q=%E9",
+        "/trick-%C3%A9?q=%C3%A9",
+        "/trick-%E3%81%82?q=%82%A0",
+    ] {
+        assert_eq!(door.asked(path), 1, "{path}: {:?}", crawled.told());
+        // What was asked for is what is known, and its own normal form.
+        let url = door.url(path);
+        assert_eq!(normal(&url).as_deref(), Some(url.as_str()));
+        assert!(crawled.last(&url).outcome.is_ok());
+    }
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
 }

@@ -24,6 +24,7 @@ impl Ring {
         match &page.errand {
             Errand::Page(_) => self.admit_page(page),
             Errand::Robots { .. } => self.admit_robots(page),
+            Errand::Probe { .. } => self.admit_probe(page),
         }
     }
 
@@ -39,6 +40,7 @@ impl Ring {
             mut document,
             login,
             sketch,
+            print,
             ..
         } = page;
         let Errand::Page(state) = errand else { return };
@@ -53,21 +55,23 @@ impl Ring {
             self.admit_redirect(&state, depth, location, &mut attempt);
         }
         attempt.next = self.next_step(&state, &attempt, retry_after);
+        let is_excused = self.excuse(&state, &mut attempt);
         if login == LoginStep::Asked && may_log_in(&attempt, self.settings(state.host).run.retries)
         {
             // Asked again with the login, as a request like any other: after the host's gap.
             attempt.next = Next::RetryAt(self.clock.wall());
         }
         self.tell_refused_login(&attempt, login);
-        if attempt.outcome.retry() == Retry::Host {
+        if attempt.outcome.retry() == Retry::Host && !is_excused {
             self.keep_back_off(&state, attempt.remote.is_some(), retry_after);
         }
-        if state.fallback_http && is_unreachable(attempt.outcome) {
+        if state.fallback_http && is_unreachable(attempt.outcome) && !is_excused {
             attempt.next = Next::Done;
             self.offer_http(&state, &mut attempt);
         }
+        let links = self.links_of_found(&state, links, &mut attempt, sketch.as_ref());
         let mut targets = Vec::new();
-        let links = self.links_of_sitemap(state.host, links, &mut attempt);
+        let links = self.links_of_sitemap(&state, links, &mut attempt);
         for link in links {
             targets.extend(self.admit_link(
                 link,
@@ -81,7 +85,8 @@ impl Ring {
         self.repository.set_links(state.reference, &targets);
         self.notice_alias(&attempt);
         self.notice_trap(state.host, &attempt, sketch.as_ref());
-        remember(&self.workshop.digests, &attempt);
+        self.notice_farm(state.host, &attempt, sketch.as_ref());
+        remember(&self.workshop.digests, &attempt, print);
         if let Some(document) = &mut document {
             // As the journal has it, and as whoever reads it again will see it.
             document.capture = attempt.capture;
@@ -135,6 +140,18 @@ impl Ring {
             back_off_until: Some(self.clock.wall().plus(rest)),
             alias_of: None,
         });
+    }
+
+    /// A failure that is ours, not the host's, is no try of the URL.
+    fn excuse(&mut self, state: &UrlState, attempt: &mut Attempt) -> bool {
+        let now = self.clock.now();
+        let is_excused = self.outage.excuses(state.host, attempt.outcome, now);
+        if is_excused {
+            attempt.try_number = state.tries;
+            let wait = retry_wait(&self.config.politeness, 1);
+            attempt.next = Next::RetryAt(self.clock.wall().plus(wait));
+        }
+        is_excused
     }
 
     /// What is to be done with the URL after this attempt.
@@ -293,6 +310,8 @@ impl Ring {
         referrer: Option<UrlRef>,
         attempt: &mut Attempt,
     ) -> Offered {
+        let admission = self.hold_back(&record, admission, attempt);
+        let is_let_in = matches!(admission, Admission::Admit);
         let offer = Offer {
             url: &record.url,
             depth: record.depth,
@@ -304,6 +323,9 @@ impl Ring {
             admission,
         };
         let offered = self.repository.offer(&offer, self.clock.wall());
+        if is_let_in {
+            self.count_host(offered.host, &record, attempt);
+        }
         record.verdict = offered.verdict.clone();
         if matches!(record.verdict, LinkVerdict::New | LinkVerdict::Readmitted) {
             self.wake(offered.host);
@@ -399,6 +421,15 @@ impl Ring {
             self.wake_now(host);
             return;
         }
+        let asked = self.repository.ensure_host(attempt.url.normal().host_str());
+        if self.outage.explains(outcome) {
+            // Nothing is known of the host by it.
+            self.robots.give_up(&origin);
+            self.record(attempt);
+            self.fail_waiting_url(&waiting, outcome, retry_after);
+            self.wake(asked);
+            return;
+        }
         let answer = if outcome.is_redirect() {
             Answer::RedirectedTooOften
         } else if outcome.is_answered() {
@@ -475,7 +506,8 @@ impl Ring {
         attempt.try_number = state.tries.saturating_add(1);
         attempt.visit = state.next_visit();
         attempt.next = self.next_step(state, &attempt, retry_after);
-        if state.fallback_http && is_unreachable(outcome) {
+        let is_excused = self.excuse(state, &mut attempt);
+        if state.fallback_http && is_unreachable(outcome) && !is_excused {
             attempt.next = Next::Done;
             self.offer_http(state, &mut attempt);
         }

@@ -24,7 +24,8 @@ use url::Url;
 use super::fetch::{Errand, Job, retry_after};
 use crate::answers::{Answers, document};
 use crate::copies::{Copies, revisit_of};
-use crate::digests::{Digests, NOT_ARCHIVED};
+use crate::crashes::Crashes;
+use crate::digests::{Digests, NOT_ARCHIVED, Same};
 use crate::followers::has_text;
 use crate::judge::Judge;
 use crate::traps::Sketch;
@@ -45,6 +46,8 @@ pub(crate) struct Workshop {
     pub(crate) archives_usually: bool,
     /// What the archive has, for pages that are as they were.
     pub(crate) copies: Option<Copies>,
+    /// What an extractor could not bear.
+    pub(crate) crashes: Crashes,
     pub(crate) next_capture: AtomicU64,
     pub(crate) digests: Arc<Digests>,
     /// Who wants the documents themselves.
@@ -76,6 +79,8 @@ pub(crate) struct Page {
     pub(crate) robots_body: Bytes,
     pub(crate) document: Option<Document>,
     pub(crate) login: LoginStep,
+    /// A second look at the body, beside its digest.
+    pub(crate) print: Option<u128>,
     /// What it says, for whoever looks for traps; only pages have one.
     pub(crate) sketch: Option<Sketch>,
 }
@@ -122,7 +127,7 @@ impl Workshop {
                 let visit = state.next_visit();
                 (state.url.clone(), state.depth, tries, visit)
             }
-            Errand::Robots { url, .. } => {
+            Errand::Robots { url, .. } | Errand::Probe { url, .. } => {
                 let found = self
                     .normal_form
                     .normalise(url)
@@ -146,6 +151,7 @@ impl Workshop {
             robots_body: Bytes::new(),
             document: None,
             login: exchange.login,
+            print: None,
             sketch: None,
         };
         if let Some(response) = &exchange.response {
@@ -193,6 +199,15 @@ impl Workshop {
                     .map(|media_type| media_type.essence().to_owned());
                 page.robots_body = decoded.bytes;
             }
+            Errand::Probe { url, .. } => {
+                // Asked only to see what it looks like.
+                keep = false;
+                if exchange.outcome.is_ok() {
+                    let extracted = self.answers.extract(url, response, &decoded.bytes);
+                    let (url, text) = (page.attempt.url.request(), &extracted.text);
+                    page.sketch = Some(Sketch::new(url, text, &decoded.bytes));
+                }
+            }
             Errand::Page(state) if exchange.outcome.is_ok() => {
                 let state = (**state).clone();
                 keep = self.understand(page, &state, exchange, response, &decoded.bytes);
@@ -228,6 +243,9 @@ impl Workshop {
             return true;
         };
         let mut extracted = self.answers.extract(&url, response, body);
+        if extracted.flags.has(Flags::PARSE_CRASH) {
+            self.crashes.keep(url.as_str(), body);
+        }
         let attempt = &mut page.attempt;
         attempt.flags.add(extracted.flags);
         attempt.flags.add(extracted.robots.flags(exchange.started));
@@ -238,6 +256,13 @@ impl Workshop {
         attempt.etag = head.text("etag").filter(|etag| etag.len() <= 1024);
         attempt.last_modified = head.text("last-modified").filter(|date| date.len() <= 128);
         attempt.title = std::mem::take(&mut extracted.title);
+        if extracted.links_left_out > 0 {
+            let more = extracted.links_left_out;
+            let kept = extracted.links.len();
+            attempt.detail = Some(format!(
+                "the first {kept} links are kept, {more} more left out"
+            ));
+        }
         attempt.language.clone_from(&extracted.language);
         if !extracted.text.is_empty() {
             let (text_digest, similarity) = spaceless::signatures(&extracted.text);
@@ -322,6 +347,9 @@ impl Workshop {
         let Some(stored) = stored else {
             // What no link leads to for that reason is visited in the sweep.
             tracing::warn!(url = %state.url.request(), "the copy of an unchanged page cannot be read");
+            // Asked without conditions the next time, so that it is stored in full again.
+            page.attempt.etag = None;
+            page.attempt.last_modified = None;
             return true;
         };
         let limits = self.answers.decode_limits(state.url.normal().host_str());
@@ -418,6 +446,32 @@ impl Workshop {
         url.is_ok_and(|url| self.judge().removals.hides(url.normal()))
     }
 
+    /// The capture that has this body, if it is still there. A digest alone is not believed: two bodies
+    /// can be made that share one, and the copy of an earlier process may be lost or damaged.
+    fn same_body(&self, digest: &[u8; 20], print: u128) -> Option<Revisit> {
+        let found = match self.digests.compare(digest, print) {
+            Same::Yes(found) => return Some(found),
+            Same::Unsure(found) => found,
+            Same::No => return None,
+        };
+        let Some(copies) = self
+            .copies
+            .as_ref()
+            .filter(|_| found.capture != NOT_ARCHIVED)
+        else {
+            return Some(found);
+        };
+        let is_there = copies
+            .read(&found.url, found.capture)
+            .is_some_and(|stored| self.digests.print(&stored.response) == Some(print));
+        if is_there {
+            self.digests.confirm(digest, print);
+        } else {
+            self.digests.forget(digest);
+        }
+        is_there.then_some(found)
+    }
+
     /// Looks whether the body was met before, and builds the archive records of the exchange.
     fn pack(&self, page: &mut Page, exchange: &Exchange, response: &Response) {
         let Ok(payload_sha1) = payload_digest(response) else {
@@ -428,8 +482,9 @@ impl Workshop {
         let revisit = if unchanged {
             page.attempt.revisit.take()
         } else {
+            page.print = self.digests.print(response);
             (has_body && exchange.outcome.is_ok())
-                .then(|| self.digests.find(&payload_sha1))
+                .then(|| self.same_body(&payload_sha1, page.print?))
                 .flatten()
                 // What is hidden may be erased, and this page is not.
                 .filter(|revisit| !self.is_hidden(&revisit.url))
@@ -492,9 +547,9 @@ impl Workshop {
 }
 
 /// The body of a page, for those that will repeat it.
-pub(crate) fn remember(digests: &Digests, attempt: &Attempt) {
+pub(crate) fn remember(digests: &Digests, attempt: &Attempt, print: Option<u128>) {
     if let Some((digest, capture)) = body_of(attempt) {
-        digests.insert(digest, capture);
+        digests.insert(digest, capture, print);
     }
 }
 

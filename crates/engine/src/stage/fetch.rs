@@ -27,13 +27,19 @@ pub(crate) enum Errand {
         hops: u8,
         waiting: Box<UrlState>,
     },
+    /// A URL that nobody has made, on a host that shows this page again and again.
+    Probe { url: Url, page: u64 },
 }
 
 impl Errand {
     /// Which try of its URL this is.
     fn tries(&self) -> u8 {
-        let (Self::Page(state) | Self::Robots { waiting: state, .. }) = self;
-        state.tries.saturating_add(1)
+        match self {
+            Self::Page(state) | Self::Robots { waiting: state, .. } => {
+                state.tries.saturating_add(1)
+            }
+            Self::Probe { .. } => 1,
+        }
     }
 }
 

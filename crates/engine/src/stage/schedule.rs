@@ -39,7 +39,10 @@ impl Ring {
             }
             loop {
                 match self.send_next(host) {
-                    Sent::Out => break,
+                    Sent::Out => {
+                        self.outage.feel(self.clock.now());
+                        break;
+                    }
                     Sent::Settled => {
                         // However many such URLs there are, a commit holds a window of them, and a
                         // turn of the loop a step.
@@ -65,6 +68,7 @@ impl Ring {
     fn may_lease(&self) -> bool {
         !self.stopping
             && !self.paused
+            && self.outage.lets_out(self.clock.now(), self.outstanding)
             && self.frontier.leased() < self.limit.get()
             && self.outstanding < self.limit.get() + self.slack
             && !self.window_is_full()
@@ -189,7 +193,7 @@ impl Ring {
     }
 
     fn send_errand(&mut self, host: HostId, errand: Errand) -> Sent {
-        let Errand::Robots { url, .. } = &errand else {
+        let (Errand::Robots { url, .. } | Errand::Probe { url, .. }) = &errand else {
             return Sent::Nothing;
         };
         let request = Request::get(url.clone());

@@ -44,6 +44,7 @@ impl Ring {
                 fallback_http: *fallback_http,
                 verdict,
             });
+            self.farms.meet(offered.host, url.normal().host_str());
             self.wake(offered.host);
         }
         records

@@ -1,28 +1,32 @@
-//! Sitemaps: files that name other files without end.
+//! Sitemaps: files that name other files without end, and hosts that are not theirs.
+
+use std::collections::HashMap;
 
 use teia_base::journal::Attempt;
-use teia_base::{Flags, HostId, LinkKind};
+use teia_base::{CanonicalUrl, Flags, LinkKind, site_of};
+use teia_repository::UrlState;
+use url::Url;
 
 use super::extract::Judged;
 use crate::ring::Ring;
 
 impl Ring {
-    /// Counts a sitemap; what is left of its links when its host has given too many of them.
+    /// Counts a sitemap; what is left of its links when its host has given too many of them, and when
+    /// those are left out that it has no right to name.
     ///
     /// An index may name an index, and a hostile one names a new one each time: neither their names
     /// nor their number tells it from an honest one until there are too many.
     pub(crate) fn links_of_sitemap(
         &mut self,
-        host: HostId,
+        state: &UrlState,
         mut links: Vec<Judged>,
         attempt: &mut Attempt,
     ) -> Vec<Judged> {
-        let is_sitemap = |link: &Judged| link.record.kind == LinkKind::Sitemap;
         if !links.iter().any(is_sitemap) {
             return links;
         }
-        let most = self.settings(host).run.sitemap_files;
-        let files = self.sitemap_files.entry(host).or_default();
+        let most = self.settings(state.host).run.sitemap_files;
+        let files = self.sitemap_files.entry(state.host).or_default();
         *files = files.saturating_add(1);
         if *files > most {
             if *files - most == 1 {
@@ -34,6 +38,65 @@ impl Ring {
             attempt.flags.add(Flags::PARSE_PARTIAL);
             links.retain(|link| !is_sitemap(link));
         }
+        // A page may link to a sitemap anywhere, and what a person gave may name whom it likes.
+        let is_html = attempt
+            .media_type
+            .as_deref()
+            .is_some_and(|it| it.contains("html"));
+        if state.seed || is_html {
+            return links;
+        }
+        self.keep_submitted(links, attempt)
+    }
+
+    /// The links without those to sites whose robots.txt does not name a sitemap of this host.
+    fn keep_submitted(&mut self, mut links: Vec<Judged>, attempt: &mut Attempt) -> Vec<Judged> {
+        let own = attempt.url.normal().host_str();
+        let mut hosts: HashMap<String, bool> = HashMap::new();
+        let before = links.len();
+        links.retain(|link| {
+            let target = link.record.url.normal();
+            if !is_sitemap(link) || site_of(target.host_str()) == site_of(own) {
+                return true;
+            }
+            if let Some(known) = hosts.get(target.authority()) {
+                return *known;
+            }
+            let is_proven = self.names_sitemap_of(target, own);
+            hosts.insert(target.authority().to_owned(), is_proven);
+            is_proven
+        });
+        let dropped = before - links.len();
+        if dropped > 0 {
+            attempt.flags.add(Flags::PARSE_PARTIAL);
+            attempt.detail = Some(format!(
+                "{dropped} URLs of other sites left out: their robots.txt names no sitemap of this host"
+            ));
+        }
         links
     }
+
+    /// Whether the robots.txt of a URL's origin, as far as it is known, names a sitemap on this host.
+    fn names_sitemap_of(&mut self, url: &CanonicalUrl, host: &str) -> bool {
+        let origin = format!("{}://{}", url.scheme(), url.authority());
+        let of_url = self.repository.host(url.host_str());
+        let record = of_url.and_then(|host| self.repository.host_record(host));
+        let stored = record
+            .and_then(|record| record.robots.get(&origin))
+            .cloned();
+        let token = of_url.and_then(|host| self.token_of(host));
+        let (stored, wall) = (stored.as_deref(), self.clock.wall());
+        self.robots
+            .read(&origin, "/", stored, wall, token.as_deref());
+        let Some(rules) = self.robots.rules(&origin) else {
+            return false;
+        };
+        let is_on_host =
+            |text: &String| Url::parse(text).is_ok_and(|named| named.host_str() == Some(host));
+        rules.sitemaps().iter().any(is_on_host)
+    }
+}
+
+fn is_sitemap(link: &Judged) -> bool {
+    link.record.kind == LinkKind::Sitemap
 }

@@ -19,6 +19,7 @@ use teia_repository::{Admission, Offer, UrlRef, UrlState};
 use crate::collection::Mode;
 use crate::feedback::{Event, Level};
 use crate::ring::Ring;
+use crate::traps::farms::Farms;
 
 /// URLs that are looked at in one turn of the loop.
 pub(crate) const STEP: usize = 1000;
@@ -71,11 +72,13 @@ impl Ring {
         let most = self.most_let_in();
         let judge = self.workshop.judge();
         let mut found = 0;
+        let farms = &self.farms;
         let let_in = self.repository.excluded(|state| {
             // Met only through links that are not to be followed, a URL has no depth: no way leads
             // there.
             let is_reached = state.depth != u16::MAX;
             let is_wanted = is_reached
+                && !is_of_farm(farms, state)
                 && judge
                     .before_or_refuse(&candidate(state, state.depth))
                     .is_admitted();
@@ -106,10 +109,12 @@ impl Ring {
         let most = self.most_let_in();
         let judge = self.workshop.judge();
         let mut found = 0;
+        let farms = &self.farms;
         let left = self.repository.excluded(|state| {
             // What a link led to is in only if the rules let it in; of the rest no depth is known.
             let is_left = state.depth == u16::MAX
                 && state.waits_for_sweep()
+                && !is_of_farm(farms, state)
                 && judge.before_or_refuse(&candidate(state, 0)).is_admitted();
             found += usize::from(is_left);
             is_left && found <= most
@@ -197,7 +202,8 @@ impl Ring {
             .workshop
             .judge()
             .before_or_refuse(&candidate(&state, depth));
-        let admission = match (&state.exclusion, verdict.is_admitted()) {
+        let is_admitted = verdict.is_admitted() && !is_of_farm(&self.farms, &state);
+        let admission = match (&state.exclusion, is_admitted) {
             (Some(exclusion), false) => Admission::Exclude(exclusion.clone()),
             _ => Admission::Admit,
         };
@@ -259,6 +265,12 @@ impl Ring {
         self.window.bytes += 64 + change.url.as_str().len() as u64;
         self.window.changes.push(change);
     }
+}
+
+/// Left out for a farm of hosts, about which links alone do not decide.
+fn is_of_farm(farms: &Farms, state: &UrlState) -> bool {
+    let exclusion = state.exclusion.as_ref();
+    exclusion.is_some_and(|exclusion| farms.keeps_out(&exclusion.rule))
 }
 
 fn candidate(state: &UrlState, depth: u16) -> Candidate<'_> {

@@ -9,12 +9,16 @@
 //! A pattern is quarantined only while it grows: its own pages lead to ever more of it. A set of
 //! equal pages that has an end is never a trap, however dull. What is quarantined is left out with
 //! the pattern as its rule, waits in the Repository, and is let in when a person allows the pattern.
+//!
+//! Beside patterns there are farms of hosts (`farms.rs`), and pages that stand for "not found" (`soft.rs`).
 
 mod config;
+pub(crate) mod farms;
 mod notice;
 mod pattern;
 mod quarantine;
 mod sketch;
+pub(crate) mod soft;
 mod watch;
 
 pub use config::TrapsConfig;

@@ -2,14 +2,22 @@
 
 use std::sync::{Arc, PoisonError};
 
-use teia_base::journal::{Attempt, LinkVerdict, Quarantined, Record};
-use teia_base::{HostId, LinkKind};
+use teia_base::journal::{Attempt, LinkRecord, LinkVerdict, Next, Quarantined, Record};
+use teia_base::{Flags, HostId, LinkKind};
+use teia_repository::{Admission, UrlState};
+use url::Url;
 
-use super::pattern::rule;
+use super::farms::{Closed, NamedBy, as_told};
+use super::pattern::{patterns, rule};
 use super::quarantine::Quarantine;
 use super::sketch::Sketch;
+use super::soft::made_up;
 use super::watch::Brought;
+use crate::feedback::{Event, Level};
 use crate::ring::Ring;
+use crate::robots_book::Reading;
+use crate::stage::extract::{Judged, Page};
+use crate::stage::fetch::Errand;
 
 impl Ring {
     /// Looks at a page and at what it led to.
@@ -19,6 +27,14 @@ impl Ring {
         };
         let url = attempt.url.normal();
         let name = url.host_str();
+        // Pages that were on their way when their pattern was found out tell nothing more.
+        let own = patterns(url);
+        let is_known = |one: &Quarantined| one.host == name && own.contains(&one.pattern);
+        if self.trapped.iter().any(is_known)
+            || self.workshop.judge().quarantine.holds(url).is_some()
+        {
+            return;
+        }
         let mut new = Vec::new();
         let mut else_new = false;
         for link in &attempt.links {
@@ -79,6 +95,7 @@ impl Ring {
             let traps = host.map_or(&self.config, |host| self.settings(host));
             let traps = &traps.traps;
             if !traps.enabled || traps.allows(&one.host, &one.pattern) {
+                self.farms.open(&one.host);
                 continue;
             }
             let mut judge = (*self.workshop.judge()).clone();
@@ -94,5 +111,162 @@ impl Ring {
             self.rules_changed = true;
             self.order(Record::Quarantined(one), Vec::new(), Vec::new());
         }
+    }
+
+    /// Leaves a new host out whose domain, or whoever names it, has had enough of them.
+    pub(crate) fn hold_back(
+        &self,
+        record: &LinkRecord,
+        admission: Admission,
+        page: &Attempt,
+    ) -> Admission {
+        let is_free = !self.config.traps.enabled || record.kind == LinkKind::Seed;
+        if is_free || !matches!(admission, Admission::Admit) {
+            return admission;
+        }
+        let name = record.url.normal().host_str();
+        let known = self.repository.host(name);
+        match self.farms.refusal(name, known, self.named_by(page)) {
+            Some(exclusion) => Admission::Exclude(exclusion),
+            None => admission,
+        }
+    }
+
+    /// A URL was let in: its host may be a new one.
+    pub(crate) fn count_host(&mut self, host: HostId, record: &LinkRecord, page: &Attempt) {
+        let name = record.url.normal().host_str();
+        if !self.config.traps.enabled {
+            return;
+        }
+        if record.kind == LinkKind::Seed {
+            self.farms.meet(host, name);
+            return;
+        }
+        let by = self.named_by(page);
+        let closed = self.farms.enter(&self.config.traps, host, name, by);
+        self.tell_farm(closed);
+    }
+
+    /// Looks where a page came from, and whether other hosts of its domain show the same.
+    pub(crate) fn notice_farm(&mut self, host: HostId, attempt: &Attempt, sketch: Option<&Sketch>) {
+        if !self.config.traps.enabled {
+            return;
+        }
+        let traps = &self.config.traps;
+        let address = self.named_by(attempt).address;
+        let closed = address.and_then(|address| self.farms.locate(traps, host, address));
+        self.tell_farm(closed);
+        if let Some(sketch) = sketch {
+            let name = attempt.url.normal().host_str();
+            let traps = &self.config.traps;
+            let closed = self.farms.note_page(traps, host, name, sketch.digest);
+            self.tell_farm(closed);
+        }
+    }
+
+    fn named_by<'a>(&self, page: &'a Attempt) -> NamedBy<'a> {
+        // Through a proxy every page comes from the proxy.
+        let remote = page.remote.filter(|_| self.config.fetch.proxy.is_none());
+        NamedBy {
+            host: page.url.normal().host_str(),
+            address: remote.map(|remote| remote.ip()),
+        }
+    }
+
+    fn tell_farm(&mut self, closed: Option<Closed>) {
+        let Some(Closed { key, why, setting }) = closed else {
+            return;
+        };
+        let one = as_told(&key);
+        let is_full = Quarantine::is_full(&self.ledger.head.quarantined);
+        if is_full || self.config.traps.allows(&one.host, &one.pattern) {
+            self.farms.open(&key);
+            return;
+        }
+        let rule = rule(&key, "");
+        let never = match rule.as_str() {
+            "" => String::new(),
+            rule => format!(
+                "; to leave all of it out in every run, add '{rule}' to `exclude` in [filter]"
+            ),
+        };
+        self.warn(format!(
+            "{why}: that is taken for a farm of hosts, and new ones are left out from now on. To collect them, add \"{key}\" to `allow` in [traps], or raise `{setting}` there before the next collection{never}"
+        ));
+        self.trapped.push(one);
+    }
+
+    /// The links of a page; none where the page is what its host shows for any URL. A host that shows a
+    /// page again and again is asked for a URL that does not exist.
+    pub(crate) fn links_of_found(
+        &mut self,
+        state: &UrlState,
+        links: Vec<Judged>,
+        attempt: &mut Attempt,
+        sketch: Option<&Sketch>,
+    ) -> Vec<Judged> {
+        let is_on = self.config.traps.enabled && self.config.traps.probe;
+        let Some(sketch) = sketch.filter(|_| is_on) else {
+            return links;
+        };
+        if self.soft.is_missing(state.host, sketch.digest) {
+            attempt.flags.add(Flags::NOINDEX);
+            attempt.detail = Some("the page that this host shows for any URL".to_owned());
+            return Vec::new();
+        }
+        if self.soft.note(state.host, sketch.digest) {
+            self.probe(state, sketch.digest);
+        }
+        links
+    }
+
+    fn probe(&mut self, state: &UrlState, page: u64) {
+        let made_up = made_up(state.url.normal(), self.key);
+        let Ok(url) = Url::parse(&made_up) else {
+            return;
+        };
+        let normal = state.url.normal();
+        let origin = format!("{}://{}", normal.scheme(), normal.authority());
+        let host = self.repository.host_record(state.host);
+        let stored = host.and_then(|record| record.robots.get(&origin)).cloned();
+        let wall = self.clock.wall();
+        let token = self.token_of(state.host);
+        let (stored, token) = (stored.as_deref(), token.as_deref());
+        let reading = self.robots.read(&origin, url.path(), stored, wall, token);
+        if reading == Reading::Allowed || self.settings(state.host).run.ignore_robots {
+            let errands = self.errands.entry(state.host).or_default();
+            errands.push_back(Errand::Probe { url, page });
+            self.wake_now(state.host);
+        }
+    }
+
+    /// Takes the answer for a URL that does not exist.
+    pub(crate) fn admit_probe(&mut self, page: Page) {
+        let Page {
+            errand,
+            mut attempt,
+            sketch,
+            ..
+        } = page;
+        let Errand::Probe { page, .. } = errand else {
+            return;
+        };
+        let name = attempt.url.normal().host_str().to_owned();
+        let host = self.repository.ensure_host(&name);
+        if sketch.is_some_and(|sketch| sketch.digest == page) {
+            self.soft.learn(host, page);
+            self.feedback.hear(&Event::Notice {
+                level: Level::Warning,
+                text: format!(
+                    "{name} shows one and the same page for URLs that do not exist: such pages are neither indexed nor followed (`probe` in [traps])"
+                ),
+            });
+        }
+        // No URL of the collection, as robots.txt is none.
+        attempt.next = Next::Robots;
+        attempt.detail =
+            Some("asked for a URL that does not exist, to see what it looks like".to_owned());
+        self.record(attempt);
+        self.wake(host);
     }
 }

@@ -67,6 +67,13 @@ pub fn patterns(url: &CanonicalUrl) -> Vec<String> {
 
 /// A regular expression for `exclude` that leaves out the URLs of a host with this pattern.
 pub fn rule(host: &str, pattern: &str) -> String {
+    // A farm of hosts: who it is about, or a block of addresses, for which there is no rule.
+    let farm = host.strip_prefix("from ").unwrap_or(host);
+    if pattern.is_empty() {
+        return farm.strip_prefix("*.").map_or_else(String::new, |domain| {
+            format!("^[a-z]+://([^/]*[.])?{}(:[0-9]+)?(/|$)", regex_text(domain))
+        });
+    }
     let mut rule = format!("^[a-z]+://{}(:[0-9]+)?", regex_text(host));
     let (path, query) = match pattern.split_once('?') {
         Some((path, query)) => (path, Some(query)),

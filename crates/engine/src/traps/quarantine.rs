@@ -7,6 +7,7 @@ use teia_base::journal::Quarantined;
 
 use super::config::TrapsConfig;
 use super::pattern::patterns;
+use super::watch::WHOLE_HOST;
 use crate::sites::Sites;
 
 /// What is left out now. Cheap to ask: most hosts have nothing in it.
@@ -33,6 +34,10 @@ impl Quarantine {
     }
 
     pub(crate) fn add(&mut self, one: &Quarantined) {
+        // A farm of hosts is no pattern of one.
+        if one.pattern.is_empty() {
+            return;
+        }
         let patterns = self.hosts.entry(one.host.clone()).or_default();
         if !patterns.contains(&one.pattern) {
             patterns.push(one.pattern.clone());
@@ -47,6 +52,9 @@ impl Quarantine {
     /// The pattern for which a URL is left out.
     pub(crate) fn holds(&self, url: &CanonicalUrl) -> Option<&str> {
         let held = self.hosts.get(url.host_str())?;
+        if let Some(whole) = held.iter().find(|pattern| *pattern == WHOLE_HOST) {
+            return Some(whole);
+        }
         let own = patterns(url);
         held.iter()
             .find(|pattern| own.contains(pattern))

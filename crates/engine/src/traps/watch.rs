@@ -20,6 +20,10 @@ const NEW_WORDS_SHARE: usize = 2;
 /// A page with fewer words shows nothing of whoever wrote it.
 const FEWEST_WORDS: usize = 20;
 
+/// The pattern of all URLs of a host. Only babble is looked for in it, and five times as long.
+pub(super) const WHOLE_HOST: &str = "/**";
+const WHOLE_HOST_PAGES: u32 = 5;
+
 /// Patterns that are watched.
 ///
 /// Bounded as aliases are: when the newer ones are full, they become the older ones, and those of
@@ -74,6 +78,15 @@ impl TrapWatch {
             }
         }
         let mut suspicion = None;
+        // Directories that are new for ever: only the host itself shows that nothing is said in them.
+        let grown: u32 = brought.new.len().try_into().unwrap_or(u32::MAX);
+        let whole = self.watch((host, xxh3_64(WHOLE_HOST.as_bytes())));
+        let seen = whole.note_words(config, sketch, grown, brought.else_new);
+        let whole_host = seen.map(|(pages, why)| Suspicion {
+            pattern: WHOLE_HOST.to_owned(),
+            pages,
+            why,
+        });
         for (at, pattern) in own.into_iter().enumerate() {
             let is_directory = pattern.ends_with("/**");
             let watch = self.watch((host, xxh3_64(pattern.as_bytes())));
@@ -86,7 +99,7 @@ impl TrapWatch {
                 });
             }
         }
-        suspicion
+        suspicion.or(whole_host)
     }
 
     /// Patterns that are watched now.
@@ -143,6 +156,25 @@ struct Watch {
 }
 
 impl Watch {
+    /// Only whether there are new words.
+    fn note_words(
+        &mut self,
+        config: &TrapsConfig,
+        sketch: &Sketch,
+        inside: u32,
+        outside: bool,
+    ) -> Option<(u32, &'static str)> {
+        let new_words = self.words.meet(&sketch.words);
+        let has_new_words = new_words * 100 >= sketch.words.len() * NEW_WORDS_SHARE;
+        let is_prose = !sketch.is_table && sketch.words.len() >= FEWEST_WORDS;
+        let is_babble = is_prose && !has_new_words && !outside && inside > 0;
+        self.babble.note(is_babble, inside);
+        let enough = config.maze_pages.saturating_mul(WHOLE_HOST_PAGES);
+        self.babble
+            .is_trap(enough)
+            .then_some((self.babble.pages, "have not one new word"))
+    }
+
     fn note(
         &mut self,
         config: &TrapsConfig,

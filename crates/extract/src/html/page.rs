@@ -140,7 +140,8 @@ impl<'a, 's> Page<'a, 's> {
             inner.read();
             inner.close_anchor();
             let inner_base = inner.base.take().and_then(|href| base_url(base, &href));
-            for link in inner.links.resolve(inner_base.as_ref().unwrap_or(base)) {
+            let inner_base = inner_base.as_ref().unwrap_or(base);
+            for link in inner.links.resolve_in(inner_base, self.extracted.charset) {
                 if let Some(id) = self.links.add(Cow::Owned(link.url), link.kind, link.rel) {
                     self.links.set_anchor(id, || link.anchor);
                 }
@@ -150,15 +151,17 @@ impl<'a, 's> Page<'a, 's> {
         if self.text.len() > self.limits.text_bytes || self.links.overflowed() {
             extracted.flags.add(Flags::PARSE_PARTIAL);
         }
+        extracted.links_left_out = self.links.left_out();
         self.text.truncate(self.limits.text_bytes);
         extracted.text = self.text.into_string();
         if extracted.description.is_empty() {
             extracted.description = self.second_description;
         }
-        extracted.canonical = self
-            .canonical
-            .and_then(|href| Resolver::new(base).resolve(bare(&href)));
-        extracted.links = self.links.resolve(base);
+        extracted.canonical = self.canonical.and_then(|href| {
+            let resolver = Resolver::new(base).in_charset(extracted.charset);
+            resolver.resolve(bare(&href))
+        });
+        extracted.links = self.links.resolve_in(base, extracted.charset);
         extracted
     }
 

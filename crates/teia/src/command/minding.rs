@@ -151,7 +151,7 @@ fn say(level: Level, text: &str) {
         Level::Warning => "warning: ",
         Level::Error => "error: ",
     };
-    eprintln!("teia: {word}{text}");
+    crate::show::lines::say(&format!("teia: {word}{text}"));
 }
 
 /// The runs of the Coordinator, as the socket and the pages reach them.

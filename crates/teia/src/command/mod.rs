@@ -38,6 +38,8 @@ use options::CrawlOptions;
 use place::Place;
 use status::Order;
 
+use crate::show::lines;
+
 /// Collects a part of the web, politely, and keeps it.
 #[derive(Debug, Parser)]
 #[command(
@@ -287,8 +289,14 @@ fn also_name(collection: clap::Arg) -> clap::Arg {
     collection.help("Another way to say NAME")
 }
 
-/// Runs what was typed.
+/// Runs what was typed, and writes what is still to be said.
 pub(crate) fn main() -> ExitCode {
+    let code = start();
+    lines::finish();
+    code
+}
+
+fn start() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -309,6 +317,7 @@ pub(crate) fn main() -> ExitCode {
             if is_closed_pipe(&error) {
                 return ExitCode::SUCCESS;
             }
+            lines::finish();
             eprintln!("teia: {}", in_one_sentence(&error, place.as_ref()));
             if let Some(place) = place.filter(|_| is_full_disk(&error)) {
                 eprintln!(
@@ -529,7 +538,8 @@ impl Command {
         };
         let log = tracing_subscriber::fmt()
             .with_env_filter(filter)
-            .with_writer(std::io::stderr);
+            .with_writer(|| lines::Log)
+            .log_internal_errors(false);
         match format {
             LogFormat::Json => log.json().init(),
             LogFormat::Text => {

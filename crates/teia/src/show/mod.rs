@@ -1,5 +1,6 @@
 //! What a person sees: the progress of a run and its summary.
 
+pub(crate) mod lines;
 mod progress;
 mod summary;
 mod width;

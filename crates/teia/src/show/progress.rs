@@ -7,8 +7,8 @@ use indicatif::{ProgressDrawTarget, ProgressStyle};
 use teia_base::measure::format_size;
 use teia_engine::{Event, Feedback, Level, Progress};
 
-use super::counted;
 use super::width::{Width, cut};
+use super::{counted, lines};
 
 /// How often a plain line is written where there is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
@@ -66,8 +66,8 @@ impl ProgressBar {
 
     fn say(&self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{line}")),
-            None => eprintln!("{line}"),
+            Some(bar) => bar.suspend(|| lines::write_now(line)),
+            None => lines::say(line),
         }
     }
 }
@@ -86,7 +86,7 @@ impl Feedback for ProgressBar {
                     }
                     None if state.last_line.elapsed() >= PLAIN_EVERY => {
                         state.last_line = Instant::now();
-                        eprintln!("{}", line(&self.collection, progress, usize::MAX));
+                        lines::say(&line(&self.collection, progress, usize::MAX));
                     }
                     None => {}
                 }

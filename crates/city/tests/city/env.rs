@@ -1,0 +1,378 @@
+//! Trouble of our own machine: its network, its name server, its clock.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use teia_base::journal::Next;
+use teia_base::scope::Scope;
+use teia_base::{Clock, Files, Outcome, Seed, SimulatedDisk, SystemClock, Timestamp};
+use teia_city::{Blemish, Corner, Data, Question, Record, Reply, Step, TlsTrick, Trick};
+use teia_engine::{
+    CollectionConfig, Control, Crawl, Event, Executor, Feedback, Layout, Level, Parts, ThisMachine,
+};
+
+use crate::support::{Crawled, attempts, crawl_config, html, name_server, open, open_site};
+
+/// Hears what the run says; whoever makes trouble looks whether it was noticed.
+#[derive(Debug, Default)]
+struct Ear {
+    said: Mutex<Vec<String>>,
+    noticed: Arc<AtomicBool>,
+}
+
+impl Feedback for Ear {
+    fn hear(&self, event: &Event) {
+        if let Event::Notice {
+            level: Level::Warning,
+            text,
+        } = event
+        {
+            self.said.lock().unwrap().push(text.clone());
+            self.noticed.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+fn crawl_with(
+    config: &CollectionConfig,
+    seeds: &[String],
+    noticed: &Arc<AtomicBool>,
+    clock: Arc<dyn Clock>,
+) -> (Crawled, Vec<String>) {
+    let disk = SimulatedDisk::new();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let ear = Arc::new(Ear {
+        said: Mutex::default(),
+        noticed: Arc::clone(noticed),
+    });
+    let crawl = Crawl {
+        files: Arc::clone(&files),
+        root: "data".into(),
+        key: 7,
+        layout: Layout::new("default").unwrap(),
+        config: config.clone(),
+        save: false,
+        seeds: seeds
+            .iter()
+            .map(|seed| Seed::parse(seed).unwrap().unwrap())
+            .collect(),
+        parts: Parts {
+            feedback: Arc::clone(&ear) as Arc<dyn Feedback>,
+            clock,
+            ..Parts::default()
+        },
+        control: Control::default(),
+    };
+    let report = runtime.block_on(ThisMachine.run(crawl)).unwrap();
+    let crawled = Crawled {
+        report,
+        attempts: attempts(&*files),
+        disk,
+    };
+    crawled.check_accounts();
+    let said = ear.said.lock().unwrap().clone();
+    (crawled, said)
+}
+
+/// As in life: five tries, and some time between them.
+fn patient() -> CollectionConfig {
+    let mut config = crawl_config();
+    config.politeness.retry_wait = Duration::from_millis(200);
+    config.run.retries = 4;
+    config.filter.scope = Scope::Any;
+    // Pages that say little are not what this is about.
+    config.traps.enabled = false;
+    config
+}
+
+/// No URL was lost to it, it was told once, and that it is over too.
+#[track_caller]
+fn check_outage(crawled: &Crawled, said: &[String], words: [&str; 2]) {
+    for word in words {
+        let count = said.iter().filter(|text| text.contains(word)).count();
+        assert_eq!(count, 1, "{word}: {said:?}");
+    }
+    let states = &crawled.report.states;
+    assert_eq!(states.get("failed").copied().unwrap_or(0), 0, "{states:?}");
+    assert_eq!(crawled.report.waiting, 0, "{states:?}");
+    assert!(!crawled.attempts.iter().any(|one| one.next == Next::Failed));
+}
+
+const HOSTS: usize = 8;
+const PAGES: usize = 20;
+
+/// A chain of pages on each host.
+fn chain(path: &str) -> Option<Vec<Step>> {
+    let number: usize = path.strip_prefix("/p")?.parse().ok()?;
+    let next = number + 1;
+    let link = match next {
+        next if next < PAGES => format!("<a href=/p{next}>x</a>"),
+        _ => String::new(),
+    };
+    Some(html(format!("page {number}{link}")))
+}
+
+/// Every connection breaks, to all hosts alike, until it was noticed and two more were tried.
+#[test]
+fn env_19() {
+    let noticed = Arc::new(AtomicBool::new(false));
+    let (told, served, refused) = (
+        Arc::clone(&noticed),
+        AtomicUsize::new(0),
+        AtomicUsize::new(0),
+    );
+    let door = open_site(move |path| {
+        let is_down = served.load(Ordering::SeqCst) >= 60
+            && !(told.load(Ordering::SeqCst) && refused.load(Ordering::SeqCst) >= 2);
+        if is_down {
+            if told.load(Ordering::SeqCst) {
+                refused.fetch_add(1, Ordering::SeqCst);
+            }
+            return Some(vec![Step::Close]);
+        }
+        served.fetch_add(1, Ordering::SeqCst);
+        chain(path)
+    });
+    let seeds: Vec<String> = (0..HOSTS)
+        .map(|at| door.named(&format!("h{at}.test"), "/p0"))
+        .collect();
+    let (crawled, said) = crawl_with(&patient(), &seeds, &noticed, Arc::new(SystemClock));
+    check_outage(
+        &crawled,
+        &said,
+        ["network of this machine", "reached again"],
+    );
+    let good = crawled
+        .attempts
+        .iter()
+        .filter(|one| one.outcome.is_ok() && one.next == Next::Done);
+    assert_eq!(good.count(), HOSTS * PAGES, "{:?}", crawled.told());
+    let broken = crawled
+        .attempts
+        .iter()
+        .filter(|one| one.outcome == Outcome::CONNECT_FAILED);
+    let broken = broken.count();
+    assert!(broken < 80, "{broken}: it rested");
+}
+
+/// Hosts that really are gone, while others answer: nothing is paused, and their URLs fail.
+#[test]
+fn env_19_hosts_in_trouble_are_not_the_network() {
+    let door = open_site(chain);
+    let dead = open_site(|_| Some(vec![Step::Close]));
+    let mut seeds: Vec<String> = (0..HOSTS)
+        .map(|at| door.named(&format!("h{at}.test"), "/p0"))
+        .collect();
+    seeds.extend((0..HOSTS).map(|at| dead.named(&format!("d{at}.test"), "/p0")));
+    let mut config = patient();
+    config.run.retries = 1;
+    config.politeness.retry_wait = Duration::from_millis(20);
+    let noticed = Arc::default();
+    let (crawled, said) = crawl_with(&config, &seeds, &noticed, Arc::new(SystemClock));
+    assert!(said.is_empty(), "{said:?}");
+    assert_eq!(crawled.report.states["failed"], HOSTS as u64);
+    assert_eq!(crawled.report.waiting, 0);
+}
+
+/// Each page leads to a host that was never asked for, and from some point on no name is found.
+#[test]
+fn dns_19() {
+    let noticed = Arc::new(AtomicBool::new(false));
+    let (told, answered, silent) = (
+        Arc::clone(&noticed),
+        AtomicUsize::new(0),
+        AtomicUsize::new(0),
+    );
+    let server = name_server(move |question: &Question| {
+        let is_down = answered.load(Ordering::SeqCst) >= 40
+            && !(told.load(Ordering::SeqCst) && silent.load(Ordering::SeqCst) >= 4);
+        if is_down {
+            if told.load(Ordering::SeqCst) {
+                silent.fetch_add(1, Ordering::SeqCst);
+            }
+            return Reply::Error(2);
+        }
+        answered.fetch_add(1, Ordering::SeqCst);
+        match question.kind {
+            1 => {
+                let data = Data::A([127, 0, 0, 1].into());
+                Reply::Records(vec![Record::new(&question.name, 60, data)])
+            }
+            _ => Reply::Records(Vec::new()),
+        }
+    });
+    let port = Arc::new(OnceLock::new());
+    let own = Arc::clone(&port);
+    let door = open_site(move |path| {
+        let port: &u16 = own.get()?;
+        let (chain, number) = path.strip_prefix("/c")?.split_once('n')?;
+        let next = number.parse::<usize>().ok()? + 1;
+        let link = match next {
+            next if next < 10 => {
+                format!("<a href='http://c{chain}n{next}.test:{port}/c{chain}n{next}'>x</a>")
+            }
+            _ => String::new(),
+        };
+        Some(html(format!("page {path}{link}")))
+    });
+    port.set(door.address().port()).unwrap();
+    let seeds: Vec<String> = (0..HOSTS)
+        .map(|at| door.named(&format!("c{at}n0.test"), &format!("/c{at}n0")))
+        .collect();
+    let mut config = patient();
+    config.fetch.resolve = Vec::new();
+    config.fetch.name_servers = vec![server.address()];
+    let (crawled, said) = crawl_with(&config, &seeds, &noticed, Arc::new(SystemClock));
+    check_outage(
+        &crawled,
+        &said,
+        ["name server seems to be gone", "looked up again"],
+    );
+    let good = crawled
+        .attempts
+        .iter()
+        .filter(|one| one.outcome.is_ok() && one.next == Next::Done);
+    assert_eq!(good.count(), HOSTS * 10, "{:?}", crawled.told());
+}
+
+/// To a clock that is wrong by years every certificate has expired.
+#[test]
+fn tls_14() {
+    const MANY: usize = 80;
+    let door = open(&Corner {
+        id: "case",
+        name: "case",
+        trick: Trick::Tls(TlsTrick::Certificate(Blemish::Expired), MANY + 3),
+    });
+    let seeds: Vec<String> = (0..MANY)
+        .map(|at| door.named(&format!("h{at}.city.test"), "/next"))
+        .collect();
+    let mut config = patient();
+    // Nobody is asked again before all were asked once.
+    config.politeness.retry_wait = Duration::from_secs(5);
+    let noticed = Arc::default();
+    let (crawled, said) = crawl_with(&config, &seeds, &noticed, Arc::new(SystemClock));
+    check_outage(
+        &crawled,
+        &said,
+        ["clock of this machine", "certificates are good again"],
+    );
+    for seed in &seeds {
+        assert_eq!(crawled.last(seed).outcome, Outcome::http(200), "{seed}");
+    }
+    // It rested: hardly anybody was asked in vain after the alarm.
+    assert!(door.connections() < 4 * MANY, "{}", door.connections());
+}
+
+/// The machine's clock, with what somebody does to it.
+#[derive(Debug)]
+struct Moved {
+    start: Instant,
+    /// Seconds that are added to the wall.
+    by: AtomicI64,
+    frozen: AtomicBool,
+    began: Timestamp,
+}
+
+impl Moved {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            start: Instant::now(),
+            by: AtomicI64::new(0),
+            frozen: AtomicBool::new(false),
+            began: SystemClock.wall(),
+        })
+    }
+}
+
+impl Clock for Moved {
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    fn wall(&self) -> Timestamp {
+        let passed = if self.frozen.load(Ordering::SeqCst) {
+            Duration::ZERO
+        } else {
+            self.start.elapsed()
+        };
+        let by = self.by.load(Ordering::SeqCst) * 1_000_000;
+        Timestamp::from_micros(self.began.plus(passed).as_micros() + by)
+    }
+}
+
+/// The clock jumps in the middle of a crawl, while URLs wait for another try.
+#[test]
+fn env_09() {
+    const DAY: i64 = 86_400;
+    const GAP: Duration = Duration::from_millis(25);
+    for (jump, is_frozen) in [
+        (DAY, false),
+        (-DAY, false),
+        (3650 * DAY, false),
+        (0, true),
+        (1, false),
+    ] {
+        let clock = Moved::new();
+        let (moved, served) = (Arc::clone(&clock), AtomicUsize::new(0));
+        let asked: Arc<Mutex<Vec<(Instant, String)>>> = Arc::default();
+        let failed: Mutex<HashMap<String, usize>> = Mutex::default();
+        let log = Arc::clone(&asked);
+        let door = open_site(move |path| {
+            log.lock().unwrap().push((Instant::now(), path.to_owned()));
+            if served.fetch_add(1, Ordering::SeqCst) == 15 {
+                moved.by.store(jump, Ordering::SeqCst);
+                moved.frozen.store(is_frozen, Ordering::SeqCst);
+            }
+            // Every page fails once, and is asked again later.
+            let mut failed = failed.lock().unwrap();
+            let times = failed.entry(path.to_owned()).or_default();
+            *times += 1;
+            if *times == 1 && path.starts_with("/p") {
+                return Some(vec![Step::say(
+                    "HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n",
+                )]);
+            }
+            chain(path)
+        });
+        let mut config = crawl_config();
+        config.politeness.delay = GAP;
+        config.politeness.latency_factor = 0;
+        config.run.retries = 4;
+        config.traps.enabled = false;
+        let seeds = [door.url("/p0"), door.url("/next")];
+        let noticed = Arc::default();
+        let (crawled, said) = crawl_with(&config, &seeds, &noticed, clock);
+        // Nothing waits for a day, and nothing is given up.
+        assert_eq!(
+            crawled.report.waiting, 0,
+            "{jump}: {:?}",
+            crawled.report.states
+        );
+        let good = crawled
+            .attempts
+            .iter()
+            .filter(|one| one.outcome.is_ok() && one.url.request().contains("/p"));
+        assert_eq!(good.count(), PAGES, "{jump}: {:?}", crawled.told());
+        // No burst: politeness goes by the other clock.
+        let asked = asked.lock().unwrap();
+        for pair in asked.windows(2) {
+            let gap = pair[1].0.duration_since(pair[0].0);
+            assert!(gap >= GAP, "{jump}: {gap:?} before {}", pair[1].1);
+        }
+        // Dates never go back.
+        let dates: Vec<Timestamp> = crawled.attempts.iter().map(|one| one.started).collect();
+        assert!(dates.is_sorted(), "{jump}: {dates:?}");
+        // One that stands still is told only after a while.
+        assert!(
+            is_frozen || said.is_empty() != (jump < 0),
+            "{jump}: {said:?}"
+        );
+    }
+}

@@ -1,0 +1,118 @@
+//! Lines on standard error that hold nobody up: whoever reads them may be slow or gone, and the disk that
+//! they go to may be full.
+//!
+//! ```text
+//! say, log ──> a bounded queue ──> one thread ──> standard error
+//! ```
+//!
+//! When the queue is full, lines are left out, and how many is told before the next one.
+
+use std::io::{self, Write};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::{Duration, Instant};
+
+/// Lines that wait.
+const MOST: usize = 1024;
+/// How long the end of the program waits for them.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+static QUEUE: OnceLock<Option<SyncSender<Message>>> = OnceLock::new();
+static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
+
+enum Message {
+    Line(Vec<u8>),
+    /// Everything before this was written.
+    Done(SyncSender<()>),
+}
+
+/// Says a line.
+pub(crate) fn say(line: &str) {
+    send(format!("{line}\n").into_bytes());
+}
+
+/// Says a line at once, where a terminal shows more than lines.
+pub(crate) fn write_now(line: &str) {
+    write(format!("{line}\n").as_bytes());
+}
+
+/// Where a log is written to, one event at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        send(bytes.to_vec());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Waits until everything is written, but not for ever.
+pub(crate) fn finish() {
+    let Some(Some(queue)) = QUEUE.get() else {
+        return;
+    };
+    let by = Instant::now() + PATIENCE;
+    let (done, written) = sync_channel(1);
+    let mut message = Message::Done(done);
+    while Instant::now() < by {
+        match queue.try_send(message) {
+            Ok(()) => {
+                let _ = written.recv_timeout(by.saturating_duration_since(Instant::now()));
+                return;
+            }
+            Err(TrySendError::Full(back)) => {
+                message = back;
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(TrySendError::Disconnected(_)) => return,
+        }
+    }
+}
+
+fn send(line: Vec<u8>) {
+    match QUEUE.get_or_init(start) {
+        Some(queue) => {
+            if queue.try_send(Message::Line(line)).is_err() {
+                LEFT_OUT.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        None => write(&line),
+    }
+}
+
+fn start() -> Option<SyncSender<Message>> {
+    let (queue, lines) = sync_channel(MOST);
+    std::thread::Builder::new()
+        .name("teia-lines".to_owned())
+        .spawn(move || write_all(&lines))
+        .ok()?;
+    Some(queue)
+}
+
+fn write_all(lines: &Receiver<Message>) {
+    while let Ok(message) = lines.recv() {
+        match message {
+            Message::Line(line) => {
+                let left_out = LEFT_OUT.swap(0, Ordering::Relaxed);
+                if left_out > 0 {
+                    write(format!("({left_out} lines were left out here)\n").as_bytes());
+                }
+                write(&line);
+            }
+            Message::Done(done) => {
+                let _ = done.try_send(());
+            }
+        }
+    }
+}
+
+/// What cannot be written is lost: a crawl is worth more than its log.
+fn write(line: &[u8]) {
+    let _ = io::stderr().lock().write_all(line);
+}
