@@ -12,8 +12,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use support::{Home, Plain};
+use support::{Home, LIMIT, Plain, requested, until};
 use teia_archive::Scrubbed;
+use teia_testweb::{Listen, Server, WebConfig};
 
 /// Said only by the host that is erased.
 const MARKER: &str = "zebrafinchquartz";
@@ -182,7 +183,8 @@ fn other_readers_accept_what_is_left() {
             .arg(&path)
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+        let said = [checked.stdout, checked.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
         assert!(checked.status.success(), "{}: {said}", path.display());
     }
     assert!(count >= 2);
@@ -224,4 +226,33 @@ fn killed_at_any_moment_it_is_ended_by_asking_again() {
         }
         wait = wait * 2 + Duration::from_millis(20);
     }
+}
+
+#[test]
+fn what_is_removed_under_a_run_is_not_fetched_any_more() {
+    let config = WebConfig {
+        hosts: 2,
+        pages_per_host: 200,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    // Each host takes ten seconds at least, and the list is looked at every second.
+    let running = home.start(&support::crawl(&home, &server, "50ms", &[]));
+    let asked = |host: u32| {
+        let log = server.log().matching(|entry| entry.host == Some(host));
+        requested(&log).len()
+    };
+    until("requests to host 1", || asked(1) >= 3);
+    let name = server.web().host_name(1);
+    home.good(&["remove", "--host", &name]);
+    assert_eq!(running.wait(LIMIT).code, Some(0));
+    assert!(asked(1) < 200, "{}", asked(1));
+    assert!(asked(0) >= 200, "{}", asked(0));
+    let excluded = home.good(&["urls", "list", "--state", "excluded"]);
+    assert!(excluded.contains(&name), "{excluded}");
+    // Shown again, it is collected.
+    home.good(&["remove", "--host", &name, "--restore"]);
+    home.good(&["resume", "--delay", "0s"]);
+    assert!(asked(1) >= 200, "{}", asked(1));
 }

@@ -353,6 +353,53 @@ fn ui_30_a_request_that_comes_twice_is_done_once() {
 }
 
 #[test]
+fn settings_for_some_hosts_are_reached_by_api_and_form_and_comments_stay() {
+    let (_web, served) = birds();
+    let client = Client::new(&served, Role::Admin);
+    let text = "seeds = [\"a.example\"]\n\n# The slow one.\n[[site]]\nmatch = \"a.example\" # since May\n[site.politeness]\ndelay = \"5s\"\n";
+    let made = json!({"name": "fish", "text": text});
+    client.good("POST", "/api/collections", &made);
+    let changes = json!({"settings": {
+        "site.1.politeness.delay": "9s",
+        "site.2.match": ["*.b.example", "10.0.0.0/8"],
+        "site.2.run.retries": 1,
+    }});
+    let changed = client.good("PATCH", "/api/collections/fish", &changes);
+    let now = changed["text"].as_str().unwrap();
+    for part in [
+        "# The slow one.",
+        "# since May",
+        "delay = \"9s\"",
+        "retries = 1",
+    ] {
+        assert!(now.contains(part), "no {part} in {now}");
+    }
+    assert_eq!(now.matches("[[site]]").count(), 2, "{now}");
+    let urls = json!({"urls": ["http://a.example/", "http://x.b.example/", "http://c.example/"]});
+    let checked = client.good("POST", "/api/collections/fish/check", &urls);
+    assert_eq!(checked["urls"][0]["sites"][0]["site"], 1, "{checked}");
+    assert_eq!(
+        checked["urls"][1]["sites"][0]["changes"][0],
+        "run.retries = 1"
+    );
+    assert!(checked["urls"][2]["sites"].is_null(), "{checked}");
+    let wrong = json!({"settings": {"site.2.filter.scope": "any"}});
+    let detail = client.bad("PATCH", "/api/collections/fish", &wrong, 422);
+    assert!(detail.contains("cannot follow an address"), "{detail}");
+    let wrong = json!({"settings": {"site.1.fetch.ca-file": "/etc/passwd"}});
+    let detail = client.bad("PATCH", "/api/collections/fish", &wrong, 422);
+    assert!(detail.contains("on the machine"), "{detail}");
+    let (session, _) = served.log_in(&served.token(Role::Admin));
+    let page = served.ask("GET", "/collections/fish/edit", &[("Cookie", &session)]);
+    for name in ["site.1.politeness.delay", "site.2.match", "site.3.match"] {
+        assert!(
+            page.text().contains(&format!("name=\"{name}\"")),
+            "no {name}"
+        );
+    }
+}
+
+#[test]
 fn what_was_begun_keeps_its_normal_form() {
     let (_web, served) = birds();
     let client = Client::new(&served, Role::Admin);
