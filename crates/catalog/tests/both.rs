@@ -6,6 +6,8 @@
     reason = "a test that cannot go on fails, and says why"
 )]
 
+#[path = "support/cut_proxy.rs"]
+mod cut_proxy;
 #[path = "support/postgres.rs"]
 mod postgres;
 #[path = "support/questions.rs"]
@@ -13,6 +15,7 @@ mod questions;
 
 use std::time::Duration;
 
+use cut_proxy::CutProxy;
 use postgres::Postgres;
 use questions::{assert_same_answers, everything, postgres_store};
 use teia_base::journal::{
@@ -202,6 +205,37 @@ fn follow(store: &Store, identity: &Identity, entries: &[Entry], every: usize) {
         assert_eq!(catalog.position().entry, last.sequence);
         assert_eq!(catalog.position().at, last.wall);
     }
+}
+
+/// The connection ends at a commit, and nobody knows whether it happened: it is asked where the catalog is, and
+/// followed from there.
+#[test]
+fn a_commit_whose_result_is_unknown_counts_nothing_twice_and_loses_nothing() {
+    let Some(server) = Postgres::start("a commit without a result") else {
+        return;
+    };
+    let proxy = CutProxy::start(server.folder());
+    let folder = tempfile::tempdir().unwrap();
+    let journal = journal();
+    let whole = Store::Sqlite(folder.path().join("whole"));
+    follow(&whole, &identity(), &journal.entries, 1000);
+    let store = postgres_store(&proxy.url());
+    let mut failed = 0;
+    loop {
+        assert!(failed < 200, "it never gets on");
+        let Ok(mut catalog) = Catalog::open(&store, &identity()) else {
+            failed += 1;
+            continue;
+        };
+        let done = usize::try_from(catalog.position().entry).unwrap();
+        let Some(entry) = journal.entries.get(done) else {
+            break;
+        };
+        let followed = catalog.apply(entry).and_then(|()| catalog.commit());
+        failed += usize::from(followed.is_err());
+    }
+    assert!(failed >= 3, "{failed} of {} commits", proxy.commits());
+    assert_same_answers(&whole, &postgres_store(&server.url()));
 }
 
 #[test]

@@ -113,6 +113,11 @@ impl Postgres {
         )
     }
 
+    /// Where its socket lies.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Starts it, with what it has.
     pub(crate) fn run(&mut self) {
         let log = std::fs::File::create(self.folder.path().join("log")).unwrap();
