@@ -34,7 +34,7 @@ use crate::feedback::{Event, Feedback, Level, Silence};
 use crate::followers::{Crew, OrderByRank};
 use crate::given::{all_given, hours_of, normal_seeds};
 use crate::judge::Judge;
-use crate::limits::{hosts_at_once, idle_connections};
+use crate::limits::{hosts_at_once, idle_connections, waiting_hosts};
 use crate::past::{Past, begin_run, forget_blocks};
 use crate::rates::Rates;
 use crate::rekey::remove_aside;
@@ -222,7 +222,10 @@ impl Crawl {
         }
         // The safety limit gives way to the size that a person asked for.
         config.fetch.body_wire_bytes = config.fetch.body_wire_bytes.max(config.filter.max_size);
-        config.fetch.max_idle_connections = idle_connections(config.fetch.max_idle_connections);
+        config.fetch.max_idle_connections = idle_connections(
+            config.fetch.max_idle_connections,
+            hosts_at_once(config.run.hosts_at_once),
+        );
         let clock = Arc::clone(&parts.clock);
         let (order, order_ranks) = OrderByRank::policy(config.run.order, key);
         let digests = Arc::new(Digests::new(config.run.digests_remembered));
@@ -432,6 +435,8 @@ impl Crawl {
                 hosts_at_once(config.run.hosts_at_once),
                 shortest_limit(&config.fetch),
             ),
+            most_waiting: waiting_hosts(config.run.hosts_at_once),
+            waiting: 0,
             slack: workers * 16,
             outstanding: 0,
             asking: HashMap::new(),

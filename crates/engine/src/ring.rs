@@ -51,6 +51,9 @@ use crate::traps::TrapWatch;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How often load is looked at and progress is told.
 const TICK: Duration = Duration::from_millis(200);
+/// Who has not answered within this lets us wait. An honest host is ten times quicker; and were those that
+/// drip a byte a second to hold places for as long as they like, a few hundred would stop a crawl.
+const LONG: Duration = Duration::from_secs(2);
 /// How long a stop waits for what is under way.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -108,6 +111,9 @@ pub(crate) struct Ring {
     pub(crate) feedback: Arc<dyn Feedback>,
     pub(crate) control: Control,
     pub(crate) limit: HostLimit,
+    /// Hosts that have let us wait for long, as of the last tick; they take no place from others.
+    pub(crate) waiting: usize,
+    pub(crate) most_waiting: usize,
     pub(crate) slack: usize,
     pub(crate) outstanding: usize,
     /// What each host is being asked for, and since when.
@@ -617,6 +623,13 @@ impl Ring {
         #[expect(clippy::cast_precision_loss, reason = "a share between 0 and 1")]
         let fill = queued as f64 / self.jobs.max_capacity() as f64;
         self.limit.observe(late, fill);
+        let now = self.clock.now();
+        let lets_wait = |since: &Instant| now.saturating_duration_since(*since) >= LONG;
+        let since = self.asking.values().map(|(_, since)| since);
+        self.waiting = since
+            .filter(|it| lets_wait(it))
+            .count()
+            .min(self.most_waiting);
         self.look_at_samples();
         self.rates.turn(self.clock.now());
         self.feedback.hear(&Event::Progress(self.progress()));
