@@ -333,6 +333,16 @@ impl Captures {
         Ok(())
     }
 
+    /// The sorted indexes.
+    pub(crate) fn indexes(&self) -> &[SortedIndex] {
+        &self.sorted
+    }
+
+    /// Lines of files that have no sorted index yet.
+    pub(crate) fn open_lines(&self) -> &[Vec<u8>] {
+        &self.open
+    }
+
     /// An index is only a file: a name in it never leads out of the archive's directory.
     fn archive_path(&self, file: &str) -> Result<PathBuf, ArchiveError> {
         if ArchiveName::parse(file).is_some() && !file.contains('/') {

@@ -1,11 +1,11 @@
 //! Every byte of the archive read again, and what is damaged named.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::index::{ArchiveName, entry_of_record};
+use crate::index::{ArchiveName, entry_of_record, ids_path, packed_ids};
 use crate::reader::{Found, Proof, WarcReader};
-use crate::{ArchiveError, Captures};
+use crate::{ArchiveError, Captures, CdxEntry};
 
 /// One damaged place in the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,16 +31,18 @@ pub struct Scrubbed {
     pub wounds: Vec<Wound>,
 }
 
+/// What the index says, by archive file and offset.
+type Indexed = HashMap<(String, u64), CdxEntry>;
+
+/// What helps where the records are whole and only the index is not.
+const INDEX_HELP: &str = "the index follows from the records: remove the `.cdxj` and `.ids` files of the archive, and the next run writes them anew";
+
 impl Captures {
     /// Reads all archive files, checks every check sum and digest, that the index and the files
     /// agree, and that each revisit has its original.
     pub fn scrub(&self) -> Result<Scrubbed, ArchiveError> {
-        let mut indexed: HashMap<(String, u64), String> = HashMap::new();
-        for entry in self.all()? {
-            let entry = entry?;
-            indexed.insert((entry.file, entry.offset), entry.url);
-        }
         let mut scrubbed = Scrubbed::default();
+        let mut indexed = self.scrub_indexes(&mut scrubbed)?;
         let list = self
             .files()
             .list(self.dir())
@@ -48,7 +50,7 @@ impl Captures {
         for name in list.iter().filter_map(|name| ArchiveName::parse(name)) {
             self.scrub_file(&name.file(), &mut indexed, &mut scrubbed)?;
         }
-        for ((file, offset), url) in indexed {
+        for ((file, offset), entry) in indexed {
             let is_known = scrubbed
                 .wounds
                 .iter()
@@ -58,7 +60,7 @@ impl Captures {
                 scrubbed.wounds.push(Wound {
                     file: self.dir().join(file),
                     offset,
-                    url: Some(url),
+                    url: Some(entry.url),
                     what,
                 });
             }
@@ -69,10 +71,67 @@ impl Captures {
         Ok(scrubbed)
     }
 
+    /// Every line of every index, by the place that it names. A line that cannot be read, one that is not
+    /// where a search would find it, and numbers that do not lead to their lines are wounds of the index.
+    fn scrub_indexes(&self, scrubbed: &mut Scrubbed) -> Result<Indexed, ArchiveError> {
+        let mut indexed = Indexed::new();
+        for index in self.indexes() {
+            let mut wound = |file: &Path, offset, what: &str| {
+                scrubbed.wounds.push(Wound {
+                    file: file.to_owned(),
+                    offset,
+                    url: None,
+                    what: format!("{what}; {INDEX_HELP}"),
+                });
+            };
+            let mut lines = index.lines_from(b"")?;
+            let (mut before, mut ids, mut len) = (Vec::new(), Vec::new(), 0);
+            loop {
+                let (offset, line) = match lines.next_raw() {
+                    Ok(Some(found)) => found,
+                    Ok(None) => break,
+                    Err(ArchiveError::Damaged { offset, what, .. }) => {
+                        wound(&index.path, offset, &what);
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                };
+                len = offset + line.len() as u64;
+                let entry = std::str::from_utf8(&line).ok().and_then(CdxEntry::parse);
+                let Some(entry) = entry.filter(|_| line.ends_with(b"\n")) else {
+                    wound(&index.path, offset, "no index line");
+                    continue;
+                };
+                if line < before {
+                    wound(&index.path, offset, "the lines are not in order");
+                }
+                ids.extend(entry.id.map(|id| (id.0, offset)));
+                before = line;
+                indexed.insert((entry.file.clone(), entry.offset), entry);
+            }
+            let numbers = ids_path(&index.path);
+            // Without them numbers are found too, only slowly.
+            if let Ok(found) = self.files().read(&numbers) {
+                let want = packed_ids(ids, len);
+                if found != want {
+                    let same = found.iter().zip(&want).take_while(|(a, b)| a == b);
+                    let what = "the numbers do not lead to their lines";
+                    wound(&numbers, same.count() as u64, what);
+                }
+            }
+        }
+        for line in self.open_lines() {
+            if let Some(entry) = std::str::from_utf8(line).ok().and_then(CdxEntry::parse) {
+                indexed.insert((entry.file.clone(), entry.offset), entry);
+            }
+        }
+        Ok(indexed)
+    }
+
     fn scrub_file(
         &self,
         name: &str,
-        indexed: &mut HashMap<(String, u64), String>,
+        indexed: &mut Indexed,
         scrubbed: &mut Scrubbed,
     ) -> Result<(), ArchiveError> {
         let path = self.dir().join(name);
@@ -86,7 +145,9 @@ impl Captures {
             let (offset, url, what) = match found {
                 Found::Damage(damage) => (
                     damage.offset,
-                    indexed.remove(&(name.to_owned(), damage.offset)),
+                    indexed
+                        .remove(&(name.to_owned(), damage.offset))
+                        .map(|entry| entry.url),
                     Some(damage.what),
                 ),
                 Found::Record(record) => {
@@ -95,22 +156,30 @@ impl Captures {
                         .map_err(ArchiveError::read(&path, record.offset))?;
                     let entry = entry_of_record(&record, name)
                         .map_err(ArchiveError::read(&path, record.offset))?;
-                    let url = indexed.remove(&(name.to_owned(), record.offset));
-                    let what = match entry {
+                    let known = indexed.remove(&(name.to_owned(), record.offset));
+                    let is_other = |entry: &CdxEntry| {
+                        let same = |known: &CdxEntry| {
+                            (&known.key, &known.timestamp, &known.url, known.id)
+                                == (&entry.key, &entry.timestamp, &entry.url, entry.id)
+                        };
+                        known.as_ref().is_some_and(|known| !same(known))
+                    };
+                    let what = match &entry {
                         _ if proof == Proof::Wrong => Some("a digest does not fit".to_owned()),
-                        Some(_) if url.is_none() => Some("not in the index".to_owned()),
+                        Some(_) if known.is_none() => {
+                            Some(format!("not in the index; {INDEX_HELP}"))
+                        }
+                        Some(entry) if is_other(entry) => {
+                            Some(format!("the index says something else of it; {INDEX_HELP}"))
+                        }
                         Some(entry)
-                            if entry.is_revisit() && self.original_of(&entry, &record).is_err() =>
+                            if entry.is_revisit() && self.original_of(entry, &record).is_err() =>
                         {
                             Some("the original of this revisit is not in the archive".to_owned())
                         }
                         _ => None,
                     };
-                    (
-                        record.offset,
-                        url.or(record.header.url().map(str::to_owned)),
-                        what,
-                    )
+                    (record.offset, record.header.url().map(str::to_owned), what)
                 }
             };
             match what {

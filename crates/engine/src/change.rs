@@ -12,7 +12,7 @@ use crate::collection::CollectionConfig;
 use crate::feedback::{Event, Level};
 use crate::given::{hours_of, normal_seeds};
 use crate::judge::{Judge, admission};
-use crate::limits::hosts_at_once;
+use crate::limits::{hosts_at_once, waiting_hosts};
 use crate::ring::Ring;
 use crate::sites::{SiteRules, Sites};
 use crate::traps::Quarantine;
@@ -77,6 +77,7 @@ impl Ring {
             .close_again(&self.ledger.head.quarantined, &next.traps);
         if next.run.hosts_at_once != self.config.run.hosts_at_once {
             self.limit.set_most(hosts_at_once(next.run.hosts_at_once));
+            self.most_waiting = waiting_hosts(next.run.hosts_at_once);
         }
         self.frontier.set_politeness(next.politeness.clone());
         self.config = next;

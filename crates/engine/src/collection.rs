@@ -116,7 +116,8 @@ impl TryFrom<String> for Mode {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RunConfig {
-    /// Hosts asked at once; without it, as many as cores, memory and descriptors allow, at most 256.
+    /// Hosts asked at once; without it, as many as cores, memory and descriptors allow, at most 256, and
+    /// beside them those that have let us wait for more than two seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts_at_once: Option<usize>,
     /// Which URL goes first: `breadth`, `depth`, `random`, `longest-wait`; `backlinks` and `pagerank` go by the

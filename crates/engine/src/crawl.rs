@@ -38,7 +38,7 @@ use crate::feedback::{Event, Feedback, Level, Silence};
 use crate::followers::{Crew, OrderByRank};
 use crate::given::{all_given, hours_of, normal_seeds};
 use crate::judge::Judge;
-use crate::limits::{hosts_at_once, idle_connections};
+use crate::limits::{hosts_at_once, idle_connections, waiting_hosts};
 use crate::outage::Outage;
 use crate::past::{Past, begin_run, forget_blocks};
 use crate::rates::Rates;
@@ -246,7 +246,10 @@ impl Crawl {
         parts.clock = Arc::clone(&steady) as Arc<dyn Clock>;
         let given_config = config.clone();
         config.settle();
-        config.fetch.max_idle_connections = idle_connections(config.fetch.max_idle_connections);
+        config.fetch.max_idle_connections = idle_connections(
+            config.fetch.max_idle_connections,
+            hosts_at_once(config.run.hosts_at_once),
+        );
         let clock = Arc::clone(&parts.clock);
         let (order, order_ranks) = OrderByRank::policy(config.run.order, key);
         let digests = Arc::new(Digests::new(config.run.digests_remembered, key));
@@ -476,6 +479,8 @@ impl Crawl {
                 hosts_at_once(config.run.hosts_at_once),
                 shortest_limit(&config.fetch),
             ),
+            most_waiting: waiting_hosts(config.run.hosts_at_once),
+            waiting: 0,
             slack: workers * 16,
             outstanding: 0,
             asking: HashMap::new(),

@@ -1,8 +1,8 @@
 //! The data directory: who may use it, and where things lie in it.
 //!
-//! `DIR/format` is three lines: `teia-data 1`, `normal-form 2`, `key HEX`. It is written first, by one
-//! process only, and read before anything else, so that a foreign, an older or a newer directory is
-//! refused untouched.
+//! `DIR/format` is four lines: `teia-data 1`, `normal-form 2`, `key HEX`, and `check HEX`, the hash of the
+//! three. It is written first, by one process only, and read before anything else, so that a foreign, an
+//! older, a newer or a damaged directory is refused untouched.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,6 +14,7 @@ use rustix::fs::{FlockOperation, flock};
 use teia_base::journal::history_of;
 use teia_base::{DiskFiles, Files, NORMAL_FORM_VERSION};
 use teia_catalog::{Catalog, Identity};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::EngineError;
 use crate::collection::CollectionConfig;
@@ -76,8 +77,8 @@ impl Directory {
     pub fn open(root: &Path) -> Result<Self, EngineError> {
         refuse_file(root)?;
         let path = root.join("format");
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
+        let text = match fs::read(&path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !root.exists() => {
                 return Err(EngineError::NoDirectory {
                     path: root.to_owned(),
@@ -90,21 +91,13 @@ impl Directory {
             }
             Err(error) => return Err(EngineError::disk("read", path)(error)),
         };
-        let field = |name: &str| {
-            text.lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
-                .map(str::trim)
-        };
-        let (Some(layout), Some(normal), Some(key)) =
-            (field("teia-data"), field("normal-form"), field("key"))
-        else {
-            return Err(EngineError::Foreign {
-                path: root.to_owned(),
-            });
-        };
-        let (Ok(layout), Ok(normal)) = (layout.parse::<u32>(), normal.parse::<u32>()) else {
-            return Err(EngineError::Foreign {
-                path: root.to_owned(),
+        let Some((layout, normal, key)) = read_format(&text) else {
+            return Err(if root.join("collections").is_dir() {
+                EngineError::FormatDamaged { path }
+            } else {
+                EngineError::Foreign {
+                    path: root.to_owned(),
+                }
             });
         };
         if (layout, normal) != (LAYOUT_VERSION, NORMAL_FORM_VERSION) {
@@ -118,11 +111,6 @@ impl Directory {
                 EngineError::Older { path, found, known }
             });
         }
-        let Ok(key) = u64::from_str_radix(key, 16) else {
-            return Err(EngineError::Foreign {
-                path: root.to_owned(),
-            });
-        };
         Ok(Self {
             root: root.to_owned(),
             key,
@@ -408,6 +396,7 @@ fn write_format(root: &Path) -> io::Result<bool> {
     let key = random_key()?;
     let text =
         format!("teia-data {LAYOUT_VERSION}\nnormal-form {NORMAL_FORM_VERSION}\nkey {key:016x}\n");
+    let text = format!("{text}check {:016x}\n", xxh3_64(text.as_bytes()));
     let files = DiskFiles::new(root)?;
     let aside = format!("format.new.{key:016x}");
     let mut file = files.create(Path::new(&aside))?;
@@ -423,6 +412,28 @@ fn write_format(root: &Path) -> io::Result<bool> {
     let _ = fs::remove_file(&aside);
     files.sync_dir(Path::new(""))?;
     Ok(is_new)
+}
+
+/// Layout, normal form and hash key; `None` where they are damaged. The last line holds the hash of the
+/// lines before it; directories from before there was such a line have none.
+fn read_format(text: &str) -> Option<(u32, u32, u64)> {
+    let lines = match text.split_once("check ") {
+        Some((lines, check)) => {
+            let is_whole = check == format!("{:016x}\n", xxh3_64(lines.as_bytes()));
+            is_whole.then_some(lines)?
+        }
+        None => text,
+    };
+    let field = |name: &str| {
+        let mut found = lines.lines();
+        found.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
+    };
+    let key = field("key").filter(|key| key.len() == 16)?;
+    Some((
+        field("teia-data")?.parse().ok()?,
+        field("normal-form")?.parse().ok()?,
+        u64::from_str_radix(key, 16).ok()?,
+    ))
 }
 
 fn is_at(file: &File, path: &Path) -> bool {
@@ -540,5 +551,34 @@ mod tests {
         fs::write(place.path().join("format"), new).unwrap();
         let error = Directory::open(place.path()).unwrap_err();
         assert!(matches!(error, EngineError::Newer { .. }));
+    }
+
+    #[test]
+    fn every_byte_of_the_format_that_is_changed_is_found_out() {
+        let place = tempfile::tempdir().unwrap();
+        let key = Directory::create(place.path()).unwrap().key();
+        fs::create_dir(place.path().join("collections")).unwrap();
+        let path = place.path().join("format");
+        let good = fs::read(&path).unwrap();
+        let check = |bad: &[u8], what: &str| {
+            fs::write(&path, bad).unwrap();
+            match Directory::open(place.path()) {
+                // Only the line that guards the others is gone.
+                Ok(opened) => assert_eq!(opened.key(), key, "{what}"),
+                Err(error) => assert!(
+                    matches!(error, EngineError::FormatDamaged { .. }),
+                    "{what}: {error}"
+                ),
+            }
+        };
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            check(&bad, &format!("byte {at}"));
+            check(&good[..at], &format!("cut at {at}"));
+        }
+        check(&[&good[..], b"x"].concat(), "more at the end");
+        fs::write(&path, good).unwrap();
+        assert_eq!(Directory::open(place.path()).unwrap().key(), key);
     }
 }

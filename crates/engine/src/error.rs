@@ -50,6 +50,14 @@ pub enum EngineError {
         /// The directory.
         path: PathBuf,
     },
+    /// The file that says what the directory is cannot be read.
+    #[error(
+        "{path} is damaged: it says with which layout, normal form and hash key everything beside it was written, so nothing is read or written without it; restore that file from a copy"
+    )]
+    FormatDamaged {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is nothing there.
     #[error("there is no data directory {path}")]
     NoDirectory {

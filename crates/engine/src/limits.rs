@@ -7,26 +7,45 @@ const HOST_BYTES: usize = 4 << 20;
 
 /// What a person chose, or what cores, memory and descriptors allow, at most 256.
 pub fn hosts_at_once(chosen: Option<usize>) -> usize {
-    let descriptors = raise_descriptors();
-    // Each host holds a connection, perhaps an idle one beside it, perhaps a spool file.
-    let by_descriptors = descriptors.saturating_sub(64) / 3;
+    let descriptors = free_descriptors();
     match chosen {
-        Some(chosen) => chosen.clamp(1, by_descriptors.max(1)),
+        // Each holds a connection; the last third is for idle ones and for spool files.
+        Some(chosen) => chosen.clamp(1, (descriptors / 3 * 2).max(1)),
         None => {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
             let by_memory = memory_bytes() / HOST_BYTES;
             (cores * 128)
                 .min(256)
-                .min(by_descriptors)
+                .min(descriptors / 3)
                 .min(by_memory)
                 .max(1)
         }
     }
 }
 
-/// Idle connections that descriptors allow beside the busy ones.
-pub(crate) fn idle_connections(wanted: usize) -> usize {
-    wanted.min(raise_descriptors().saturating_sub(64) / 3)
+/// Idle connections that descriptors allow beside so many busy ones.
+pub(crate) fn idle_connections(wanted: usize, hosts: usize) -> usize {
+    wanted.min(a_third_beside(hosts))
+}
+
+/// Hosts that may let us wait beside those that are asked at once. They hold a connection, and next to no
+/// memory or work. Where a person chose a number, that is the number.
+pub(crate) fn waiting_hosts(chosen: Option<usize>) -> usize {
+    match chosen {
+        Some(_) => 0,
+        None => a_third_beside(hosts_at_once(None)),
+    }
+}
+
+/// A third of the descriptors that so many hosts leave: for idle connections, for hosts that let us wait,
+/// or for spool files.
+fn a_third_beside(hosts: usize) -> usize {
+    free_descriptors().saturating_sub(hosts) / 3
+}
+
+/// What may be open beside the files of the collection.
+fn free_descriptors() -> usize {
+    raise_descriptors().saturating_sub(64)
 }
 
 /// Memory that the system could give us now; plenty where it does not say.

@@ -206,6 +206,13 @@ impl Reading {
         blocks.max(loaded.map_or(0, |(ledger, _)| ledger.head.position))
     }
 
+    /// Reads what was saved on the way, in place of which a start could read the journal; what is wrong.
+    pub fn verify_state(&self) -> Result<(), EngineError> {
+        let (checkpoints, found) = Checkpoints::find(&self.files, &self.layout);
+        let read = found.and_then(|()| checkpoints.load(drop).map(drop));
+        read.map_err(EngineError::disk("read", self.layout.part()))
+    }
+
     fn verify_between(&self, from: u64, until: u64, next: &mut u64) -> Result<(), JournalError> {
         let files = Arc::clone(&self.files);
         for entry in EntryStream::open(files, &self.layout.journal(), from, until)? {

@@ -1,12 +1,14 @@
 //! What people asked to have removed from view: `NAME/removed`, one line each, kept through every rebuild.
 //!
 //! ```text
+//! check 91c2fd07b8a3e4c5
 //! url http://example.org/a
 //! host example.org
 //! ```
 //!
 //! Search and archived copies pass them over, and no run fetches them. The archive's records stay as they are,
-//! unless they are erased (`erase`).
+//! unless they are erased (`erase`). The first line holds the hash of the others: a list that is damaged would
+//! show what somebody asked to hide, so it is an error. Lists from before there was such a line have none.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,6 +17,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use teia_base::{CanonicalUrl, Files};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::Layout;
 use crate::ring::Ring;
@@ -36,15 +39,31 @@ impl Removals {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             content => content?,
         };
+        Self::parse(&content).ok_or_else(|| {
+            let told = "it is damaged, and what people asked to hide must stay hidden: restore the file `removed` of the collection from a copy";
+            io::Error::new(io::ErrorKind::InvalidData, told)
+        })
+    }
+
+    fn parse(content: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(content).ok()?;
+        let lines = match text.strip_prefix("check ") {
+            Some(guarded) => {
+                let (check, lines) = guarded.split_once('\n')?;
+                (check == check_of(lines)).then_some(lines)?
+            }
+            // An empty list has its line too.
+            None => (!text.is_empty()).then_some(text)?,
+        };
         let mut removals = Self::default();
-        for line in String::from_utf8_lossy(&content).lines() {
-            match line.split_once(' ') {
-                Some(("url", url)) => removals.urls.insert(url.to_owned()),
-                Some(("host", host)) => removals.hosts.insert(host.to_owned()),
-                _ => continue,
+        for line in lines.lines() {
+            match line.split_once(' ')? {
+                ("url", url) => removals.urls.insert(url.to_owned()),
+                ("host", host) => removals.hosts.insert(host.to_owned()),
+                _ => return None,
             };
         }
-        Ok(removals)
+        Some(removals)
     }
 
     /// Writes the list in place of the old one, atomically.
@@ -56,6 +75,7 @@ impl Removals {
         for host in &self.hosts {
             text.push_str(&format!("host {host}\n"));
         }
+        text.insert_str(0, &format!("check {}\n", check_of(&text)));
         files.create_dir(Path::new(layout.name()))?;
         files.replace(&path(layout), text.as_bytes())
     }
@@ -156,6 +176,10 @@ impl Ring {
     }
 }
 
+fn check_of(lines: &str) -> String {
+    format!("{:016x}", xxh3_64(lines.as_bytes()))
+}
+
 fn path(layout: &Layout) -> PathBuf {
     Path::new(layout.name()).join("removed")
 }
@@ -179,5 +203,31 @@ mod tests {
         assert!(removals.hides(&url("https://b.example:8080/anything")));
         assert!(!removals.hides(&url("http://a.example/y")));
         assert!(!removals.hides(&url("http://www.b.example/")));
+    }
+
+    #[test]
+    fn a_list_that_is_damaged_hides_nothing_less_and_is_an_error() {
+        let (files, layout) = (SimulatedDisk::new(), Layout::new("default").unwrap());
+        let mut removals = Removals::default();
+        removals.add_host("b.example");
+        removals.add_url(&CanonicalUrl::parse("http://a.example/x").unwrap());
+        removals.write(&files, &layout).unwrap();
+        let good = files.read(&path(&layout)).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            for bad in [&bad[..], &good[..at]] {
+                files.replace(&path(&layout), bad).unwrap();
+                let error = Removals::read(&files, &layout).unwrap_err();
+                assert!(error.to_string().contains("damaged"), "byte {at}: {error}");
+            }
+        }
+        // A list without the line, as there were.
+        let old = b"url http://a.example/x\nhost b.example\n";
+        files.replace(&path(&layout), old).unwrap();
+        assert_eq!(Removals::read(&files, &layout).unwrap(), removals);
+        removals = Removals::default();
+        removals.write(&files, &layout).unwrap();
+        assert_eq!(Removals::read(&files, &layout).unwrap(), removals);
     }
 }

@@ -58,6 +58,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_millis(200);
 /// A feed is visited again this long after its last visit, or later.
 const FEED_REST: Duration = Duration::from_secs(15 * 60);
+/// Who has not answered within this lets us wait. An honest host is ten times quicker; and were those that
+/// drip a byte a second to hold places for as long as they like, a few hundred would stop a crawl.
+const LONG: Duration = Duration::from_secs(2);
 /// How long a stop waits for what is under way.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -128,6 +131,9 @@ pub(crate) struct Ring {
     pub(crate) feedback: Arc<dyn Feedback>,
     pub(crate) control: Control,
     pub(crate) limit: HostLimit,
+    /// Hosts that have let us wait for long, as of the last tick; they take no place from others.
+    pub(crate) waiting: usize,
+    pub(crate) most_waiting: usize,
     pub(crate) slack: usize,
     pub(crate) outstanding: usize,
     /// What each host is being asked for, and since when.
@@ -686,6 +692,13 @@ impl Ring {
         #[expect(clippy::cast_precision_loss, reason = "a share between 0 and 1")]
         let fill = queued as f64 / self.jobs.max_capacity() as f64;
         self.limit.observe(late, fill);
+        let now = self.clock.now();
+        let lets_wait = |since: &Instant| now.saturating_duration_since(*since) >= LONG;
+        let since = self.asking.values().map(|(_, since)| since);
+        self.waiting = since
+            .filter(|it| lets_wait(it))
+            .count()
+            .min(self.most_waiting);
         self.look_at_samples();
         self.look_at_ourselves();
         self.rates.turn(self.clock.now());

@@ -16,9 +16,10 @@ use std::time::Duration;
 use script::Script;
 use scripted::{SEED, config};
 use support::crawl_on;
-use teia_base::SimulatedDisk;
 use teia_base::filter::{Candidate, Fetched, Filter, Verdict};
+use teia_base::{Request, SimulatedDisk};
 use teia_engine::{Control, EndReason, Event, Feedback, Parts};
+use teia_fetch::{Fetcher, Fetching};
 
 const HOSTS: usize = 12;
 const SUNK: usize = 4;
@@ -118,4 +119,64 @@ fn hosts_at_once_sink_under_pressure_and_recover_without_it() {
     assert_eq!(report.reason, EndReason::Stopped, "{limits:?}");
     assert_eq!(limits.last(), Some(&HOSTS), "{limits:?}");
     assert!(load.most_active.load(Ordering::SeqCst) <= HOSTS);
+}
+
+/// Answers honest hosts at once, and the others never.
+struct Silent {
+    script: Script,
+    control: Control,
+    honest: usize,
+}
+
+impl Fetcher for Silent {
+    fn fetch(&self, request: Request) -> Fetching<'_> {
+        let is_honest = request
+            .url
+            .host_str()
+            .is_some_and(|host| host.starts_with('h'));
+        let is_robots = request.url.path() == "/robots.txt";
+        if !is_honest && !is_robots {
+            return Box::pin(std::future::pending());
+        }
+        let fetching = self.script.fetch(request);
+        if self.script.pages().len() >= self.honest {
+            self.control.stop();
+        }
+        fetching
+    }
+}
+
+#[test]
+fn hosts_that_let_us_wait_take_no_places_from_others() {
+    // More of them than are ever asked at once, and they come first.
+    let silent = (0..300).map(|n| format!("http://silent{n}.test/"));
+    let honest: Vec<String> = (0..20).map(|n| format!("http://h{n}.test/")).collect();
+    let seeds: Vec<String> = silent.chain(honest.iter().cloned()).collect();
+    let mut script = Script::default();
+    for url in &honest {
+        script = script.html(url, "an honest page");
+    }
+    let control = Control::default();
+    let fetcher = Arc::new(Silent {
+        script: script.clone(),
+        control: control.clone(),
+        honest: honest.len(),
+    });
+    let mut config = config();
+    config.run.hosts_at_once = None;
+    // Were the places gone, this would end the run, with the honest pages unasked.
+    config.run.max_time = Some(Duration::from_secs(120));
+    config.run.alias_pages = 0;
+    let parts = Parts {
+        fetcher: Some(fetcher),
+        ..Parts::default()
+    };
+    let disk = Arc::new(SimulatedDisk::new());
+    let report = crawl_on(disk, &config, &seeds, parts, &control).unwrap();
+    let mut pages = script.pages();
+    pages.sort();
+    let mut want = honest;
+    want.sort();
+    assert_eq!(pages, want);
+    assert_eq!(report.reason, EndReason::Stopped);
 }

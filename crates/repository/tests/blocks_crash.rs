@@ -5,11 +5,12 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use support::Draw;
-use teia_base::{Files, PowerCut, SimulatedDisk};
+use teia_base::{AppendFile, Files, PowerCut, ReadFile, SimulatedDisk};
 use teia_repository::blocks::{
     Answer, Decided, Link, News, Settlement, Standing, Store, StoreConfig, StoreError,
 };
@@ -131,7 +132,18 @@ fn fetched() -> Settlement {
 fn survive(cut: u64, second: u64, filter: bool) -> bool {
     let disk = SimulatedDisk::new();
     let files: Arc<dyn Files> = Arc::new(disk.clone());
-    let open = || Store::open(Arc::clone(&files), config(filter));
+    survive_on(&disk, &files, cut, second, filter)
+}
+
+/// The same on this disk, which the store reaches through `files`.
+fn survive_on(
+    disk: &SimulatedDisk,
+    files: &Arc<dyn Files>,
+    cut: u64,
+    second: u64,
+    filter: bool,
+) -> bool {
+    let open = || Store::open(Arc::clone(files), config(filter));
     let mut caller = Caller {
         journal: Vec::new(),
         new: BTreeMap::new(),
@@ -169,6 +181,54 @@ fn a_power_cut_at_any_call_loses_and_doubles_nothing() {
         let calls = (0..5000).find(|&cut| survive(cut, cut % 23, filter));
         assert!(calls.is_some_and(|calls| calls > 60), "{calls:?}");
     }
+}
+
+/// A bug that is planted: the store never makes the names of its files durable.
+#[derive(Debug)]
+struct NoDirectorySync(SimulatedDisk);
+
+impl Files for NoDirectorySync {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
+        self.0.create(path)
+    }
+    fn append(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
+        self.0.append(path)
+    }
+    fn open(&self, path: &Path) -> io::Result<Box<dyn ReadFile>> {
+        self.0.open(path)
+    }
+    fn truncate(&self, path: &Path, len: u64) -> io::Result<()> {
+        self.0.truncate(path, len)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.remove(path)
+    }
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.0.create_dir(path)
+    }
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        self.0.list(path)
+    }
+    fn sync_dir(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    fn free_bytes(&self) -> io::Result<Option<u64>> {
+        self.0.free_bytes()
+    }
+}
+
+#[test]
+fn a_store_that_does_not_sync_its_directory_is_caught() {
+    let caught = (0..200).any(|cut| {
+        let disk = SimulatedDisk::new();
+        let files: Arc<dyn Files> = Arc::new(NoDirectorySync(disk.clone()));
+        let survive = || survive_on(&disk, &files, cut, cut % 23, false);
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(survive)).is_err()
+    });
+    assert!(caught, "names were never durable, and nothing was lost");
 }
 
 #[test]

@@ -1,13 +1,16 @@
 //! One index on disk: opening it, and the few look-ups that writer and searcher share.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tantivy::directory::{MmapDirectory, OwnedBytes};
+use tantivy::error::DataCorruption;
 use tantivy::schema::Value;
 use tantivy::store::{Compressor, StoreReader};
 use tantivy::tokenizer::TextAnalyzer;
-use tantivy::{DocAddress, DocId, Index, IndexSettings, Searcher, TantivyDocument, Term};
+use tantivy::{
+    DocAddress, DocId, Index, IndexSettings, Searcher, TantivyDocument, TantivyError, Term,
+};
 
 use crate::error::SearchError;
 use crate::page::Page;
@@ -52,7 +55,7 @@ pub(crate) fn open_or_create(path: &Path) -> Result<(Index, Fields), SearchError
 pub(crate) fn open(path: &Path) -> Result<(Index, Fields), SearchError> {
     let index = Index::open_in_dir(path).map_err(|source| SearchError::Open {
         path: path.to_owned(),
-        source,
+        source: in_short(source),
     })?;
     let (schema, fields) = schema();
     let found = match payload(&index) {
@@ -70,6 +73,27 @@ pub(crate) fn open(path: &Path) -> Result<(Index, Fields), SearchError> {
     }
     register(&index);
     Ok((index, fields))
+}
+
+/// Reads every byte of an index, and names the files whose check sums do not fit.
+pub fn verify(path: &Path) -> Result<Vec<PathBuf>, SearchError> {
+    let (index, _) = open(path)?;
+    let damaged = index.validate_checksum().map_err(SearchError::Read)?;
+    let mut files: Vec<PathBuf> = damaged.iter().map(|name| path.join(name)).collect();
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// The index library shows all of a file that it cannot understand, which may be thousands of lines.
+fn in_short(error: TantivyError) -> TantivyError {
+    const MOST: usize = 400;
+    match error {
+        TantivyError::DataCorruption(_) if error.to_string().len() > MOST => {
+            let told = "`meta.json` or `.managed.json` cannot be understood";
+            TantivyError::DataCorruption(DataCorruption::comment_only(told))
+        }
+        error => error,
+    }
 }
 
 /// What the last commit carries; none before the first.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use teia_archive::{Captures, CdxEntry};
 use teia_base::CanonicalUrl;
-use teia_engine::{CollectionConfig, Directory, Layout, Reading, Removals};
+use teia_engine::{CollectionConfig, Directory, EngineError, Layout, Reading, Removals};
 use teia_fetch::DecodeLimits;
 use teia_graph::{GraphConfig, RankFile, Snapshot};
 use teia_search::{Hidden, SearchConfig, Searcher, Weights};
@@ -124,7 +124,7 @@ impl Library {
     pub(crate) fn versions(&self, url: &str) -> Result<Vec<Copy>, WebError> {
         let mut copies = Vec::new();
         for shelf in self.shelves() {
-            let removals = shelf.removals();
+            let removals = shelf.removals()?;
             for entry in shelf.captures()?.versions(url)? {
                 let is_hidden =
                     CanonicalUrl::parse(&entry.url).is_ok_and(|url| removals.hides(&url));
@@ -149,19 +149,20 @@ impl Library {
         Ok(false)
     }
 
-    /// Whether some collection hides this address.
+    /// Whether some collection hides this address. A list that cannot be read may hide any.
     pub(crate) fn hides(&self, url: &str) -> bool {
         CanonicalUrl::parse(url).is_ok_and(|url| {
-            self.shelves()
-                .iter()
-                .any(|shelf| shelf.removals().hides(&url))
+            let shelves = self.shelves();
+            let mut lists = shelves.iter().map(|shelf| shelf.removals());
+            lists.any(|list| list.map_or(true, |list| list.hides(&url)))
         })
     }
 
     /// What no search may show: all that some collection hides, as it is this moment.
-    pub(crate) fn hidden(&self) -> Arc<Hidden> {
+    pub(crate) fn hidden(&self) -> Result<Arc<Hidden>, WebError> {
         let shelves = self.shelves();
-        let lists: Vec<_> = shelves.iter().map(|shelf| shelf.removals()).collect();
+        let lists = shelves.iter().map(|shelf| shelf.removals());
+        let lists: Vec<_> = lists.collect::<Result<_, _>>()?;
         let mut held = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = held.0.len() == lists.len()
             && held.0.iter().zip(&lists).all(|(a, b)| Arc::ptr_eq(a, b));
@@ -175,7 +176,7 @@ impl Library {
             let hidden = Hidden::new(of("url"), of("host"));
             *held = (lists, Arc::new(hidden));
         }
-        Arc::clone(&held.1)
+        Ok(Arc::clone(&held.1))
     }
 
     /// Finds new collections and new indexes.
@@ -258,10 +259,13 @@ impl Shelf {
     }
 
     /// What is hidden here, as it is this moment.
-    pub(crate) fn removals(&self) -> Arc<Removals> {
+    pub(crate) fn removals(&self) -> Result<Arc<Removals>, WebError> {
         let path = self.root.join(&self.name).join("removed");
-        let read = || Ok(Removals::read(&*self.reading.files(), self.layout()).unwrap_or_default());
-        self.removals.at_once(&[path], read).unwrap_or_default()
+        let read = || {
+            let read = Removals::read(&*self.reading.files(), self.layout());
+            Ok(read.map_err(EngineError::disk("read", &path))?)
+        };
+        self.removals.at_once(std::slice::from_ref(&path), read)
     }
 
     fn layout(&self) -> &Layout {

@@ -537,6 +537,25 @@ fn ui_32_what_is_hidden_is_gone_at_once_and_can_come_back() {
         &json!({"kind": "host", "value": "127.0.0.1"}),
     );
     assert_eq!(served.get("/api/search?q=lapwing").json()["total"], 0);
+    // A list that is damaged may hide anything, and so nothing is shown.
+    std::fs::write(
+        served.folder.path().join("birds/removed"),
+        "url http://a.exam",
+    )
+    .unwrap();
+    assert_eq!(found_status(&served), 200, "a list from before check sums");
+    std::fs::write(
+        served.folder.path().join("birds/removed"),
+        "ur1 http://a.example/",
+    )
+    .unwrap();
+    assert_eq!(found_status(&served), 500);
+    let copy = served.get(&format!("/archive/*/{}", web.url("/second")));
+    assert_ne!(copy.status, 200);
+}
+
+fn found_status(served: &Served) -> u16 {
+    served.get("/api/search?q=lapwing").status
 }
 
 #[test]

@@ -24,4 +24,4 @@ pub(crate) use merge::{MERGE_WIDTH, Merge, merge_indexes};
 pub(crate) use open_lines::{OpenLines, push_framed};
 pub(crate) use scan::entry_of_record;
 pub use scan::index_warc;
-pub(crate) use sorted::{SortedIndex, write_sorted};
+pub(crate) use sorted::{SortedIndex, packed_ids, write_sorted};

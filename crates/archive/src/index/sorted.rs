@@ -50,14 +50,7 @@ pub(crate) fn write_sorted(
         .map_err(ArchiveError::file("write", &aside))?;
     file.sync().map_err(ArchiveError::file("sync", &aside))?;
     drop(file);
-    ids.sort_unstable();
-    let mut packed = Vec::with_capacity(ids.len() * 16 + 16);
-    for (id, at) in ids {
-        packed.extend_from_slice(&id.to_le_bytes());
-        packed.extend_from_slice(&at.to_le_bytes());
-    }
-    packed.extend_from_slice(IDS_MAGIC);
-    packed.extend_from_slice(&len.to_le_bytes());
+    let packed = packed_ids(ids, len);
     let mut file = files
         .create(&ids_aside)
         .map_err(ArchiveError::file("make", &ids_aside))?;
@@ -74,6 +67,19 @@ pub(crate) fn write_sorted(
         .map_err(ArchiveError::file("name", path))?;
     let dir = path.parent().unwrap_or(Path::new(""));
     files.sync_dir(dir).map_err(ArchiveError::file("sync", dir))
+}
+
+/// The content of `X.ids`, of these captures and a `X.cdxj` of this length.
+pub(crate) fn packed_ids(mut ids: Vec<(u64, u64)>, len: u64) -> Vec<u8> {
+    ids.sort_unstable();
+    let mut packed = Vec::with_capacity(ids.len() * 16 + 16);
+    for (id, at) in ids {
+        packed.extend_from_slice(&id.to_le_bytes());
+        packed.extend_from_slice(&at.to_le_bytes());
+    }
+    packed.extend_from_slice(IDS_MAGIC);
+    packed.extend_from_slice(&len.to_le_bytes());
+    packed
 }
 
 /// The `id` at the end of one of our lines, without reading the rest of it.

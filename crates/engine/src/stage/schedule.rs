@@ -66,11 +66,12 @@ impl Ring {
     }
 
     fn may_lease(&self) -> bool {
+        let places = self.limit.get() + self.waiting;
         !self.stopping
             && !self.paused
             && self.outage.lets_out(self.clock.now(), self.outstanding)
-            && self.frontier.leased() < self.limit.get()
-            && self.outstanding < self.limit.get() + self.slack
+            && self.frontier.leased() < places
+            && self.outstanding < places + self.slack
             && !self.window_is_full()
             && !self.repository.is_behind()
             && self.budget_left()

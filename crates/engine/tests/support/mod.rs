@@ -107,13 +107,18 @@ pub(crate) fn attempts(files: &(impl Files + Clone)) -> Vec<Attempt> {
 
 /// How often the journal says of each URL that it is new.
 pub(crate) fn called_new(files: &(impl Files + Clone)) -> BTreeMap<String, usize> {
+    called_new_in(&entries_on(&disk(files)))
+}
+
+/// The same, of entries that were read.
+pub(crate) fn called_new_in(entries: &[Entry]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     let mut count = |url: &teia_base::CanonicalUrl, verdict: &LinkVerdict| {
         if *verdict == LinkVerdict::New {
             *counts.entry(url.to_string()).or_default() += 1;
         }
     };
-    for entry in entries_on(&disk(files)) {
+    for entry in entries {
         match &entry.record {
             Record::RunStarted(run) => {
                 for seed in &run.seeds {

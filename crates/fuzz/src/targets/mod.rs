@@ -1,6 +1,7 @@
 //! Everything that reads what others wrote: the web, a person, a damaged disk.
 
 mod files;
+mod http;
 mod people;
 mod web;
 
@@ -31,6 +32,7 @@ pub const TARGETS: &[Target] = &[
     web::CHARSET,
     web::ANYTHING,
     web::DECODE,
+    http::HTTP,
     web::TRAPS,
     files::WARC,
     files::JOURNAL,

@@ -25,6 +25,7 @@ mod status;
 mod tables;
 mod token;
 mod urls;
+mod verify;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -227,6 +228,11 @@ enum Command {
         #[command(flatten)]
         place: Place,
     },
+    /// Read every byte of a collection again, and name what is damaged and what helps
+    Verify {
+        #[command(flatten)]
+        place: Place,
+    },
     /// Search page, pages about pages, archived copies, and management: in a browser and for programs
     Serve {
         /// Where to listen: an address of this machine and a port
@@ -344,6 +350,7 @@ impl Command {
             | Self::Stats { place, .. }
             | Self::Rank { place, .. }
             | Self::Urls { place, .. }
+            | Self::Verify { place }
             | Self::Serve { place, .. }
             | Self::Remove { place, .. }
             | Self::Export { place, .. } => Some(place.clone()),
@@ -410,6 +417,7 @@ impl Command {
             }
             Self::Check { part } => check::check(part),
             Self::Urls { what, place } => urls::urls(&place.data, place.name(), &what),
+            Self::Verify { place } => verify::verify(&place),
             Self::Export { options, place } => export::export(&place, &options),
             Self::Serve {
                 listen,

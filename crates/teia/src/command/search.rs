@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use teia_engine::{Directory, Layout, Reading, Removals};
@@ -84,7 +84,15 @@ pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
         hidden: Arc::new(removed(&directory, &searched)?),
         ..SearchRequest::new(as_query(&options.query))
     };
-    let results = searcher.search(&request)?;
+    let results = searcher.search(&request);
+    let results = results.map_err(|error| match &searched[..] {
+        [name] => anyhow!(unreadable_index(&directory, name, error)),
+        names => anyhow!(error).context(format!(
+            "an index of {} cannot be read; `{}` with --collection says which",
+            names.join(", "),
+            Place::new(directory.root(), "default").command(&["verify"])
+        )),
+    })?;
     if options.json {
         outln!("{}", to_json(&results))?;
     } else {

@@ -158,7 +158,7 @@ impl Asked {
         }
         request.expand = self.expand == "1";
         request.facets = true;
-        request.hidden = library.hidden();
+        request.hidden = library.hidden()?;
         Ok(request)
     }
 

@@ -65,7 +65,7 @@ fn suggestions(app: &App, typed: &str) -> Result<Vec<String>, Failure> {
     query.push_str(&format!("title:{last}*"));
     let mut request = SearchRequest::new(query);
     request.limit = READ;
-    request.hidden = app.library.hidden();
+    request.hidden = app.library.hidden()?;
     let hits = app.library.searcher().search(&request)?.hits;
     let titles: Vec<String> = hits.iter().map(|hit| clean(&hit.title)).collect();
     Ok(gather(before, last, &titles))

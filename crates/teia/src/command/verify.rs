@@ -1,0 +1,189 @@
+//! `teia verify`: every byte of a collection read again, and what is damaged named with what helps.
+
+use std::process::ExitCode;
+
+use anyhow::{Error, Result};
+use serde_json::{Value, json};
+use teia_archive::Captures;
+use teia_catalog::{Reader, Store};
+use teia_engine::{CollectionConfig, Directory, EngineError, Layout, Reading, Removals, store_of};
+use teia_graph::{GraphConfig, RankFile, Snapshot};
+
+use super::place::Place;
+use crate::show::outln;
+
+/// Restoring is all that helps: nothing else has it.
+const FROM_A_COPY: &str = "restore it from a copy";
+
+/// What was found so far.
+struct Report<'a> {
+    place: &'a Place,
+    problems: Vec<Value>,
+}
+
+impl Report<'_> {
+    /// Something is wrong, and this helps.
+    fn add(&mut self, part: &str, what: impl Into<Error>, help: &str) {
+        self.add_text(part, &format!("{:#}", what.into()), help);
+    }
+
+    fn add_text(&mut self, part: &str, what: &str, help: &str) {
+        self.problems
+            .push(json!({ "part": part, "what": what, "help": help }));
+    }
+
+    /// A command that helps.
+    fn command(&self, words: &[&str]) -> String {
+        format!("`{}`", self.place.command(words))
+    }
+}
+
+/// Verifies one collection.
+pub(crate) fn verify(place: &Place) -> Result<ExitCode> {
+    let directory = Directory::open(&place.data)?;
+    let reading = Reading::open(&directory, place.name())?;
+    let mut report = Report {
+        place,
+        problems: Vec::new(),
+    };
+    let layout = reading.layout().clone();
+    let files = reading.files();
+    if let Err(error) = CollectionConfig::load(&*files, reading.root(), &layout) {
+        report.add("settings", error, "mend the file, it is text");
+    }
+    if let Err(error) = Removals::read(&*files, &layout) {
+        let error = EngineError::disk("read", format!("{}/removed", layout.name()))(error);
+        report.add("removals", error, FROM_A_COPY);
+    }
+    let urls = journal_and_urls(&mut report, &reading)?;
+    let records = archive(&mut report, &reading)?;
+    index(&mut report, &directory, &layout);
+    links(&mut report, &reading);
+    catalog(&mut report, &reading);
+    let is_whole = report.problems.is_empty();
+    outln!(
+        "{}",
+        json!({
+            "collection": layout.name(),
+            "urls": urls,
+            "records": records,
+            "problems": report.problems,
+        })
+    )?;
+    Ok(if is_whole {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// The journal with its history, what was saved of it on the way, and the blocks of URLs.
+fn journal_and_urls(report: &mut Report<'_>, reading: &Reading) -> Result<Value> {
+    let mut is_whole = true;
+    for damage in reading.verify_journal()? {
+        is_whole = false;
+        report.add("journal", damage, FROM_A_COPY);
+    }
+    let resume = report.command(&["resume"]);
+    let help = if is_whole {
+        format!("nothing is lost, the journal has it: {resume} makes it anew")
+    } else {
+        "the journal is damaged too: restore that first".to_owned()
+    };
+    if let Err(error) = reading.verify_state() {
+        report.add("state", error, &help);
+    }
+    match reading.repository() {
+        Ok(repository) => {
+            for problem in repository.verify().unwrap_or_default().problems {
+                report.add_text("urls", &problem.to_string(), &help);
+            }
+            Ok(json!(repository.len()))
+        }
+        Err(error) if !is_whole || matches!(error, EngineError::Urls(_)) => {
+            report.add("urls", error, &help);
+            Ok(Value::Null)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Every record of the archive with its digests, and its index.
+fn archive(report: &mut Report<'_>, reading: &Reading) -> Result<u64> {
+    let (files, folder) = (reading.files(), reading.layout().archive());
+    if files.list(&folder)?.is_empty() {
+        return Ok(0);
+    }
+    let scrubbed = Captures::open(files, &folder).and_then(|captures| captures.scrub());
+    match scrubbed {
+        Ok(scrubbed) => {
+            for wound in &scrubbed.wounds {
+                let (file, offset) = (wound.file.display(), wound.offset);
+                let url = wound.url.as_deref().unwrap_or("an unknown URL");
+                let what = format!("{file} at byte {offset}, {url}: {}", wound.what);
+                report.add_text("archive", &what, FROM_A_COPY);
+            }
+            Ok(scrubbed.records)
+        }
+        Err(error) => {
+            report.add("archive", error, FROM_A_COPY);
+            Ok(0)
+        }
+    }
+}
+
+fn index(report: &mut Report<'_>, directory: &Directory, layout: &Layout) {
+    let path = directory.root().join(layout.index());
+    if !path.is_dir() {
+        return;
+    }
+    let help = report.command(&["index", "rebuild"]);
+    match teia_search::verify(&path) {
+        Ok(damaged) => {
+            for file in damaged {
+                let what = format!("{} is damaged: its check sum differs", file.display());
+                report.add_text("index", &what, &help);
+            }
+        }
+        Err(error) => report.add("index", error, &help),
+    }
+}
+
+fn links(report: &mut Report<'_>, reading: &Reading) {
+    let (files, prefix) = (reading.files(), reading.layout().links());
+    let config = GraphConfig::default();
+    let graph = Snapshot::open(&*files, &prefix, &config).and_then(|graph| graph.verify());
+    if let Err(error) = graph {
+        let help = report.command(&["index", "rebuild", "--links"]);
+        report.add("links", error, &help);
+    }
+    let ranks = RankFile::open(&*files, &prefix, &config);
+    let ranks = ranks.and_then(|ranks| ranks.map_or(Ok(()), |ranks| ranks.verify()));
+    if let Err(error) = ranks {
+        let help = report.command(&["rank"]);
+        report.add("ranks", error, &help);
+    }
+}
+
+/// What the database says of itself. SQLite has no check sums: a letter that changed within a row is not found.
+fn catalog(report: &mut Report<'_>, reading: &Reading) {
+    let help = report.command(&["catalog", "rebuild"]);
+    let store = match store_of(reading) {
+        Ok(Some(store @ Store::Sqlite(_))) => store,
+        _ => return,
+    };
+    let checked = Reader::open(&store).and_then(|reader| match reader {
+        Some(mut reader) => reader.ask("PRAGMA integrity_check"),
+        None => Ok(Vec::new()),
+    });
+    match checked {
+        Ok(rows) => {
+            for text in rows.into_iter().flatten().flatten() {
+                if text != "ok" {
+                    report.add_text("catalog", &format!("{store}: {text}"), &help);
+                }
+            }
+        }
+        Err(error) => report.add("catalog", error, &help),
+    }
+}

@@ -1,0 +1,534 @@
+//! Every kind of file that the program writes, damaged in five ways: it is found and named, nothing panics, nothing
+//! is silently wrong, and what follows from something else is made again.
+//!
+//! `TEIA_DAMAGES=N` damages each kind in N places instead of one; `TEIA_DAMAGE_KIND=TEXT` only the kinds whose name
+//! contains it. A kind that is not in the table below fails the test: whoever writes a new file says here what it is.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails, and says why"
+)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use support::{Draw, Ended, Home, crawl_with, from_environment, until};
+use teia_testweb::{Listen, Server, WebConfig};
+
+/// What can be expected of a damaged file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nature {
+    /// Nothing else has it, and it has check sums: damage is named by `teia verify`, and never taken for good.
+    Source,
+    /// It follows from something else, and has check sums: named, and made again by the next run or by the command
+    /// that is named with it.
+    Derived,
+    /// It follows from something else, and has no check sums all through: what cannot be used is made again.
+    Unguarded,
+    /// Text that people write too: what cannot be understood is named.
+    Text,
+    /// Its content means nothing.
+    Empty,
+}
+
+/// The kind of a file, by its path in the data directory.
+fn kind(path: &str) -> Option<(&'static str, Nature)> {
+    use Nature::{Derived, Empty, Source, Text, Unguarded};
+    let name = path.rsplit('/').next()?;
+    let folder = path.strip_suffix(name)?;
+    let extension = name.rsplit('.').next()?;
+    Some(match (folder, name, extension) {
+        ("", "format", _) => ("format", Source),
+        ("", "lock", _) => ("lock", Empty),
+        ("", "tokens.toml", _) => ("tokens", Text),
+        // Only written.
+        ("", "audit.log" | "audit.log.1", _) => ("audit log", Empty),
+        ("", "teia.db", _) => ("catalog", Unguarded),
+        // SQLite's own journal; its index of it is memory that is shared.
+        ("", "teia.db-wal", _) => ("catalog, not yet merged", Unguarded),
+        ("", "teia.db-shm", _) => ("catalog, shared memory", Unguarded),
+        ("collections/", _, "toml") => ("collection file", Text),
+        ("default/", "removed", _) => ("removals", Source),
+        ("default/archive/", _, "gz") => ("archive", Source),
+        ("default/archive/", _, "cdxj") => ("archive index", Derived),
+        ("default/archive/", _, "ids") => ("archive numbers", Derived),
+        ("default/archive/", _, "open") => ("archive index, open", Derived),
+        ("default/index/", ".managed.json", _) => ("search index, its files", Unguarded),
+        ("default/index/", "meta.json", _) => ("search index, its head", Unguarded),
+        ("default/index/", _, "lock") => ("search index, lock", Empty),
+        ("default/index/", _, "idx") => ("search index, postings", Derived),
+        ("default/index/", _, "pos") => ("search index, positions", Derived),
+        ("default/index/", _, "term") => ("search index, terms", Derived),
+        ("default/index/", _, "store") => ("search index, pages", Derived),
+        ("default/index/", _, "fast") => ("search index, columns", Derived),
+        ("default/index/", _, "fieldnorm") => ("search index, lengths", Derived),
+        ("default/index/", _, "del") => ("search index, removed", Derived),
+        ("default/links/", "manifest", _) => ("links, manifest", Derived),
+        ("default/links/", "rank", _) => ("ranks", Derived),
+        ("default/links/", _, "links") => ("links", Derived),
+        ("default/part-0/", "manifest", _) => ("checkpoint, manifest", Derived),
+        ("default/part-0/", "ranked" | "analyzed", _) => ("position", Unguarded),
+        ("default/part-0/state/", _, _) => ("checkpoint", Derived),
+        ("default/part-0/history/", _, "pack") => ("history", Source),
+        ("default/part-0/journal/", _, "log") => ("journal", Source),
+        ("default/part-0/urls/", "manifest", _) => ("URLs, manifest", Derived),
+        ("default/part-0/urls/", "manifest.copy", _) => ("URLs, copy of the manifest", Derived),
+        ("default/part-0/urls/", _, _) if name.starts_with("run-") => ("URLs", Derived),
+        _ => return None,
+    })
+}
+
+/// The ways in which a file is damaged.
+#[derive(Clone, Copy, Debug)]
+enum Harm {
+    Flip,
+    Zero,
+    Cut,
+    Swap,
+    Append,
+}
+
+const HARMS: [Harm; 5] = [Harm::Flip, Harm::Zero, Harm::Cut, Harm::Swap, Harm::Append];
+
+/// Damages a file somewhere; where, or nothing where it is as it was.
+fn harm(path: &Path, harm: Harm, draw: &mut Draw) -> Option<usize> {
+    let good = fs::read(path).unwrap();
+    let mut bytes = good.clone();
+    let len = u64::try_from(bytes.len()).unwrap();
+    let mut place = |most: u64| usize::try_from(draw.between(0, most.saturating_sub(1))).unwrap();
+    let at = place(len);
+    match harm {
+        Harm::Flip if len > 0 => bytes[at] ^= 1 << place(8),
+        Harm::Zero => {
+            let end = bytes.len().min(at + 64);
+            bytes[at..end].fill(0);
+        }
+        Harm::Cut => bytes.truncate(at),
+        Harm::Swap => {
+            let width = (bytes.len() / 4).min(32);
+            let (from, to) = (at / 2, bytes.len() / 2 + at / 2 - width.min(at / 2));
+            for step in 0..width {
+                if from + step < to && to + step < bytes.len() {
+                    bytes.swap(from + step, to + step);
+                }
+            }
+        }
+        Harm::Append => bytes.extend((0..100).map(|_| u8::try_from(place(256)).unwrap())),
+        Harm::Flip => {}
+    }
+    (bytes != good).then(|| {
+        fs::write(path, bytes).unwrap();
+        at
+    })
+}
+
+/// A collection with a past: two runs, the second of which was killed.
+struct Collected {
+    _server: Server,
+    home: Home,
+    front: String,
+    /// What people see of it, and what they see when the next run has ended.
+    now: Seen,
+    then: Seen,
+}
+
+/// What people see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    status: Value,
+    found: Vec<String>,
+    links: Vec<String>,
+}
+
+fn collected() -> Collected {
+    let config = WebConfig {
+        hosts: 3,
+        pages_per_host: 30,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let settings = "[run]\nrepository-memory = \"8KiB\"\njournal-segment-bytes = \"8KiB\"\njournal-bytes = \"8KiB\"\nalias-pages = 0\n";
+    home.good(&crawl_with(
+        &home,
+        &server,
+        "0s",
+        settings,
+        &["--max-pages", "50"],
+    ));
+    let front = server.web().front(0);
+    home.good(&["remove", &format!("{front}hidden")]);
+    home.good(&["token", "new", "--role", "viewer", "somebody"]);
+    let begun = home.attempts().len();
+    let running = home.start(&["resume", "--max-pages", "none", "--delay", "50ms"]);
+    until("a second run to commit something", || {
+        home.attempts().len() > begun + 4
+    });
+    running.kill();
+    // Nobody tidies up behind a killed process, and whoever looks may.
+    let now = seen(&home);
+    let after = copy_of(&home);
+    after.good(&["resume", "--max-pages", "none", "--delay", "0s"]);
+    let then = seen(&after);
+    assert_ne!(now.status, then.status, "there was nothing left to do");
+    let whole = after.run(&["verify"]);
+    assert_eq!(whole.code, Some(0), "{} {}", whole.text(), whole.err);
+    Collected {
+        _server: server,
+        home,
+        front,
+        now,
+        then,
+    }
+}
+
+fn copy_of(home: &Home) -> Home {
+    let copy = Home::new();
+    copy_folder(home.data(), copy.data());
+    copy
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            copy_folder(&from, &to);
+        } else if kind.is_file() {
+            fs::copy(from, to).unwrap();
+        }
+    }
+}
+
+fn seen(home: &Home) -> Seen {
+    let ended = [
+        home.run(&["status", "--json"]),
+        search(home),
+        home.run(&["export", "links"]),
+    ];
+    for it in &ended {
+        assert_eq!(it.code, Some(0), "{}", it.err);
+    }
+    let [status, found, links] = ended;
+    Seen {
+        status: status_of(&status),
+        found: found_of(&found),
+        links: sorted(&links),
+    }
+}
+
+fn search(home: &Home) -> Ended {
+    home.run(&["search", "type:html", "--json", "--limit", "200"])
+}
+
+fn status_of(ended: &Ended) -> Value {
+    let all: Value = serde_json::from_str(&ended.text()).unwrap();
+    let one = &all["collections"][0];
+    let names = ["known", "fetched", "waiting", "failed", "excluded"];
+    Value::Array(names.iter().map(|name| one[name].clone()).collect())
+}
+
+fn found_of(ended: &Ended) -> Vec<String> {
+    let all: Value = serde_json::from_str(&ended.text()).unwrap();
+    let hits = all["hits"].as_array().unwrap().iter();
+    let mut found: Vec<String> = hits
+        .map(|hit| format!("{} {}", hit["url"], hit["title"]))
+        .collect();
+    found.push(all["total"].to_string());
+    found.sort();
+    found
+}
+
+fn sorted(ended: &Ended) -> Vec<String> {
+    let mut lines: Vec<String> = ended.text().lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+/// Every file of a data directory, by its path there.
+fn files(root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root.join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = folder.join(entry.file_name());
+            let kind = entry.file_type().unwrap();
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// One damage, and everything that must hold of it.
+struct Case<'a> {
+    collected: &'a Collected,
+    home: Home,
+    nature: Nature,
+    path: String,
+    label: String,
+}
+
+impl Case<'_> {
+    /// A command that may fail, but does not panic, and is not killed.
+    #[track_caller]
+    fn look(&self, arguments: &[&str]) -> Ended {
+        let ended = self.home.run(arguments);
+        let said = format!("{}: {arguments:?}: {}", self.label, ended.err);
+        assert!(matches!(ended.code, Some(0..=2)), "{:?} {said}", ended.code);
+        assert!(!ended.err.contains("panicked"), "{said}");
+        ended
+    }
+
+    /// Whether somebody who reads this knows which file to look at.
+    fn names(&self, text: &str) -> bool {
+        let path = Path::new(&self.path);
+        let name = path.file_name().unwrap().to_string_lossy();
+        let folder = path.parent().unwrap().to_string_lossy();
+        let is_index = folder == "default/index" && text.contains("the search index of default");
+        text.contains(&*name) || is_index || (!folder.is_empty() && text.contains(&*folder))
+    }
+
+    /// Either it was told, or what is shown is right.
+    #[track_caller]
+    fn right_or_told<T: PartialEq + std::fmt::Debug>(
+        &self,
+        ended: &Ended,
+        shown: fn(&Ended) -> T,
+        want: &T,
+        is_named: bool,
+    ) {
+        if ended.code == Some(0) {
+            let got = shown(ended);
+            let is_told = is_named || !ended.err.is_empty();
+            assert!(
+                got == *want || is_told,
+                "{}: silently wrong: {got:?} and not {want:?}",
+                self.label
+            );
+        } else {
+            assert!(self.names(&ended.err), "{}: {}", self.label, ended.err);
+        }
+    }
+
+    fn check(&self) {
+        let verified = self.look(&["verify"]);
+        let told = format!("{}{}", verified.text(), verified.err);
+        let is_named = verified.code != Some(0) && self.names(&told);
+        if matches!(self.nature, Nature::Source | Nature::Derived) {
+            self.check_named(is_named, &told);
+        }
+        let now = &self.collected.now;
+        let status = self.look(&["status", "--json"]);
+        let found = search(&self.home);
+        assert!(
+            !found.err.contains("panicked"),
+            "{}: {}",
+            self.label,
+            found.err
+        );
+        let copy = self.look(&["get", &self.collected.front]);
+        // What lies after the last whole entry of the journal never happened, and is fetched again.
+        if self.nature != Nature::Text && !self.path.ends_with(".log") {
+            self.right_or_told(&status, status_of, &now.status, is_named);
+            self.right_or_told(&found, found_of, &now.found, is_named);
+            assert!(
+                copy.code == Some(0) || is_named || self.names(&copy.err),
+                "{}: {}",
+                self.label,
+                copy.err
+            );
+        }
+        match self.nature {
+            // Changed settings are settings: what a run would do with them nobody can say.
+            Nature::Text => {
+                self.look(&["collection", "check"]);
+                self.look(&["token", "list"]);
+            }
+            nature => self.check_next_run(nature),
+        }
+    }
+
+    #[track_caller]
+    fn check_named(&self, is_named: bool, told: &str) {
+        // What lies after the last whole entry never happened; nobody can tell a torn end from damage there.
+        let is_torn_end = self.path.ends_with(".log") || self.path.ends_with(".open");
+        // A copy in good time: the other one is read.
+        let is_spare = self.path.ends_with("manifest.copy");
+        // What is written behind the end of it is not read.
+        let is_behind = self.label.contains("Append");
+        // The last line of `format` only guards the others.
+        let is_guard = self.path == "format";
+        assert!(
+            is_named || is_torn_end || is_spare || is_behind || is_guard || self.is_left_over(),
+            "{}: not found: {told}",
+            self.label
+        );
+    }
+
+    /// Whether it is a file of URLs that the killed process had not named yet, and that nobody reads.
+    fn is_left_over(&self) -> bool {
+        let without = copy_of(&self.collected.home);
+        fs::remove_file(without.data().join(&self.path)).unwrap();
+        self.path.contains("/urls/run-") && without.run(&["verify"]).code == Some(0)
+    }
+
+    /// The next run goes on, or says which file keeps it from that; and then everything is as if nothing had been.
+    fn check_next_run(&self, nature: Nature) {
+        let resume = ["resume", "--max-pages", "none", "--delay", "0s"];
+        let mut ended = self.look(&resume);
+        if ended.code != Some(0) {
+            assert!(self.names(&ended.err), "{}: {}", self.label, ended.err);
+            // Once may be what it takes to set damaged files aside; a second time is a loop.
+            ended = self.look(&resume);
+        }
+        if ended.code != Some(0) {
+            assert_eq!(nature, Nature::Source, "{}: {}", self.label, ended.err);
+            assert!(self.names(&ended.err), "{}: {}", self.label, ended.err);
+            return;
+        }
+        self.mend();
+        let verified = self.look(&["verify"]);
+        let is_still_named = verified.code != Some(0);
+        if nature == Nature::Source && is_still_named {
+            // Nothing else has it, and so it stays as it is, and is named.
+            return;
+        }
+        assert!(
+            !is_still_named,
+            "{}: after everything that helps: {}",
+            self.label,
+            verified.text()
+        );
+        let after = seen(&self.home);
+        let want = &self.collected.then;
+        assert!(
+            after == *want,
+            "{}: the run after it: {after:?} and not {want:?}",
+            self.label
+        );
+    }
+
+    /// Does what `teia verify` says helps.
+    fn mend(&self) {
+        let verified = self.look(&["verify"]);
+        if verified.code == Some(0) {
+            return;
+        }
+        let report: Value = serde_json::from_str(&verified.text()).unwrap();
+        let mut helped: BTreeMap<String, ()> = BTreeMap::new();
+        for problem in report["problems"].as_array().unwrap() {
+            let part = problem["part"].as_str().unwrap().to_owned();
+            if helped.insert(part.clone(), ()).is_some() {
+                continue;
+            }
+            match part.as_str() {
+                "index" => drop(self.look(&["index", "rebuild"])),
+                "links" => drop(self.look(&["index", "rebuild", "--links"])),
+                "ranks" => drop(self.look(&["rank"])),
+                "catalog" => drop(self.look(&["catalog", "rebuild"])),
+                "archive"
+                    if problem["what"]
+                        .as_str()
+                        .unwrap()
+                        .contains("remove the `.cdxj`") =>
+                {
+                    for path in files(self.home.data()) {
+                        if path.ends_with(".cdxj") || path.ends_with(".ids") {
+                            fs::remove_file(self.home.data().join(path)).unwrap();
+                        }
+                    }
+                    self.look(&["resume", "--max-pages", "none", "--delay", "0s"]);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Damages all kinds of which the number is this one, modulo the number of tests.
+fn check_share(share: usize, shares: usize) {
+    let collected = collected();
+    let places = from_environment("TEIA_DAMAGES").unwrap_or(1);
+    let only = std::env::var("TEIA_DAMAGE_KIND").unwrap_or_default();
+    let mut kinds: BTreeMap<&str, (Nature, Vec<String>)> = BTreeMap::new();
+    for path in files(collected.home.data()) {
+        let Some((name, nature)) = kind(&path) else {
+            panic!("{path} is of a kind that this test does not know: say in `kind` what it is");
+        };
+        kinds
+            .entry(name)
+            .or_insert((nature, Vec::new()))
+            .1
+            .push(path);
+    }
+    let mut damages = 0;
+    let mut failed = Vec::new();
+    for (number, (name, (nature, paths))) in kinds.iter().enumerate() {
+        if number % shares != share || !name.contains(&only) {
+            continue;
+        }
+        let mut draw = Draw(u64::try_from(number).unwrap() + 1);
+        for _ in 0..places {
+            for way in HARMS {
+                let chosen = usize::try_from(draw.next() % paths.len() as u64).unwrap();
+                let home = copy_of(&collected.home);
+                let path = paths[chosen].clone();
+                let Some(at) = harm(&home.data().join(&path), way, &mut draw) else {
+                    continue;
+                };
+                damages += 1;
+                let label = format!("{name} ({path}), {way:?} at {at}");
+                let case = Case {
+                    collected: &collected,
+                    home,
+                    nature: *nature,
+                    path,
+                    label,
+                };
+                if catch_unwind(AssertUnwindSafe(|| case.check())).is_err() {
+                    failed.push(case.label);
+                }
+            }
+        }
+    }
+    println!(
+        "{damages} damages to kinds of files {share} of {shares}: {:?}",
+        kinds.keys()
+    );
+    assert!(damages > 0 || !only.is_empty());
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+#[test]
+fn damage_is_found_and_named_or_made_good_first_quarter() {
+    check_share(0, 4);
+}
+
+#[test]
+fn damage_is_found_and_named_or_made_good_second_quarter() {
+    check_share(1, 4);
+}
+
+#[test]
+fn damage_is_found_and_named_or_made_good_third_quarter() {
+    check_share(2, 4);
+}
+
+#[test]
+fn damage_is_found_and_named_or_made_good_last_quarter() {
+    check_share(3, 4);
+}

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""./dev soak city: honest hosts among hostile ones, and thousands of servers that drip.
+
+  ./dev soak city [--seconds N] [--rounds N] [--drips N] [--only corners|slow|crowd]
+
+Three scenes with the real program, on loopback:
+  corners  every corner of the hostile city at once, one host in five; how much of their rate honest hosts keep
+  slow     the same with servers that all drip a byte a second: more of them than hosts are asked at once
+  crowd    10,000 servers that drip, at once; what each costs in memory
+
+A rate is measured with and without the hostile hosts, in turns, so that a busy machine is busy for both.
+Ends by itself; exit code 1 where a goal is missed.
+"""
+import argparse
+import asyncio
+import json
+import multiprocessing
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+BINARIES = HERE / "target/release"
+KEPT = 0.90  # of the rate of honest pages
+MEMORY_CAP = 1 << 30  # of the whole process
+EACH_BYTES = 64 << 10  # of one server that drips
+missed = []
+
+
+def judge(what, met, figure, goal):
+    print(f"{what}: {figure} (goal: {goal}): {'met' if met else 'MISSED'}", flush=True)
+    if not met:
+        missed.append(what)
+
+
+# --- servers ---
+
+
+class Web:
+    """Honest hosts."""
+
+    def __init__(self, hosts, pages):
+        self.process = subprocess.Popen(
+            [BINARIES / "testweb", "--hosts", str(hosts), "--pages", str(hosts * pages), "--page-bytes", "8192",
+             "--links", "12", "--latency", "20ms", "--all-seeds"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        ready = json.loads(self.process.stdout.readline())
+        self.address, self.seeds = ready["address"], ready["seeds"]
+
+    def close(self):
+        """Ends it; the pages that it has served."""
+        out, _ = self.process.communicate("", timeout=60)
+        return json.loads(out.splitlines()[-1])["distinct_pages"]
+
+
+class City:
+    """Every corner of the hostile city, a host name for each."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([BINARIES / "city"], stdout=subprocess.PIPE, text=True)
+        self.corners = []
+        for line in self.process.stdout:
+            if line.startswith("Ctrl-C"):
+                break
+            words = line.split()
+            if words[-1].startswith("http") and words[-1].endswith("/"):
+                scheme, rest = words[-1].split("://")
+                self.corners.append((scheme, rest.rstrip("/").split(":")[1]))
+
+    def seeds(self, tricks):
+        paths = ["", "next"] + [f"trick{n}" for n in range(tricks)]
+        for number, (scheme, port) in enumerate(self.corners):
+            for path in paths:
+                yield f"{scheme}://c{number}.city.test:{port}/{path}"
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(timeout=60)
+
+
+def drip(pipe, handle_limit):
+    """Answers robots.txt at once, and everything else a byte a second for ever. Says how many it holds."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (handle_limit, handle_limit))
+    held = 0
+
+    async def visit(reader, writer):
+        nonlocal held
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                if b" /robots.txt " in head.split(b"\r\n")[0]:
+                    writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+                    continue
+                held += 1
+                try:
+                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+                    while not writer.is_closing():
+                        writer.write(b"a")
+                        await writer.drain()
+                        await asyncio.sleep(1)
+                finally:
+                    held -= 1
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
+
+    async def main():
+        server = await asyncio.start_server(visit, "127.0.0.1", 0, backlog=4096)
+        pipe.send(server.sockets[0].getsockname()[1])
+        while True:
+            await asyncio.sleep(0.2)
+            if pipe.poll():
+                if pipe.recv() == "end":
+                    # With thousands of visitors still there; they are not worth a farewell.
+                    os._exit(0)
+                pipe.send(held)
+
+    asyncio.run(main())
+
+
+class Drips:
+    """One listener behind any number of names."""
+
+    def __init__(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.pipe, there = multiprocessing.Pipe()
+        self.process = multiprocessing.Process(target=drip, args=(there, hard))
+        self.process.start()
+        self.port = self.pipe.recv()
+
+    def held(self):
+        self.pipe.send("held")
+        return self.pipe.recv()
+
+    def close(self):
+        self.pipe.send("end")
+        self.process.join(timeout=30)
+
+
+# --- the program ---
+
+
+class Crawl:
+    """`teia crawl` over these seeds, and the most memory that it had."""
+
+    def __init__(self, place, name, seeds, resolve, settings, options):
+        seed_file, settings_file = place / f"{name}.seeds", place / f"{name}.toml"
+        seed_file.write_text("\n".join(seeds) + "\n")
+        settings_file.write_text(settings)
+        command = [BINARIES / "teia", "crawl", "--data", place / name, "--seeds", seed_file, "--config", settings_file,
+                   "--report", "json"]
+        for pair in resolve:
+            command += ["--resolve", pair]
+        self.peak = 0
+        self.errors = open(place / f"{name}.err", "w+")
+        self.process = subprocess.Popen([str(word) for word in command + options], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=self.errors)
+        self.watcher = threading.Thread(target=self.watch, daemon=True)
+        self.watcher.start()
+
+    def resident(self):
+        try:
+            status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        except OSError:
+            return 0
+        figures = dict(line.split(":", 1) for line in status.splitlines())
+        return int(figures.get("VmRSS", "0 kB").split()[0]) * 1024
+
+    def watch(self):
+        while self.process.poll() is None:
+            self.peak = max(self.peak, self.resident())
+            time.sleep(0.1)
+
+    def wait(self, seconds):
+        try:
+            code = self.process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            sys.exit(f"the crawl did not end within {seconds} s")
+        if code != 0:
+            self.errors.seek(0)
+            sys.exit(f"the crawl ended with {code}: {self.errors.read()[-2000:]}")
+
+
+SETTINGS = """[run]
+alias-pages = 0
+retries = 1
+[traps]
+enabled = false
+"""
+
+
+def crawl_for(place, name, web, seeds, resolve, options):
+    """Pages of honest hosts in so many seconds, and the peak of memory."""
+    began = time.monotonic()
+    crawl = Crawl(place, name, seeds, resolve, SETTINGS,
+                  ["--scope", "host", "--delay", options.delay, "--max-time", f"{options.seconds}s",
+                   "--no-index", "--no-catalog"])
+    crawl.wait(options.seconds + 240)
+    print(f"  {name}: ended after {time.monotonic() - began:.0f} s, at most {crawl.peak >> 20} MiB", flush=True)
+    pages = web.close()
+    shutil.rmtree(place / name, ignore_errors=True)
+    return pages, crawl.peak
+
+
+def rates(scene, hostile_hosts, hostile_seeds, hostile_resolve, options):
+    """Alone and among hostile hosts, in turns."""
+    honest_hosts = 4 * hostile_hosts
+    pages = {"alone": 0, "among": 0}
+    peak = 0
+    with tempfile.TemporaryDirectory(prefix="teia-soak-") as folder:
+        for number in range(options.rounds):
+            for case in pages:
+                web = Web(honest_hosts, 60)
+                seeds, resolve = list(web.seeds), [f"*.web.test={web.address}"]
+                if case == "among":
+                    # Hostile ones first: who comes first has the places.
+                    seeds, resolve = hostile_seeds + seeds, resolve + hostile_resolve
+                got, most = crawl_for(pathlib.Path(folder), f"{scene}-{case}-{number}", web, seeds, resolve, options)
+                pages[case] += got
+                peak = max(peak, most)
+    seconds = options.rounds * options.seconds
+    alone, among = pages["alone"] / seconds, pages["among"] / seconds
+    print(f"{scene}: {honest_hosts} honest hosts alone {alone:.1f} pages/s, among {hostile_hosts} hostile ones {among:.1f} pages/s")
+    kept = among / alone if alone else 0
+    judge(f"{scene}: rate that honest pages keep", kept >= KEPT, f"{kept:.1%}", f"at least {KEPT:.0%}")
+    judge(f"{scene}: most memory", peak <= MEMORY_CAP, f"{peak >> 20} MiB", f"at most {MEMORY_CAP >> 20} MiB")
+
+
+def corners(options):
+    city = City()
+    try:
+        # A trick for every turn that a host gets.
+        seeds = list(city.seeds(options.seconds // 2))
+        rates("corners", len(city.corners), seeds, ["*.city.test=127.0.0.1"], options)
+    finally:
+        city.close()
+
+
+def slow(options):
+    drips = Drips()
+    try:
+        hosts = 300
+        seeds = [f"http://d{n}.drip.test/{page}" for n in range(hosts) for page in range(8)]
+        rates("slow", hosts, seeds, [f"*.drip.test=127.0.0.1:{drips.port}"], options)
+    finally:
+        drips.close()
+
+
+def crowd(options):
+    drips = Drips()
+    settings = SETTINGS + "[fetch]\nmin-rate = 0\ntimeout = \"10m\"\nfirst-byte-timeout = \"5m\"\n"
+    with tempfile.TemporaryDirectory(prefix="teia-soak-") as folder:
+        place = pathlib.Path(folder)
+        # What the same hosts cost while none of them is asked: seeds and records, but no connection.
+        seeds = [f"http://d{n}.drip.test/" for n in range(options.drips)]
+        crawl = Crawl(place, "crowd", seeds, [f"*.drip.test=127.0.0.1:{drips.port}"], settings,
+                      ["--scope", "host", "--hosts", str(options.drips), "--max-time", "5m", "--no-index", "--no-catalog"])
+        try:
+            before, most, until = 0, 0, time.monotonic() + 240
+            while time.monotonic() < until and most < options.drips and crawl.process.poll() is None:
+                time.sleep(0.5)
+                held = drips.held()
+                if held == 0:
+                    before = crawl.resident()
+                elif held > most:
+                    most, until = held, time.monotonic() + 30
+            time.sleep(2)
+            grown = crawl.resident() - before
+        finally:
+            crawl.process.terminate()
+            try:
+                crawl.process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                crawl.process.kill()
+                crawl.process.wait()
+            drips.close()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    judge("crowd: servers that drip at once", most >= options.drips, f"{most:,}",
+          f"{options.drips:,}; this system allows {hard:,} descriptors")
+    if most:
+        each = grown / most
+        judge("crowd: memory for each", each <= EACH_BYTES, f"{each / 1024:.1f} KiB", f"at most {EACH_BYTES >> 10} KiB")
+
+
+def main():
+    scenes = {"corners": corners, "slow": slow, "crowd": crowd}
+    parser = argparse.ArgumentParser(prog="./dev soak city", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--seconds", type=int, default=45, help="of each crawl")
+    parser.add_argument("--rounds", type=int, default=1, help="of each pair of crawls")
+    parser.add_argument("--drips", type=int, default=10_000, help="servers of the crowd")
+    parser.add_argument("--delay", default="3s", help="between two requests to a host")
+    parser.add_argument("--only", choices=scenes, help="one scene")
+    options = parser.parse_args()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    for name, scene in scenes.items():
+        if options.only in (None, name):
+            scene(options)
+    if missed:
+        sys.exit("MISSED: " + "; ".join(missed))
+
+
+main()
