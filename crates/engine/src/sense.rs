@@ -75,7 +75,7 @@ impl Senseless {
     }
 
     /// The same for a setting that there is not.
-    pub(crate) fn as_unknown(self) -> Self {
+    pub(crate) fn called_unknown(self) -> Self {
         Self {
             is_unknown: true,
             ..self

@@ -43,12 +43,15 @@ fn is_of_this_machine(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
 
+/// Names with their ports.
+type Hosts = HashSet<(Box<str>, u16)>;
+
 /// Decides about addresses; the one place that does.
 #[derive(Debug, Default)]
 pub(crate) struct AddressGate {
     allow_private: bool,
     addresses: Arc<RwLock<HashSet<(IpAddr, u16)>>>,
-    hosts: Arc<RwLock<HashSet<(Box<str>, u16)>>>,
+    hosts: Arc<RwLock<Hosts>>,
 }
 
 impl AddressGate {

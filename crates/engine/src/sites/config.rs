@@ -305,7 +305,7 @@ fn check_leaf(leaf: &Leaf, range: Option<&HostPattern>) -> Result<(), Senseless>
             name.to_owned(),
             nearest_setting(name, above),
         );
-        return Err(place.as_unknown());
+        return Err(place.called_unknown());
     };
     if !keys.contains(key) {
         let near = if section.is_empty() && key.contains("match") {
@@ -313,7 +313,7 @@ fn check_leaf(leaf: &Leaf, range: Option<&HostPattern>) -> Result<(), Senseless>
         } else {
             nearest_setting(key, section)
         };
-        return Err(Senseless::new(section.clone(), key.clone(), near).as_unknown());
+        return Err(Senseless::new(section.clone(), key.clone(), near).called_unknown());
     }
     let path = [section.as_str(), key.as_str()].join(".");
     if known

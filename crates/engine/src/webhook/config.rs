@@ -255,7 +255,7 @@ mod tests {
         );
         let text = "[webhook]\nurls = [\"https://a.example/\"]\nhosts = [\"A.example\"]\n";
         assert!(CollectionConfig::parse(text).is_ok());
-        let urls = vec!["\"https://a.example/\""; 9].join(", ");
+        let urls = ["\"https://a.example/\""; 9].join(", ");
         refused(&format!("urls = [{urls}]"), &["line 3", "at most 8"]);
     }
 

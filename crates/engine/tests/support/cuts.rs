@@ -160,7 +160,7 @@ impl Harness {
             return Err("the URLs are where they should not be".to_owned());
         }
         let packs = disk.list(&layout.history()).unwrap().len();
-        if packs > 0 && seed / 2 % 2 == 0 {
+        if packs > 0 && (seed / 2).is_multiple_of(2) {
             return Err("something is packed that should not be".to_owned());
         }
         Ok(packs)

@@ -168,9 +168,8 @@ fn links(report: &mut Report<'_>, reading: &Reading) {
 /// What the database says of itself. SQLite has no check sums: a letter that changed within a row is not found.
 fn catalog(report: &mut Report<'_>, reading: &Reading) {
     let help = report.command(&["catalog", "rebuild"]);
-    let store = match store_of(reading) {
-        Ok(Some(store @ Store::Sqlite(_))) => store,
-        _ => return,
+    let Ok(Some(store @ Store::Sqlite(_))) = store_of(reading) else {
+        return;
     };
     let checked = Reader::open(&store).and_then(|reader| match reader {
         Some(mut reader) => reader.ask("PRAGMA integrity_check"),
