@@ -76,7 +76,7 @@ pub fn erase(
         }
     }
     let mut erased = Erased::default();
-    for (_, (name, repeats)) in due.into_iter().rev() {
+    for (name, repeats) in due.into_values().rev() {
         let rewrite = Rewrite {
             files: &**files,
             dir,

@@ -176,7 +176,7 @@ impl Writer {
     }
 
     /// Begins another file, so that all before it are whole once the journal names this one: only such
-    /// files may be rewritten (see [`erase`](crate::erase)).
+    /// files may be rewritten (see [`erase`](crate::erase())).
     pub fn begin_anew(&mut self, wall: Timestamp) -> Result<(), ArchiveError> {
         if self.is_stopped {
             return Err(ArchiveError::Stopped);
