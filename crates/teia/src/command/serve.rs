@@ -65,10 +65,11 @@ pub(crate) fn serve(place: &Place, serving: &Serving) -> Result<ExitCode> {
             format!("cannot listen on {address}; if another program has it, choose another with --listen 127.0.0.1:PORT")
         })?;
         let address = listener.local_addr().context("cannot listen")?;
-        outln!("Teia serves {} at http://{address}/ (Ctrl-C ends it)", data.display())?;
-        greet(place, &tokens, address)?;
+        // Before anybody knows that it serves: whoever does may end it.
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut terminate = signal(SignalKind::terminate())?;
+        outln!("Teia serves {} at http://{address}/ (Ctrl-C ends it)", data.display())?;
+        greet(place, &tokens, address)?;
         let minding = (serving.collect == Collect::WhenDue).then(|| Minding::begin(data)).transpose()?;
         let shutdown = async {
             tokio::select! {
