@@ -247,11 +247,15 @@ impl CollectionFile {
         if has(section, name) && !is_section {
             return Ok(key.split('.').map(str::to_owned).collect());
         }
-        let homes: Vec<&str> = sections
+        let mut homes: Vec<&str> = sections
             .iter()
             .map(|(section, _)| *section)
             .filter(|section| has(section, key) && !is_section)
             .collect();
+        if homes.len() > 1 {
+            // Whoever says `retries` means those of pages.
+            homes.retain(|section| *section != "webhook");
+        }
         match homes.as_slice() {
             [section] => Ok(section.split('.').chain([key]).map(str::to_owned).collect()),
             [] => Err(wrong(nearest_setting(name, section))),

@@ -15,7 +15,7 @@ fn empty(config: WebConfig) -> Served {
 }
 
 #[test]
-fn a_foreign_name_is_refused() {
+fn ui_28_a_foreign_name_is_refused() {
     let served = empty(WebConfig {
         hosts: vec!["teia.example".to_owned()],
         ..WebConfig::default()
@@ -38,6 +38,36 @@ fn a_foreign_name_is_refused() {
         served.ask("GET", "/", &[("Host", "TEIA.example")]).status,
         200
     );
+}
+
+/// Only the first version of HTTP is spoken, so no packed head can grow; and a plain one is bounded.
+#[test]
+fn ui_33_the_second_version_of_http_and_heads_without_end_are_refused() {
+    let served = empty(WebConfig::default());
+    let mut second = TcpStream::connect(served.address).unwrap();
+    second
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let _ = second.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0");
+    let mut answer = Vec::new();
+    let _ = second.read_to_end(&mut answer);
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.is_empty() || text.starts_with("HTTP/1.1 4"), "{text}");
+    let mut many = TcpStream::connect(served.address).unwrap();
+    many.set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let _ = many.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n");
+    let field = format!("X-Field: {}\r\n", "a".repeat(1000));
+    // Whoever is refused hears of it by a closed connection at the latest.
+    let sent = (0..10_000)
+        .take_while(|_| many.write_all(field.as_bytes()).is_ok())
+        .count();
+    let mut answer = Vec::new();
+    let _ = many.read_to_end(&mut answer);
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.is_empty() || text.starts_with("HTTP/1.1 4"), "{text}");
+    assert!(sent < 10_000, "all of it was read");
+    assert_eq!(served.ask("GET", "/", &[]).status, 200);
 }
 
 #[test]

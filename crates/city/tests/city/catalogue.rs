@@ -6,8 +6,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// The groups that are looked at.
-const GROUPS: [&str; 13] = [
+const GROUPS: [&str; 14] = [
     "HTTP", "BODY", "REDIR", "H2", "TLS", "DNS", "URL", "HTML", "ROB", "MAP", "TRAP", "ARC", "ENV",
+    "UI",
 ];
 
 /// The files whose tests are named by IDs.
