@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 /// How the store of blocks works. The defaults come from trials with 3 to 100 million URLs and from
-/// `./dev bench repository --sweep` at 4 million (BENCHMARKS.md), which is too small to judge block
-/// size and delay. Packed, waiting links cost so little that more of them may wait.
+/// `./dev bench repository --sweep` at 4 and 50 million (BENCHMARKS.md). Packed, waiting links cost so
+/// little that more of them may wait.
 #[derive(Clone, Debug)]
 pub struct StoreConfig {
     /// Where its files are, below the root of the `Files`.
