@@ -22,8 +22,13 @@ pub(crate) async fn pause(app: State<App>, name: Steps<String>, asked: Asked) ->
     tell(app, name, asked, Order::Pause).await
 }
 
-pub(crate) async fn resume(app: State<App>, name: Steps<String>, asked: Asked) -> Answer {
-    tell(app, name, asked, Order::Resume).await
+pub(crate) async fn resume(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| json(&app.desk.resume(&name)?)).await
 }
 
 pub(crate) async fn stop(app: State<App>, name: Steps<String>, asked: Asked) -> Answer {

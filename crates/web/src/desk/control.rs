@@ -166,6 +166,22 @@ impl Desk {
         }
     }
 
+    /// Lets a run go on; one that was paused in a process that is gone is begun first.
+    pub(crate) fn resume(&self, name: &str) -> Result<Standing, DeskError> {
+        let told = self.tell(name, Order::Resume);
+        if !matches!(told, Err(DeskError::Conflict(_))) {
+            return told;
+        }
+        let is_paused = self.with_overview(name, |overview| {
+            Ok(overview.runs.last().is_some_and(|run| run.paused))
+        })?;
+        if !is_paused {
+            return told;
+        }
+        self.tell(name, Order::Start)?;
+        self.tell(name, Order::Resume)
+    }
+
     /// Begins a run in this process, where nobody collects in the directory.
     fn begin(&self, name: &str) -> Result<Standing, DeskError> {
         let begun = self.runs.as_ref().is_some_and(|runs| runs.start(name));
