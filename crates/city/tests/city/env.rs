@@ -7,13 +7,11 @@ use std::time::{Duration, Instant};
 
 use teia_base::journal::Next;
 use teia_base::scope::Scope;
-use teia_base::{Clock, Files, Outcome, Seed, SimulatedDisk, SystemClock, Timestamp};
+use teia_base::{Clock, Outcome, SimulatedDisk, SystemClock, Timestamp};
 use teia_city::{Blemish, Corner, Data, Question, Record, Reply, Step, TlsTrick, Trick};
-use teia_engine::{
-    CollectionConfig, Control, Crawl, Event, Executor, Feedback, Layout, Level, Parts, ThisMachine,
-};
+use teia_engine::{CollectionConfig, Control, Event, Feedback, Level, Parts};
 
-use crate::support::{Crawled, attempts, crawl_config, html, name_server, open, open_site};
+use crate::support::{Crawled, crawl_by, crawl_config, html, name_server, open, open_site};
 
 /// Hears what the run says; whoever makes trouble looks whether it was noticed.
 #[derive(Debug, Default)]
@@ -41,41 +39,17 @@ fn crawl_with(
     noticed: &Arc<AtomicBool>,
     clock: Arc<dyn Clock>,
 ) -> (Crawled, Vec<String>) {
-    let disk = SimulatedDisk::new();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let files: Arc<dyn Files> = Arc::new(disk.clone());
     let ear = Arc::new(Ear {
         said: Mutex::default(),
         noticed: Arc::clone(noticed),
     });
-    let crawl = Crawl {
-        files: Arc::clone(&files),
-        root: "data".into(),
-        key: 7,
-        layout: Layout::new("default").unwrap(),
-        config: config.clone(),
-        save: false,
-        seeds: seeds
-            .iter()
-            .map(|seed| Seed::parse(seed).unwrap().unwrap())
-            .collect(),
-        parts: Parts {
-            feedback: Arc::clone(&ear) as Arc<dyn Feedback>,
-            clock,
-            ..Parts::default()
-        },
-        control: Control::default(),
+    let parts = Parts {
+        feedback: Arc::clone(&ear) as Arc<dyn Feedback>,
+        clock,
+        ..Parts::default()
     };
-    let report = runtime.block_on(ThisMachine.run(crawl)).unwrap();
-    let crawled = Crawled {
-        report,
-        attempts: attempts(&*files),
-        disk,
-    };
-    crawled.check_accounts();
+    let own = (parts, Control::default());
+    let crawled = crawl_by(&SimulatedDisk::new(), config, seeds, own);
     let said = ear.said.lock().unwrap().clone();
     (crawled, said)
 }

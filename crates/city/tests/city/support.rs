@@ -309,6 +309,16 @@ pub(crate) fn crawl_on(
     config: &CollectionConfig,
     seeds: &[String],
 ) -> Crawled {
+    crawl_by(disk, config, seeds, (Parts::default(), Control::default()))
+}
+
+/// The same with parts of one's own.
+pub(crate) fn crawl_by(
+    disk: &SimulatedDisk,
+    config: &CollectionConfig,
+    seeds: &[String],
+    (parts, control): (Parts, Control),
+) -> Crawled {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -325,8 +335,8 @@ pub(crate) fn crawl_on(
             .iter()
             .map(|seed| Seed::parse(seed).unwrap().unwrap())
             .collect(),
-        parts: Parts::default(),
-        control: Control::default(),
+        parts,
+        control,
     };
     let report = runtime.block_on(ThisMachine.run(crawl)).unwrap();
     let crawled = Crawled {

@@ -4,13 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use teia_base::filter::{Candidate, Filter, FilterConfig, Rules};
-use teia_base::{CanonicalUrl, Files, LinkKind, NormalForm, Outcome, Seed, SimulatedDisk};
+use teia_base::{CanonicalUrl, LinkKind, NormalForm, Outcome, SimulatedDisk};
 use teia_city::{Door, Kind, Step, TrapWeb};
-use teia_engine::{
-    CollectionConfig, Control, Crawl, Event, Executor, Feedback, Layout, Level, Parts, ThisMachine,
-};
+use teia_engine::{CollectionConfig, Control, Event, Feedback, Level, Parts};
 
-use crate::support::{Crawled, answer, attempts, crawl, crawl_config, html, open_site};
+use crate::support::{Crawled, answer, crawl, crawl_by, crawl_config, html, open_site};
 
 const WEB: TrapWeb = TrapWeb { products: 40 };
 
@@ -87,39 +85,15 @@ fn crawl_changed(
     wanted: Option<CollectionConfig>,
 ) -> (Crawled, Vec<String>) {
     let control = Control::default();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let files: Arc<dyn Files> = Arc::new(disk.clone());
     let heard = Arc::new(Heard {
         said: Mutex::default(),
         change: wanted.map(|wanted| (control.clone(), wanted)),
     });
-    let crawl = Crawl {
-        files: Arc::clone(&files),
-        root: "data".into(),
-        key: 7,
-        layout: Layout::new("default").unwrap(),
-        config: config.clone(),
-        save: false,
-        seeds: seeds
-            .iter()
-            .map(|seed| Seed::parse(seed).unwrap().unwrap())
-            .collect(),
-        parts: Parts {
-            feedback: Arc::clone(&heard) as Arc<dyn Feedback>,
-            ..Parts::default()
-        },
-        control,
+    let parts = Parts {
+        feedback: Arc::clone(&heard) as Arc<dyn Feedback>,
+        ..Parts::default()
     };
-    let report = runtime.block_on(ThisMachine.run(crawl)).unwrap();
-    let crawled = Crawled {
-        report,
-        attempts: attempts(&*files),
-        disk: disk.clone(),
-    };
-    crawled.check_accounts();
+    let crawled = crawl_by(disk, config, seeds, (parts, control));
     let said = heard.said.lock().unwrap().clone();
     (crawled, said)
 }
