@@ -34,22 +34,10 @@ use teia_base::SimulatedDisk;
 use teia_repository::Backing;
 use teia_repository::blocks::StoreConfig;
 
-/// That of the program: the system's keeps what a fold took, which is counted as if it were needed.
+/// That of the program: the system's keeps what a fold took, which is counted as if it were needed. The tool
+/// around this tells it to give back at once, as the program does.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// What is freed is given back at once. By default it is kept until somebody frees again much later: the peak
-/// of a fold was 640 MiB instead of 290, for no less work.
-#[expect(
-    unsafe_code,
-    reason = "the allocator has no other way to be told, and the environment is read before anything of ours runs"
-)]
-fn give_memory_back() {
-    /// `mi_option_purge_delay`, which the bindings do not name; `use_numa_nodes`, which they do, is the next one.
-    const PURGE_DELAY: libmimalloc_sys::mi_option_t = libmimalloc_sys::mi_option_use_numa_nodes - 1;
-    // SAFETY: it stores a number, and may be called at any time from any thread.
-    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 0) }
-}
 
 struct Options {
     sizes: Vec<u64>,
@@ -72,7 +60,6 @@ struct Options {
 }
 
 fn main() {
-    give_memory_back();
     let options = parse();
     println!(
         "{{\"kind\":\"options\",\"sizes\":{:?},\"cycles\":{},\"links\":{},\"take\":{}}}",
