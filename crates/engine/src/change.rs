@@ -109,7 +109,7 @@ impl Ring {
             "the run goes by the new settings".to_owned()
         } else {
             format!(
-                "the run goes by the new settings, but for {}: these count from the next start",
+                "the run goes by the new settings, but for {}: a run cannot change these, and what the collection's file says of them counts from the next start",
                 later.join(", ")
             )
         })

@@ -401,7 +401,9 @@ fn edit_by_hand(place: &Place, directory: &Directory, layout: &Layout) -> Result
 
 fn tell_when(directory: &Directory, is_begun: bool) -> Result<ExitCode> {
     if is_begun && matches!(directory.lock(), Err(EngineError::InUse { .. })) {
-        eprintln!("teia: a process collects there now; it counts from the next start on");
+        eprintln!(
+            "teia: a process collects there now: a run of this collection takes up what can change under it, and the rest at its next start"
+        );
     }
     Ok(ExitCode::SUCCESS)
 }
