@@ -1,6 +1,6 @@
 //! The link map of hosts: the largest hosts on a circle, and the links between them as curves.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::f64::consts::TAU;
 
 use teia_graph::Snapshot;
@@ -62,11 +62,11 @@ pub(crate) struct Between {
 
 /// Links between these hosts, those of a host to itself left out, the strongest first.
 pub(crate) fn between(links: &Snapshot, hosts: &[String]) -> Result<Vec<Between>, WebError> {
-    let known: HashMap<&str, ()> = hosts.iter().map(|host| (host.as_str(), ())).collect();
+    let known: HashSet<&str> = hosts.iter().map(String::as_str).collect();
     let mut found = Vec::new();
     for from in hosts {
         for other in links.host_out_links(from, 0, MOST_NEIGHBOURS)?.items {
-            if other.host != *from && known.contains_key(other.host.as_str()) {
+            if other.host != *from && known.contains(other.host.as_str()) {
                 found.push(Between {
                     from: from.clone(),
                     to: other.host,
@@ -123,7 +123,7 @@ impl HostMap {
                 let (x1, y1) = places.get(one.from.as_str())?;
                 let (x2, y2) = places.get(one.to.as_str())?;
                 // Bent towards the middle; there and back on two sides of it.
-                let (bend_x, bend_y) = (0.25 * (y1 - y2) * 0.3, 0.25 * (x2 - x1) * 0.3);
+                let (bend_x, bend_y) = (0.075 * (y1 - y2), 0.075 * (x2 - x1));
                 Some(Curve {
                     path: format!(
                         "M{} {}Q{} {} {} {}",

@@ -98,7 +98,11 @@ pub(crate) async fn hosts(
     };
     let contains = asked.text("contains");
     asked.end()?;
-    let asked = HostsAsked { order, contains };
+    let asked = HostsAsked {
+        order,
+        contains,
+        waiting: false,
+    };
     app.work(move |app| json(&app.desk.hosts(&name, &asked, window)?))
         .await
 }

@@ -122,6 +122,8 @@ pub(crate) struct HostsAsked {
     pub(crate) order: HostOrder,
     /// With this text in their names.
     pub(crate) contains: Option<String>,
+    /// With URLs that wait.
+    pub(crate) waiting: bool,
 }
 
 /// A host.
@@ -242,6 +244,9 @@ impl Desk {
             let hosts = repository.hosts();
             let mut ids: Vec<(HostId, &str)> =
                 hosts.filter(|(_, host)| host.contains(&contains)).collect();
+            if asked.waiting {
+                ids.retain(|(id, _)| repository.host_counts(*id).1 > 0);
+            }
             // The order needs a number only; the rest is made of those that are shown.
             let weight = |host: HostId| {
                 let (known, waiting, fetched) = repository.host_counts(host);
@@ -272,18 +277,7 @@ impl Desk {
     /// One host.
     pub(crate) fn host(&self, name: &str, host: &str) -> Result<HostView, DeskError> {
         let (_, reading) = self.reading(name)?;
-        let host = host.to_lowercase();
-        let (row, robots) = self.with_overview(name, |overview| {
-            let repository = &overview.repository;
-            let id = repository.host(&host).ok_or_else(|| {
-                DeskError::Missing(format!("the host `{host}` was never met in `{name}`"))
-            })?;
-            let record = repository.host_record(id);
-            let robots = record.map_or_else(Vec::new, |record| {
-                record.robots.keys().cloned().collect::<Vec<String>>()
-            });
-            Ok((HostRow::of(repository, id), robots))
-        })?;
+        let (row, robots) = self.host_row(name, host)?;
         let attempts = reading.attempts_on(&row.host, ATTEMPTS)?;
         let removals = teia_engine::Removals::read(&*reading.files(), reading.layout());
         let hidden = removals.is_ok_and(|removals| {
@@ -295,6 +289,28 @@ impl Desk {
             row,
             robots,
             hidden,
+        })
+    }
+}
+
+impl Desk {
+    /// Where a host stands, and its origins of which robots.txt is known, without what was asked of it.
+    pub(crate) fn host_row(
+        &self,
+        name: &str,
+        host: &str,
+    ) -> Result<(HostRow, Vec<String>), DeskError> {
+        let host = host.to_lowercase();
+        self.with_overview(name, |overview| {
+            let repository = &overview.repository;
+            let id = repository.host(&host).ok_or_else(|| {
+                DeskError::Missing(format!("the host `{host}` was never met in `{name}`"))
+            })?;
+            let record = repository.host_record(id);
+            let robots = record.map_or_else(Vec::new, |record| {
+                record.robots.keys().cloned().collect::<Vec<String>>()
+            });
+            Ok((HostRow::of(repository, id), robots))
         })
     }
 }

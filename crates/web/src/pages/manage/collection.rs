@@ -16,7 +16,7 @@ use super::{Cell, Panel};
 use crate::access::Role;
 use crate::address::escape;
 use crate::chart::{Chart, Unit, per_second, whole};
-use crate::desk::{Card, Changes, DeskError, Live, Order, Rates, Trap};
+use crate::desk::{Card, Changes, Live, Order, Rates, Trap};
 use crate::pages::{App, Failure, Frame, html};
 use crate::words::Words;
 
@@ -564,15 +564,10 @@ pub(crate) async fn act(
             "stop" => Order::Stop,
             _ => return Err(Failure::Missing("error.title", "error.wish")),
         };
-        let told = app.desk.tell(&name, order);
-        match told {
-            // Paused in a process that is gone: it is begun, and then goes on.
-            Err(DeskError::Conflict(_)) if order == Order::Resume => {
-                app.desk.tell(&name, Order::Start)?;
-                app.desk.tell(&name, Order::Resume)?;
-            }
-            told => drop(told?),
-        }
+        match order {
+            Order::Resume => app.desk.resume(&name)?,
+            order => app.desk.tell(&name, order)?,
+        };
         let to = format!("/collections/{}?did={}", escape(&name), wish.what);
         Ok((StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response())
     })

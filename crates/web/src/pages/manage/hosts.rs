@@ -7,7 +7,7 @@ use serde::Deserialize;
 use teia_catalog::{HostOrder, HostReport};
 
 use super::panel::span;
-use super::{Button, Cell, Field, ListPage, Panel, chosen_name, collection_choices};
+use super::{Button, Cell, Field, ListPage, Panel, chosen_name, collection_choices, first_row};
 use crate::access::Role;
 use crate::address::escape;
 use crate::desk::{Removal, RemovalKind, Window};
@@ -25,15 +25,6 @@ pub(crate) struct Asked {
     from: String,
 }
 
-impl Asked {
-    fn first(&self) -> Result<u32, Failure> {
-        if self.from.is_empty() {
-            return Ok(0);
-        }
-        self.from.parse().map_err(|_| Failure::NoNumber("from"))
-    }
-}
-
 /// The hosts of a collection.
 pub(crate) async fn hosts(
     State(app): State<App>,
@@ -46,7 +37,7 @@ pub(crate) async fn hosts(
 
 fn list(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     let w = frame.w;
-    let first = asked.first()?;
+    let first = first_row(&asked.from)?;
     let mut page = ListPage::new(frame, w.t("hosts"));
     let Some(name) = chosen_name(app, &asked.collection) else {
         page.sentences.push(w.t("none.what").to_owned());
@@ -130,7 +121,7 @@ pub(crate) async fn host(
 
 fn report(app: &App, frame: Frame, host: &str, asked: &Asked) -> Result<Response, Failure> {
     let w = frame.w;
-    let first = asked.first()?;
+    let first = first_row(&asked.from)?;
     let missing = || Failure::Missing("host.unknown", "host.unknown.what");
     let name = chosen_name(app, &asked.collection).ok_or_else(missing)?;
     let host = host.to_lowercase();

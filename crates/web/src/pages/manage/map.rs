@@ -3,7 +3,7 @@
 use axum::extract::{Query, State};
 use axum::response::Response;
 use serde::Deserialize;
-use teia_graph::HostNeighbour;
+use teia_graph::{HostNeighbour, Listing};
 
 use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices};
 use crate::address::{cut, escape};
@@ -16,6 +16,8 @@ use crate::words::Words;
 const DRAWN: u64 = 40;
 /// Rows of a table.
 const ROWS: usize = 100;
+/// Hosts on the other side that are looked at for the strongest: of some millions, the first by name.
+const LOOKED_AT: usize = 20_000;
 /// Letters of a name in a table.
 const LETTERS: usize = 60;
 
@@ -60,6 +62,7 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     let largest = HostsAsked {
         order: HostOrder::Fetched,
         contains: None,
+        waiting: false,
     };
     let window = Window {
         offset: 0,
@@ -96,12 +99,11 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
             format!("/hosts/{}?collection={}", escape(&chosen), escape(&name)),
             w.t("hostmap.report").to_owned(),
         )];
-        let linked = links.host_in_links(&chosen, 0, usize::MAX)?;
+        let linked = links.host_in_links(&chosen, 0, LOOKED_AT)?;
+        page.panels.push(neighbours(w, &name, "hostmap.in", linked));
+        let linked = links.host_out_links(&chosen, 0, LOOKED_AT)?;
         page.panels
-            .push(neighbours(w, &name, "hostmap.in", linked.items));
-        let linked = links.host_out_links(&chosen, 0, usize::MAX)?;
-        page.panels
-            .push(neighbours(w, &name, "hostmap.out", linked.items));
+            .push(neighbours(w, &name, "hostmap.out", linked));
     }
     page.map = Some(map);
     page.show()
@@ -111,11 +113,12 @@ fn neighbours(
     w: &Words,
     collection: &str,
     title: &'static str,
-    mut found: Vec<HostNeighbour>,
+    linked: Listing<HostNeighbour>,
 ) -> Panel {
+    let mut found = linked.items;
     found.sort_by(|a, b| b.links.cmp(&a.links).then_with(|| a.host.cmp(&b.host)));
     let mut panel = Panel::new(w, title, title, &["host", "#hostmap.links"]);
-    panel.note = w.n("hosts.count", found.len());
+    panel.note = w.n("hosts.count", linked.total);
     for one in found.iter().take(ROWS) {
         panel.row(vec![
             host(collection, &one.host),

@@ -201,6 +201,14 @@ impl ListPage {
     }
 }
 
+/// The row with which a page of rows begins.
+fn first_row(from: &str) -> Result<u32, Failure> {
+    if from.is_empty() {
+        return Ok(0);
+    }
+    from.parse().map_err(|_| Failure::NoNumber("from"))
+}
+
 /// The collection that is asked for, or the only or first one.
 fn chosen_name(app: &App, asked: &str) -> Option<String> {
     let shelves = app.library.shelves();

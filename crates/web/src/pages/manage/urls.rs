@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde::Deserialize;
 use teia_base::Timestamp;
 
-use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices};
+use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices, first_row};
 use crate::address::{Address, cut, escape};
 use crate::desk::{HostOrder, HostRow, HostsAsked, UrlRow, UrlsAsked, Window};
 use crate::pages::{App, Failure, Frame};
@@ -28,13 +28,6 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    fn first(&self) -> Result<u32, Failure> {
-        if self.from.is_empty() {
-            return Ok(0);
-        }
-        self.from.parse().map_err(|_| Failure::NoNumber("from"))
-    }
-
     /// Nothing but the queue is asked for: then its hosts come first, for they are what waits.
     fn is_whole_queue(&self) -> bool {
         self.host.trim().is_empty()
@@ -55,7 +48,7 @@ pub(crate) async fn urls(
 
 fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     let w = frame.w;
-    let first = asked.first()?;
+    let first = first_row(&asked.from)?;
     let mut page = ListPage::new(frame, w.t("urls"));
     let Some(name) = chosen_name(app, &asked.collection) else {
         page.sentences.push(w.t("none.what").to_owned());
@@ -103,6 +96,7 @@ fn queue(
     let asked = HostsAsked {
         order: HostOrder::Waiting,
         contains: None,
+        waiting: true,
     };
     let found = app.desk.hosts(name, &asked, window)?;
     let columns = [
@@ -113,7 +107,7 @@ fn queue(
         "visited",
     ];
     let mut panel = Panel::new(w, "queue", "queue", &columns).wide();
-    for host in found.items.iter().filter(|host| host.waiting > 0) {
+    for host in &found.items {
         let href = format!(
             "/urls?collection={}&host={}",
             escape(name),
@@ -156,9 +150,9 @@ fn list(
     // Why a host is not asked is why none of its URLs is.
     if !host.is_empty()
         && state == "waiting"
-        && let Ok(view) = app.desk.host(name, &host)
+        && let Ok((row, _)) = app.desk.host_row(name, &host)
     {
-        page.sentences.push(why_host(w, &view.row));
+        page.sentences.push(why_host(w, &row));
     }
     let columns = [
         "address.url",
