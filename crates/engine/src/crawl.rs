@@ -12,7 +12,7 @@ use std::time::Duration;
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
 use teia_base::{
-    Clock, Files, FoundUrl, HostId, Seed, SteadyClock, SystemClock, Timestamp, measure,
+    Clock, Files, FoundUrl, HostId, Seed, SteadyClock, SystemClock, Timestamp,
 };
 use teia_extract::Extractor;
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
@@ -53,6 +53,7 @@ use crate::sites::{SiteBook, SiteRules, Sites};
 use crate::stage::commit::{Committer, Window};
 use crate::stage::extract::{Readers, Workshop};
 use crate::stage::fetch::Job;
+use crate::stage::shortcut::Shortcuts;
 use crate::stage::spread::Backlog;
 use crate::stats::Stats;
 use crate::traps::farms::Farms;
@@ -266,11 +267,6 @@ impl Crawl {
             len: position.len,
         });
         check_fixed(&config, past.ledger.head.options.as_deref())?;
-        if config.limits_depth() && past.repository.is_on_disk() {
-            return Err(EngineError::DepthOnDisk {
-                memory: measure::format_size(config.run.repository_memory),
-            });
-        }
         let names = RecordNames::new(key);
         let archive = if config.archives_some() {
             Some(Writer::open(
@@ -500,6 +496,7 @@ impl Crawl {
             },
             pause_noted: past.ledger.head.paused,
             removals: RemovalWatch::new(Arc::clone(&files), layout.clone()),
+            shortcuts: Shortcuts::new(Arc::clone(&files), layout.journal()),
             reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
             backlog: Backlog::default(),

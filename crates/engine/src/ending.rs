@@ -74,7 +74,10 @@ impl Ring {
 
     /// Whether nothing is left that could be done before long.
     pub(crate) fn nothing_is_due(&mut self) -> Result<bool, EngineError> {
-        let is_busy = !self.window.is_empty() || self.committing > 0 || !self.backlog.is_empty();
+        let is_busy = !self.window.is_empty()
+            || self.committing > 0
+            || !self.backlog.is_empty()
+            || self.shortcuts.is_under_way();
         if self.control.is_paused() || is_busy {
             return Ok(false);
         }

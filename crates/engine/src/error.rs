@@ -177,14 +177,6 @@ pub enum EngineError {
         /// What is wrong with them.
         message: String,
     },
-    /// A limit of depth for a collection whose URLs do not fit into memory.
-    #[error(
-        "the URLs of this collection lie on disk (they take more than {memory} of memory, run.repository-memory, or have a long past), where no links are kept, and without them a limit of depth cannot be exact; take the limit back with --max-depth none, or collect anew with --collection NAME and more memory"
-    )]
-    DepthOnDisk {
-        /// What they may take.
-        memory: String,
-    },
     /// A setting whose value makes no sense.
     #[error(transparent)]
     Senseless(#[from] crate::sense::Senseless),
@@ -259,7 +251,6 @@ impl EngineError {
                 | Self::Seed(_)
                 | Self::Fixed { .. }
                 | Self::StoredOptions { .. }
-                | Self::DepthOnDisk { .. }
                 | Self::IndexWithoutArchive { .. }
                 | Self::Senseless(_)
                 | Self::Webhook { .. }

@@ -46,6 +46,7 @@ use crate::sites::SiteBook;
 use crate::stage::commit::{Order, Window};
 use crate::stage::extract::{Page, Workshop};
 use crate::stage::fetch::{Errand, Job};
+use crate::stage::shortcut::Shortcuts;
 use crate::stage::spread::{Backlog, MOST_CHANGES};
 use crate::stats::{Stats, is_answer};
 use crate::traps::TrapWatch;
@@ -161,6 +162,7 @@ pub(crate) struct Ring {
     pub(crate) reserve: Reserve,
     pub(crate) window: Window,
     pub(crate) backlog: Backlog,
+    pub(crate) shortcuts: Shortcuts,
     /// What folds of the Repository found out, and the journal has not been told yet.
     pub(crate) late_news: VecDeque<teia_base::journal::Folded>,
     pub(crate) committing: usize,
@@ -234,6 +236,7 @@ impl Ring {
             if self.outstanding == 0
                 && reason.is_none()
                 && self.nothing_is_due()?
+                && !self.begin_shortcuts()?
                 && !self.begin_sweep()
             {
                 self.stopping = true;
@@ -567,6 +570,7 @@ impl Ring {
             });
         }
         self.stats.add(&attempt);
+        self.shortcuts.count_attempt();
         self.rates.add(is_answer(&attempt), attempt.wire_bytes);
         self.window.attempts.push(attempt);
     }

@@ -24,6 +24,8 @@ use crate::table::Table;
 
 /// What a row costs in memory beside its text, about: row, index, queue, allocations.
 const ROW_WEIGHT: u64 = 160;
+/// What the links of a page cost beside four bytes each, about.
+const LINKS_WEIGHT: u64 = 48;
 /// What a host costs, about.
 const HOST_WEIGHT: u64 = 320;
 
@@ -34,8 +36,9 @@ pub struct RepositoryConfig {
     pub key: u64,
     /// Which URL of a host goes first.
     pub order: Arc<dyn Order>,
-    /// Remember the links of each page: needed where depth is limited, because a shorter way to a
-    /// page that was fetched before must reach the pages behind it.
+    /// Remember the links of each page, while everything is in memory: needed where depth is limited,
+    /// because a shorter way to a page that was fetched before must reach the pages behind it. On
+    /// disk nobody but the journal has them.
     pub keep_links: bool,
     /// Of a hundred turns of a host that has both, so many are for URLs that were visited before; without
     /// it, one order is for all.
@@ -395,10 +398,24 @@ impl Repository {
 
     /// Remembers the links of a page, where depth is limited.
     pub fn set_links(&mut self, page: UrlRef, targets: &[UrlRef]) {
-        if self.config.keep_links && !targets.is_empty() {
-            self.links
-                .insert(page.at, targets.iter().map(|target| target.at).collect());
+        if self.keeps_links() && !targets.is_empty() {
+            self.weight += LINKS_WEIGHT + 4 * targets.len() as u64;
+            let targets = targets.iter().map(|target| target.at).collect();
+            if let Some(before) = self.links.insert(page.at, targets) {
+                self.weight -= LINKS_WEIGHT + 4 * before.len() as u64;
+            }
         }
+    }
+
+    fn forget_links(&mut self) {
+        for links in std::mem::take(&mut self.links).into_values() {
+            self.weight -= LINKS_WEIGHT + 4 * links.len() as u64;
+        }
+        self.redirects = HashMap::new();
+    }
+
+    fn keeps_links(&self) -> bool {
+        self.config.keep_links && self.disk.is_none()
     }
 
     /// The links of a page, where they are remembered.
@@ -410,7 +427,7 @@ impl Repository {
 
     /// Remembers where a page redirects to, where depth is limited.
     pub fn set_redirect(&mut self, page: UrlRef, target: UrlRef) {
-        if self.config.keep_links {
+        if self.keeps_links() {
             self.redirects.insert(page.at, target.at);
         }
     }

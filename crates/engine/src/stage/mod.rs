@@ -8,4 +8,5 @@ pub(crate) mod fetch;
 mod schedule;
 mod seed;
 mod sitemaps;
+pub(crate) mod shortcut;
 pub(crate) mod spread;

@@ -59,7 +59,8 @@ impl Ring {
     /// have ended before every link of a page was brought nearer.
     pub(crate) fn look_again(&mut self) {
         self.look_at_excluded();
-        if self.config.limits_depth() {
+        // On disk the journal has the links of pages: see `shortcut`.
+        if self.config.limits_depth() && !self.repository.is_on_disk() {
             let fetched = self.repository.urls().filter(|url| url.fetched.is_some());
             let pages: Vec<UrlRef> = fetched.map(|url| url.reference).collect();
             for page in pages {
@@ -152,6 +153,8 @@ impl Ring {
             } else if self.may_look_for_more() {
                 self.look_at_excluded();
                 return;
+            } else if self.shortcuts.is_under_way() {
+                left = left.saturating_sub(self.follow_shortcuts(left));
             } else {
                 return;
             }
@@ -166,8 +169,10 @@ impl Ring {
     /// Whether a step can be done now.
     pub(crate) fn has_step(&self) -> bool {
         let backlog = &self.backlog;
-        let is_ready =
-            !backlog.nearer.is_empty() || !backlog.let_in.is_empty() || self.may_look_for_more();
+        let is_ready = !backlog.nearer.is_empty()
+            || !backlog.let_in.is_empty()
+            || self.may_look_for_more()
+            || self.shortcuts.is_under_way();
         is_ready && !self.window_is_due()
     }
 
@@ -190,19 +195,27 @@ impl Ring {
         }
         for (target, depth) in targets {
             if self.repository.depth_of(target) > depth {
-                self.bring_nearer(page, target, depth);
+                self.bring_nearer(Some(page), self.repository.view_of(target), depth);
             }
         }
         looked
     }
 
-    fn bring_nearer(&mut self, page: UrlRef, target: UrlRef, depth: u16) {
-        let state = self.repository.view_of(target);
+    /// A URL is nearer than it was known to be, and perhaps near enough now.
+    pub(crate) fn bring_nearer(&mut self, page: Option<UrlRef>, state: UrlState, depth: u16) {
         let verdict = self
             .workshop
             .judge()
             .before_or_refuse(&candidate(&state, depth));
         let is_admitted = verdict.is_admitted() && !is_of_farm(&self.farms, &state);
+        if self.repository.is_on_disk() && !self.repository.is_in_memory(state.url.normal()) {
+            let verdict = match (&state.exclusion, is_admitted) {
+                (Some(_), true) => LinkVerdict::Readmitted,
+                _ => LinkVerdict::Known,
+            };
+            self.change(state, depth, verdict);
+            return;
+        }
         let admission = match (&state.exclusion, is_admitted) {
             (Some(exclusion), false) => Admission::Exclude(exclusion.clone()),
             _ => Admission::Admit,
@@ -210,7 +223,7 @@ impl Ring {
         let offer = Offer {
             url: &state.url,
             depth,
-            referrer: Some(page),
+            referrer: page,
             requisite: state.requisite,
             chain: state.chain,
             last_modified: None,
@@ -222,7 +235,7 @@ impl Ring {
             self.wake(offered.host);
         }
         self.change(state, depth, offered.verdict);
-        self.backlog.bring_nearer(target);
+        self.backlog.bring_nearer(offered.reference);
     }
 
     fn let_in(&mut self, state: UrlState) {

@@ -49,8 +49,7 @@ impl Repository {
             }
             return;
         }
-        self.links.clear();
-        self.redirects.clear();
+        self.forget_links();
         for at in 0..self.table.places() {
             let row = self.table.row_mut(at);
             row.depth = u16::MAX;

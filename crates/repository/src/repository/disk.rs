@@ -374,6 +374,18 @@ impl Repository {
         found
     }
 
+    /// Tells how near every URL is that was visited, where a disk holds what memory cannot. Everything is
+    /// folded first.
+    pub fn visited_depths(&mut self, mut tell: impl FnMut(&str, u16)) -> Result<(), StoreError> {
+        self.fold_everything()?;
+        let Some(disk) = &self.disk else {
+            return Ok(());
+        };
+        let is_visited = |state| matches!(state, State::Fetched | State::Failed | State::Gone);
+        disk.store
+            .scan(None, is_visited, |url, known| tell(url, known.depth))
+    }
+
     /// Tells of every URL, on one host or on all, in states that are wanted. Where there is a disk,
     /// everything is folded first.
     pub fn for_each(

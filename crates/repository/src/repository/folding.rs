@@ -76,11 +76,9 @@ impl Repository {
     }
 
     /// Whether there is more than memory should hold, or so long a past that a start should not read
-    /// all of it again: few URLs that were visited for years. Where the links of pages are kept,
-    /// everything stays in memory: they are needed at once when a shorter way to a page is found.
+    /// all of it again: few URLs that were visited for years.
     pub(super) fn is_too_large(&self) -> bool {
         self.disk.is_none()
-            && !self.config.keep_links
             && self.backing.as_ref().is_some_and(|backing| {
                 // While they move, rows are in both places.
                 self.weight > backing.memory / 5 * 2 || self.replayed > backing.memory / 32

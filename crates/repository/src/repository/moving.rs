@@ -34,6 +34,7 @@ impl Repository {
             sequences: Vec::new(),
         });
         self.table.let_rows_go();
+        self.forget_links();
         self.disk = Some(Box::new(disk));
         Ok(())
     }
