@@ -11,9 +11,7 @@ use std::time::Duration;
 
 use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::{Filter, Rules};
-use teia_base::{
-    Clock, Files, FoundUrl, HostId, Seed, SteadyClock, SystemClock, Timestamp,
-};
+use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SteadyClock, SystemClock, Timestamp};
 use teia_extract::Extractor;
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
 use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};

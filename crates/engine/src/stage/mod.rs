@@ -7,6 +7,6 @@ pub(crate) mod extract;
 pub(crate) mod fetch;
 mod schedule;
 mod seed;
-mod sitemaps;
 pub(crate) mod shortcut;
+mod sitemaps;
 pub(crate) mod spread;
