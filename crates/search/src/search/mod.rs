@@ -13,6 +13,7 @@ mod closeness;
 mod collect;
 mod columns;
 mod expansion;
+mod filter;
 mod hidden;
 mod known_words;
 mod matching;
@@ -25,6 +26,7 @@ mod spelling;
 mod statistics;
 mod word;
 
+pub use filter::Filter;
 pub use hidden::Hidden;
 pub use results::{Facet, Hit, Results, Snippet};
 pub use searcher::{SearchRequest, Searcher, Sort};
