@@ -4,6 +4,7 @@
 //!                  ┌─> files.rs    collections/NAME.toml: new, check, change, remove
 //! pages ──┐        ├─> control.rs  start, pause, resume, stop, other settings under a run, live figures
 //!         ├─> Desk ├─> dashboard.rs a collection at a glance         <── catalog
+//!         │        ├─> lives.rs    the life of one URL                <── journal
 //!         │        ├─> figures.rs  states, runs, growth, statistics   <── journal, catalog
 //! API ────┘        ├─> urls.rs     URLs, queue, explain, hosts        <── Repository, journal
 //!                  └─> removals.rs what is hidden
@@ -17,6 +18,7 @@ mod control;
 mod dashboard;
 mod figures;
 mod files;
+mod lives;
 mod removals;
 mod urls;
 
@@ -43,6 +45,7 @@ pub(crate) struct Desk {
     runs: Option<Arc<dyn Runs>>,
     figures: Mutex<HashMap<String, Arc<Held>>>,
     dashboards: Mutex<HashMap<String, dashboard::Kept>>,
+    lives: Mutex<lives::Lives>,
     /// One change of files at a time.
     changing: Mutex<()>,
 }
@@ -144,6 +147,7 @@ impl Desk {
             runs,
             figures: Mutex::default(),
             dashboards: Mutex::default(),
+            lives: Mutex::default(),
             changing: Mutex::default(),
         }
     }
