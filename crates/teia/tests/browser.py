@@ -31,7 +31,7 @@ def watch(page):
 
 def is_known(error):
     """What the browser says of parts that are missing or refused on purpose."""
-    return any(text in error for text in ("404", "400 (Bad Request)", "ERR_BLOCKED_BY_RESPONSE", "Content Security Policy", "Blocked script execution", "frame-ancestors"))
+    return any(text in error for text in ("404", "400 (Bad Request)", "ERR_BLOCKED_BY_RESPONSE", "Content Security Policy", "Blocked script execution", "frame-ancestors", "Unsafe attempt to load URL", "blocked by CORS policy", "ERR_FAILED", "Blocked form submission"))
 
 
 def accessible(page, name):
