@@ -59,7 +59,7 @@ impl Happening {
     pub(crate) fn new(at: Timestamp, event: LifeEvent, attempts: &[Attempt]) -> Self {
         Self {
             at,
-            what: told(&event, attempts, English),
+            what: told(&event, attempts, &English),
             event,
         }
     }
@@ -67,7 +67,7 @@ impl Happening {
     /// What happened, with each of our own sentences as `say` has it: it is given them in English, with `{}`
     /// where something is filled in. `attempts` are those of the explanation.
     pub fn told(&self, attempts: &[Attempt], say: impl Fn(&str) -> String) -> String {
-        told(&self.event, attempts, say)
+        told(&self.event, attempts, &say)
     }
 }
 
@@ -104,7 +104,7 @@ impl<F: Fn(&str) -> String> Say for F {
     }
 }
 
-fn told(event: &LifeEvent, attempts: &[Attempt], words: impl Say) -> String {
+fn told(event: &LifeEvent, attempts: &[Attempt], words: &impl Say) -> String {
     match event {
         LifeEvent::Seed { run, fallback_http } => {
             let sentence = if *fallback_http {
@@ -116,9 +116,9 @@ fn told(event: &LifeEvent, attempts: &[Attempt], words: impl Say) -> String {
         }
         LifeEvent::Tried(at) => attempts
             .get(*at)
-            .map_or_else(String::new, |attempt| told_attempt(attempt, &words)),
-        LifeEvent::Found { page, link } => told_link(page, link, &words),
-        LifeEvent::LeftOut(exclusion) => left_out(exclusion, &words),
+            .map_or_else(String::new, |attempt| told_attempt(attempt, words)),
+        LifeEvent::Found { page, link } => told_link(page, link, words),
+        LifeEvent::LeftOut(exclusion) => left_out(exclusion, words),
         LifeEvent::Readmitted { depth: u16::MAX } => words.say("the rules let it in"),
         LifeEvent::Readmitted { depth } => words.fill(
             "the rules or a shorter way let it in: admitted at depth {}",
