@@ -269,7 +269,7 @@ mod tests {
         );
         check(
             "a{content:\"\\f101\\61 \\e9\\\" x\"}",
-            "a{content:\"\\f101 a\\e9\\\" x\"}",
+            "a{content:\"\\f101 a\\e9 \\\" x\"}",
         );
         check("a{fill:url(#g)}", "a{fill:url(\"#g\")}");
         check("a{b:url(javascript:x)}", "a{b:url(\"\")}");
