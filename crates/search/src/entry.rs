@@ -66,7 +66,7 @@ pub(crate) fn alias(fields: &Fields, page: &Page) -> Result<TantivyDocument, Sea
     Ok(entry)
 }
 
-/// Host, its parents, and folders: `a.b.pt`, `b.pt`, `pt`, `a.b.pt/docs`.
+/// Host, its parents, folders, and the page itself: `a.b.pt`, `b.pt`, `pt`, `a.b.pt/docs`, `a.b.pt/docs/page`.
 fn places<'a>(host: &'a str, path: &'a str) -> impl Iterator<Item = String> + 'a {
     let parents = host
         .match_indices('.')
@@ -77,9 +77,11 @@ fn places<'a>(host: &'a str, path: &'a str) -> impl Iterator<Item = String> + 'a
         .skip(1)
         .take(MAX_FOLDERS)
         .map(move |(at, _)| format!("{host}{}", &path[..at]));
+    let page = (!path.ends_with('/')).then(|| format!("{host}{path}"));
     std::iter::once(host.to_owned())
         .chain(parents)
         .chain(folders)
+        .chain(page)
 }
 
 /// `application/pdf`, `application`, `pdf`.

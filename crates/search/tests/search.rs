@@ -380,8 +380,10 @@ fn hostile_queries_end_soon() {
         "{:?}",
         began.elapsed()
     );
-    let results = searcher.search(&SearchRequest::new("")).unwrap();
-    assert_eq!(results.repairs, [Repair::Empty]);
+    for nothing in ["", "!!!", "🦊", "*"] {
+        let results = searcher.search(&SearchRequest::new(nothing)).unwrap();
+        assert_eq!(results.repairs, [Repair::Empty], "{nothing}");
+    }
 }
 
 #[test]

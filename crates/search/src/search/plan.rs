@@ -75,6 +75,20 @@ pub(super) struct GroupPlan {
     pub(super) wishes: Vec<Plan>,
 }
 
+impl GroupPlan {
+    /// Whether there is nothing to look for.
+    pub(super) fn is_empty(&self) -> bool {
+        let all = [
+            &self.filters,
+            &self.must,
+            &self.should,
+            &self.not,
+            &self.wishes,
+        ];
+        all.iter().all(|plans| plans.is_empty())
+    }
+}
+
 /// A plan, and what the later steps want to know of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Planned {

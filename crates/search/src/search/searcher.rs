@@ -226,6 +226,11 @@ impl Searcher {
         );
         let planned = planner.plan(&parsed.group)?;
         results.repairs.extend(planned.repairs.iter().cloned());
+        if planned.group.is_empty() && planned.left_out.is_empty() {
+            // Signs and pictures alone.
+            results.repairs.push(Repair::Empty);
+            return Ok(results);
+        }
         query.fill(&planned, &mut results)?;
         if results.is_partial {
             results.repairs.push(Repair::TimeOver);

@@ -21,7 +21,7 @@ use crate::show::{Width, counted, cut, outln};
 #[derive(Debug, Args)]
 pub(crate) struct SearchOptions {
     /// 'words "a phrase" +must -not (a OR b) title:x site:x lang:pt type:x inurl:x before:2026 after:2025 prefix*'
-    #[arg(value_name = "QUERY", required = true)]
+    #[arg(value_name = "QUERY", required = true, allow_hyphen_values = true, value_parser = query_word)]
     query: Vec<String>,
     /// As JSON
     #[arg(long)]
@@ -179,6 +179,16 @@ fn unreadable_index(directory: &Directory, name: &str, error: SearchError) -> St
     // With its causes: the last one is what the system said.
     let error = anyhow::Error::new(error);
     format!("the search index of {name} cannot be read ({error:#}); {advice}")
+}
+
+/// A word of the query: `-gorse` is one, `--limt` an option that is misspelt.
+fn query_word(word: &str) -> Result<String, String> {
+    let is_option =
+        word.starts_with("--") && word[2..].starts_with(|it: char| it.is_ascii_alphabetic());
+    if is_option && !word.contains(char::is_whitespace) {
+        return Err("there is no such option; a word to leave out has one dash (-word)".to_owned());
+    }
+    Ok(word.to_owned())
 }
 
 /// The words of a command line as one query: what the shell kept together is a phrase, unless it is
