@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use teia_base::journal::{
-    Attempt, Commit, Entry, Exclusion, LinkRecord, LinkVerdict, Next, Record, SeedRecord, UrlChange,
+    Attempt, Commit, Entry, Exclusion, Folded, LinkRecord, LinkVerdict, Next, Record, SeedRecord,
+    UrlChange,
 };
 use teia_base::{CanonicalUrl, FoundUrl, LinkKind, Outcome, Timestamp};
 
@@ -56,14 +57,25 @@ impl Repository {
                     self.take_link(&found.url, link, &found.verdict);
                 }
             }
-            Record::Folded(folded) if folded.is_last => {
-                if let Some(disk) = &mut self.disk {
-                    disk.store.acknowledge(folded.fold);
-                }
-            }
+            Record::Folded(folded) => self.take_folded(folded),
             _ => {}
         }
         self.position = entry.sequence;
+    }
+
+    /// News of a fold is in the journal. What is there of it without its end is not told again after a start.
+    fn take_folded(&mut self, folded: &Folded) {
+        let replaying = self.replaying;
+        let Some(disk) = &mut self.disk else { return };
+        if folded.is_last {
+            disk.store.acknowledge(folded.fold);
+        } else if replaying {
+            let (fold, told) = &mut disk.half_told;
+            if *fold != folded.fold {
+                (*fold, *told) = (folded.fold, 0);
+            }
+            *told += folded.changes.len();
+        }
     }
 
     /// Takes from an entry that the store has what it does not keep: what is known of hosts.
@@ -80,11 +92,7 @@ impl Repository {
                 };
                 self.apply_host_records(&kept);
             }
-            Record::Folded(folded) if folded.is_last => {
-                if let Some(disk) = &mut self.disk {
-                    disk.store.acknowledge(folded.fold);
-                }
-            }
+            Record::Folded(folded) => self.take_folded(folded),
             _ => {}
         }
     }
