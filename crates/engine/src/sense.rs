@@ -411,6 +411,15 @@ pub(crate) fn check_fixed(
     }
 }
 
+/// A normal form as settings have it: what [`check_fixed`] compares with where nobody has crawled yet.
+pub(crate) fn spelled(form: &NormalForm) -> String {
+    let mut settings = toml::Table::new();
+    if let Ok(form) = toml::Value::try_from(form) {
+        settings.insert("normal-form".to_owned(), form);
+    }
+    settings.to_string()
+}
+
 fn stored_normal_form(text: &str) -> Result<NormalForm, toml::de::Error> {
     match text.parse::<toml::Table>()?.remove("normal-form") {
         Some(stored) => stored.try_into(),

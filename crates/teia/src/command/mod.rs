@@ -24,6 +24,7 @@ mod stats;
 mod status;
 mod tables;
 mod token;
+mod url_lines;
 mod urls;
 mod verify;
 
