@@ -304,7 +304,7 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn start() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(search::with_words_to_leave_out(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no mistakes.

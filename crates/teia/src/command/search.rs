@@ -1,5 +1,6 @@
 //! `teia search`: what was collected, found.
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,7 +22,7 @@ use crate::show::{Width, counted, cut, outln};
 #[derive(Debug, Args)]
 pub(crate) struct SearchOptions {
     /// 'words "a phrase" +must -not (a OR b) title:x site:x lang:pt type:x inurl:x before:2026 after:2025 prefix*'
-    #[arg(value_name = "QUERY", required = true, allow_hyphen_values = true, value_parser = query_word)]
+    #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
     /// As JSON
     #[arg(long)]
@@ -181,14 +182,20 @@ fn unreadable_index(directory: &Directory, name: &str, error: SearchError) -> St
     format!("the search index of {name} cannot be read ({error:#}); {advice}")
 }
 
-/// A word of the query: `-gorse` is one, `--limt` an option that is misspelt.
-fn query_word(word: &str) -> Result<String, String> {
-    let is_option =
-        word.starts_with("--") && word[2..].starts_with(|it: char| it.is_ascii_alphabetic());
-    if is_option && !word.contains(char::is_whitespace) {
-        return Err("there is no such option; a word to leave out has one dash (-word)".to_owned());
+/// The arguments of the program, in which words that a search is to leave out (`-gorse`) are no options.
+pub(crate) fn with_words_to_leave_out(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut found: Vec<OsString> = Vec::new();
+    for argument in arguments {
+        let is_search = found.get(1).is_some_and(|command| command == "search");
+        let word = argument.to_str().and_then(|text| text.strip_prefix('-'));
+        match word {
+            Some(word) if is_search && !word.starts_with('-') && word.chars().count() > 1 => {
+                found.extend(["NOT".into(), word.into()]);
+            }
+            _ => found.push(argument),
+        }
     }
-    Ok(word.to_owned())
+    found
 }
 
 /// The words of a command line as one query: what the shell kept together is a phrase, unless it is
@@ -414,6 +421,28 @@ mod tests {
         let words = |words: &[&str]| -> Vec<String> {
             words.iter().map(|word| (*word).to_owned()).collect()
         };
+        let typed = [
+            "teia",
+            "search",
+            "a",
+            "-gorse",
+            "-two words",
+            "--json",
+            "-h",
+        ];
+        let read = with_words_to_leave_out(typed.iter().map(OsString::from));
+        let expected = [
+            "teia",
+            "search",
+            "a",
+            "NOT",
+            "gorse",
+            "NOT",
+            "two words",
+            "--json",
+            "-h",
+        ];
+        assert_eq!(read, expected);
         assert_eq!(as_query(&words(&["a b -c"])), "a b -c");
         assert_eq!(as_query(&words(&["a", "b c", "-d"])), "a \"b c\" -d");
         assert_eq!(as_query(&words(&["a", "\"b c\""])), "a \"b c\"");
