@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tantivy::columnar::Column;
 use tantivy::fieldnorm::FieldNormReader;
+use tantivy::index::InvertedIndexReader;
 use tantivy::postings::SegmentPostings;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, Term};
@@ -11,10 +12,12 @@ use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, Term};
 use super::columns::Columns;
 use super::phrase::PhraseMatch;
 use super::plan::{GroupPlan, Plan};
+use super::reputes::Anchors;
+use super::searcher::Shard;
 use super::statistics::Statistics;
 use super::word::Opened;
 use crate::error::SearchError;
-use crate::schema::{Fields, TEXT_FIELDS};
+use crate::schema::TEXT_FIELDS;
 use crate::weights::Weights;
 
 /// Walks over the matching documents of a segment, upwards.
@@ -32,13 +35,13 @@ pub(super) trait Match: Send {
 }
 
 /// What scoring in one segment needs.
+#[derive(Clone, Copy)]
 pub(super) struct Scoring<'a> {
-    pub(super) segment: &'a SegmentReader,
-    /// The number of the segment among those of all indexes.
-    pub(super) number: usize,
-    pub(super) fields: &'a Fields,
-    pub(super) columns: &'a Columns,
+    pub(super) shard: &'a Shard,
+    /// Which segment of it.
+    pub(super) ordinal: u32,
     pub(super) norms: &'a Norms,
+    pub(super) anchors: &'a Anchors,
 }
 
 /// For each text field and coded length: the field's weight over its length norm; and `k1`.
@@ -77,10 +80,30 @@ impl FieldNorm {
     }
 }
 
-impl Scoring<'_> {
+impl<'a> Scoring<'a> {
+    pub(super) fn segment(&self) -> &'a SegmentReader {
+        self.shard.searcher.segment_reader(self.ordinal)
+    }
+
+    /// The number of the segment among those of all indexes.
+    pub(super) fn number(&self) -> usize {
+        self.shard.number_of(self.ordinal)
+    }
+
+    fn columns(&self) -> &'a Columns {
+        &self.shard.columns[self.ordinal as usize]
+    }
+
+    /// The lists of a text field.
+    pub(super) fn index(&self, field: usize) -> Result<Arc<InvertedIndexReader>, SearchError> {
+        Ok(self
+            .segment()
+            .inverted_index(self.shard.fields.texts[field])?)
+    }
+
     pub(super) fn norm(&self, field: usize) -> FieldNorm {
         FieldNorm {
-            lengths: self.columns.lengths[field].clone(),
+            lengths: self.columns().lengths[field].clone(),
             table: Arc::clone(&self.norms.tables[field]),
         }
     }
@@ -135,17 +158,19 @@ impl Scoring<'_> {
 
     /// A part of a group. How a word is walked over is chosen when the other parts are known.
     fn open(&self, plan: &Plan) -> Result<Part, SearchError> {
-        let everything = u64::from(self.segment.max_doc());
+        let everything = u64::from(self.segment().max_doc());
         Ok(match plan {
             Plan::Word(word) => Part::Word(Opened::new(self, word)?),
             Plan::Phrase(phrase) => {
                 let phrase = PhraseMatch::new(self, phrase)?;
                 Part::Other(phrase.entries(), Box::new(phrase))
             }
-            Plan::Site(site) => self.term(&Term::from_field_text(self.fields.within, site))?,
-            Plan::Type(kind) => self.term(&Term::from_field_text(self.fields.kinds, kind))?,
+            Plan::Site(site) => {
+                self.term(&Term::from_field_text(self.shard.fields.within, site))?
+            }
+            Plan::Type(kind) => self.term(&Term::from_field_text(self.shard.fields.kinds, kind))?,
             Plan::Language(code) => {
-                self.term(&Term::from_field_text(self.fields.language, code))?
+                self.term(&Term::from_field_text(self.shard.fields.language, code))?
             }
             &Plan::Visited(from, to) => Part::Other(everything, self.visited(from, to)),
             Plan::Either(plans) => {
@@ -163,7 +188,7 @@ impl Scoring<'_> {
     }
 
     fn term(&self, term: &Term) -> Result<Part, SearchError> {
-        let index = self.segment.inverted_index(term.field())?;
+        let index = self.segment().inverted_index(term.field())?;
         let postings = index.read_postings(term, IndexRecordOption::Basic)?;
         let postings = postings.unwrap_or_else(SegmentPostings::empty);
         let entries = u64::from(postings.doc_freq());
@@ -172,10 +197,10 @@ impl Scoring<'_> {
 
     fn visited(&self, from: i64, to: i64) -> Box<dyn Match> {
         let mut visited = VisitedMatch {
-            column: self.columns.visits.clone(),
+            column: self.columns().visits.clone(),
             from,
             to,
-            end: self.segment.max_doc(),
+            end: self.segment().max_doc(),
             doc: 0,
         };
         visited.settle(0);

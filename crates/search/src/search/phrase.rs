@@ -4,14 +4,16 @@ use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
+use super::given::Given;
 use super::matching::{FieldNorm, Match, Scoring};
 use super::plan::PhrasePlan;
 use super::statistics::Places;
 use crate::error::SearchError;
+use crate::schema::ANCHORS;
 
 /// A phrase in any of its fields.
 pub(super) struct PhraseMatch {
-    fields: Vec<FieldPhrase>,
+    fields: Vec<InField>,
     idf: f32,
     k1: f32,
 }
@@ -20,8 +22,11 @@ impl PhraseMatch {
     pub(super) fn new(scoring: &Scoring<'_>, plan: &PhrasePlan) -> Result<Self, SearchError> {
         let mut fields = Vec::new();
         for (field, words) in &plan.fields {
-            if let Some(phrase) = FieldPhrase::new(scoring, *field, words)? {
-                fields.push(phrase);
+            if *field == ANCHORS {
+                let found = scoring.anchors.phrase(scoring, words)?;
+                fields.push(InField::Anchors(found));
+            } else if let Some(phrase) = FieldPhrase::new(scoring, *field, words)? {
+                fields.push(InField::Own(phrase));
             }
         }
         Ok(Self {
@@ -35,8 +40,48 @@ impl PhraseMatch {
 impl PhraseMatch {
     /// At least as many as the documents that have it: those of its rarest word in each field.
     pub(super) fn entries(&self) -> u64 {
-        let rarest = self.fields.iter().filter_map(|field| field.lists.first());
-        rarest.map(|(list, _)| u64::from(list.doc_freq())).sum()
+        self.fields.iter().map(InField::entries).sum()
+    }
+}
+
+/// Where a phrase is looked for.
+enum InField {
+    /// In what the page itself says.
+    Own(FieldPhrase),
+    /// In what others say of it.
+    Anchors(Given),
+}
+
+impl InField {
+    fn entries(&self) -> u64 {
+        match self {
+            Self::Own(phrase) => {
+                let rarest = phrase.lists.first();
+                rarest.map_or(0, |(list, _)| u64::from(list.doc_freq()))
+            }
+            Self::Anchors(given) => given.len() as u64,
+        }
+    }
+
+    fn doc(&self) -> DocId {
+        match self {
+            Self::Own(phrase) => phrase.doc,
+            Self::Anchors(given) => given.doc(),
+        }
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        match self {
+            Self::Own(phrase) => phrase.seek(target),
+            Self::Anchors(given) => given.seek(target),
+        }
+    }
+
+    fn frequency(&self) -> f32 {
+        match self {
+            Self::Own(phrase) => phrase.frequency(),
+            Self::Anchors(given) => given.frequency(),
+        }
     }
 }
 
@@ -44,7 +89,7 @@ impl Match for PhraseMatch {
     fn doc(&self) -> DocId {
         self.fields
             .iter()
-            .map(|field| field.doc)
+            .map(InField::doc)
             .min()
             .unwrap_or(TERMINATED)
     }
@@ -59,16 +104,14 @@ impl Match for PhraseMatch {
 
     fn score(&mut self) -> f32 {
         let doc = self.doc();
-        let here = self.fields.iter().filter(|field| field.doc == doc);
-        let frequency: f32 = here
-            .map(|field| field.count as f32 * field.norm.of(doc))
-            .sum();
+        let here = self.fields.iter().filter(|field| field.doc() == doc);
+        let frequency: f32 = here.map(InField::frequency).sum();
         self.idf * frequency * (self.k1 + 1.0) / (frequency + self.k1)
     }
 }
 
 /// A phrase in one field: the rarest words lead, positions are read only where all words are.
-struct FieldPhrase {
+pub(super) struct FieldPhrase {
     /// Postings and place in the phrase, rarest first.
     lists: Vec<(SegmentPostings, u32)>,
     norm: FieldNorm,
@@ -79,18 +122,17 @@ struct FieldPhrase {
 }
 
 impl FieldPhrase {
-    fn new(
+    /// None where one of the words is not in this segment.
+    pub(super) fn new(
         scoring: &Scoring<'_>,
         field: usize,
         words: &[Places],
     ) -> Result<Option<Self>, SearchError> {
-        let infos = words.iter().map(|places| places[scoring.number].as_ref());
+        let infos = words.iter().map(|places| places[scoring.number()].as_ref());
         let Some(infos) = infos.collect::<Option<Vec<_>>>() else {
             return Ok(None);
         };
-        let index = scoring
-            .segment
-            .inverted_index(scoring.fields.texts[field])?;
+        let index = scoring.index(field)?;
         let mut lists = Vec::new();
         for (place, info) in (0..).zip(infos) {
             let option = IndexRecordOption::WithFreqsAndPositions;
@@ -110,11 +152,20 @@ impl FieldPhrase {
         Ok(Some(phrase))
     }
 
-    fn seek(&mut self, target: DocId) -> DocId {
+    pub(super) fn doc(&self) -> DocId {
+        self.doc
+    }
+
+    pub(super) fn seek(&mut self, target: DocId) -> DocId {
         if self.doc < target {
             self.settle(target);
         }
         self.doc
+    }
+
+    /// How often it stands in the document, weighted.
+    pub(super) fn frequency(&self) -> f32 {
+        self.count as f32 * self.norm.of(self.doc)
     }
 
     fn settle(&mut self, from: DocId) {

@@ -16,6 +16,7 @@ use super::hidden::{self, Hidden, PassedOver};
 use super::known_words::KnownWords;
 use super::matching::{Norms, Scoring};
 use super::plan::{GroupPlan, Planned, Planner};
+use super::reputes::{self, Anchors, Reputes};
 use super::results::{Hit, Results, Snippet};
 use super::snippet::Marked;
 use super::statistics::{Counted, Statistics};
@@ -111,6 +112,7 @@ struct Open {
     reader: IndexReader,
     fields: Fields,
     hidden: hidden::Memory,
+    reputes: reputes::Memory,
 }
 
 /// One index as it stood when a query began.
@@ -121,7 +123,9 @@ pub(super) struct Shard {
     /// The number of its first segment among those of all indexes.
     first: usize,
     /// For each segment.
-    columns: Vec<Arc<Columns>>,
+    pub(super) columns: Vec<Arc<Columns>>,
+    /// Ranks and anchor texts of its pages.
+    pub(super) reputes: Arc<Reputes>,
     /// The same; empty where nothing is hidden.
     passed_over: Arc<Vec<PassedOver>>,
 }
@@ -130,7 +134,7 @@ impl Shard {
     /// The stored page of a document.
     pub(super) fn stored(&self, at: DocAddress) -> Result<Stored<OwnedBytes>, SearchError> {
         let columns = &self.columns[at.segment_ord as usize];
-        store::stored(&columns.pages, &self.fields, at.doc_id)
+        store::stored(&columns.pages, at.doc_id)
     }
 
     /// The number of a segment among those of all indexes.
@@ -171,6 +175,7 @@ impl Searcher {
             reader,
             fields,
             hidden: hidden::Memory::default(),
+            reputes: reputes::Memory::default(),
         });
         Ok(())
     }
@@ -193,7 +198,12 @@ impl Searcher {
     pub fn collections(&self) -> Vec<(String, u64)> {
         let named = self.indexes.iter();
         named
-            .map(|open| (open.name.clone(), open.reader.searcher().num_docs()))
+            .map(|open| {
+                let searcher = open.reader.searcher();
+                // What others say of a page is no entry of its own.
+                let reputes = open.reputes.of(&searcher).map_or(0, |found| found.count);
+                (open.name.clone(), searcher.num_docs().saturating_sub(reputes))
+            })
             .collect()
     }
 
@@ -243,6 +253,7 @@ impl Searcher {
             let columns = self.columns.of(searcher.segment_readers(), &open.fields)?;
             let mut shard = Shard {
                 name: open.name.clone(),
+                reputes: open.reputes.of(&searcher)?,
                 searcher,
                 fields: open.fields,
                 first,
@@ -342,20 +353,20 @@ impl Query<'_> {
         };
         let mut collector = Collector::new(most, self.deadline, facets);
         for (number, shard) in self.shards.iter().enumerate() {
+            let anchors = Anchors::default();
             for (ordinal, segment) in (0..).zip(shard.searcher.segment_readers()) {
                 let columns = &shard.columns[ordinal as usize];
                 let scoring = Scoring {
-                    segment,
-                    number: shard.number_of(ordinal),
-                    fields: &shard.fields,
-                    columns,
+                    shard,
+                    ordinal,
                     norms: &norms,
+                    anchors: &anchors,
                 };
                 let mut matches = scoring.group(group)?;
                 let passed_over = shard.passed_over.get(ordinal as usize);
                 let passed_over = passed_over.unwrap_or(&NOTHING);
                 let place = (number, ordinal);
-                let beside = (&**columns, passed_over);
+                let beside = (&**columns, shard.reputes.ranks(ordinal), passed_over);
                 collector.segment(place, segment, beside, matches.as_mut(), &priors)?;
             }
         }
@@ -410,11 +421,13 @@ impl Query<'_> {
         let shard = &self.shards[candidate.shard];
         let hidden = &self.request.hidden;
         let mut stored = shard.stored(candidate.at)?;
+        let mut rank = self.rank(candidate);
         // Only its text is to be found, at another address: see `hidden`.
         if hidden.hides(&stored.page.url)
             && let Some(other) = hidden::other_address(shard, stored.page.short_digest(), hidden)?
         {
             stored = shard.stored(other)?;
+            rank = stored.page.repute.rank;
         }
         let snippet = self.snippet(candidate, &stored, marked)?;
         let page = stored.page;
@@ -442,7 +455,7 @@ impl Query<'_> {
             score: candidate.score,
             fetched_at: page.fetched(),
             capture: page.capture,
-            rank: page.rank,
+            rank,
             size: page.size,
             other_addresses: others,
             similar,
@@ -465,6 +478,12 @@ impl Query<'_> {
         let shard = &self.shards[candidate.shard];
         let mut lists = Lists::open(shard, candidate.at.segment_ord, BODY, marked.sought)?;
         snippet::of_long(stored, lists.places(candidate.at.doc_id), marked)
+    }
+
+    fn rank(&self, candidate: &Candidate) -> f32 {
+        let Candidate { shard, at, .. } = candidate;
+        let ranks = self.shards[*shard].reputes.ranks(at.segment_ord);
+        ranks.get(at.doc_id as usize).copied().unwrap_or(0.0)
     }
 
     fn page(&self, candidate: &Candidate) -> Result<Page, SearchError> {

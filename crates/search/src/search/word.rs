@@ -17,9 +17,11 @@ use tantivy::postings::{Postings, SegmentPostings, TermInfo};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
+use super::given::Given;
 use super::matching::{FieldNorm, Match, Scoring};
 use super::plan::WordPlan;
 use crate::error::SearchError;
+use crate::schema::ANCHORS;
 
 /// A word whose lists are found and not yet read.
 pub(super) struct Opened {
@@ -32,11 +34,17 @@ pub(super) struct Opened {
     documents: DocId,
 }
 
-struct List {
-    index: Arc<InvertedIndexReader>,
-    info: TermInfo,
-    norm: usize,
-    share: f32,
+/// A term in a field, and what it counts.
+enum List {
+    /// In what the page itself says.
+    Own {
+        index: Arc<InvertedIndexReader>,
+        info: TermInfo,
+        norm: usize,
+        share: f32,
+    },
+    /// In what others say of it.
+    Anchors(Given, f32),
 }
 
 impl Opened {
@@ -44,17 +52,24 @@ impl Opened {
         let (mut lists, mut norms, mut entries) = (Vec::new(), Vec::new(), 0);
         let mut last = None;
         for term in &plan.terms {
-            let Some(info) = term.places[scoring.number].clone() else {
+            if term.field == ANCHORS {
+                let found = scoring.anchors.word(scoring, &term.places)?;
+                if found.len() > 0 {
+                    entries += found.len() as u64;
+                    lists.push(List::Anchors(found, term.share));
+                }
+                continue;
+            }
+            let Some(info) = term.places[scoring.number()].clone() else {
                 continue;
             };
-            let field = scoring.fields.texts[term.field];
             if last != Some(term.field) {
                 norms.push(scoring.norm(term.field));
                 last = Some(term.field);
             }
             entries += u64::from(info.doc_freq);
-            lists.push(List {
-                index: scoring.segment.inverted_index(field)?,
+            lists.push(List::Own {
+                index: scoring.index(term.field)?,
                 info,
                 norm: norms.len() - 1,
                 share: term.share,
@@ -66,7 +81,7 @@ impl Opened {
             k1: scoring.k1(),
             idf: plan.idf * plan.weight,
             entries,
-            documents: scoring.segment.max_doc(),
+            documents: scoring.segment().max_doc(),
         })
     }
 
@@ -87,15 +102,26 @@ impl Opened {
     /// Calls `each` with every entry: document, and what it adds to the word's frequency there.
     fn read(&self, mut each: impl FnMut(DocId, f32)) -> Result<(), SearchError> {
         for list in &self.lists {
-            let norm = &self.norms[list.norm];
-            let option = IndexRecordOption::WithFreqs;
-            let blocks = list
-                .index
-                .read_block_postings_from_terminfo(&list.info, option);
+            let (index, info, norm, share) = match list {
+                List::Own {
+                    index,
+                    info,
+                    norm,
+                    share,
+                } => (index, info, &self.norms[*norm], *share),
+                List::Anchors(given, share) => {
+                    for &(doc, frequency) in given.all() {
+                        each(doc, share * frequency);
+                    }
+                    continue;
+                }
+            };
+            let blocks =
+                index.read_block_postings_from_terminfo(info, IndexRecordOption::WithFreqs);
             let mut blocks = blocks.map_err(tantivy::TantivyError::from)?;
             while !blocks.docs().is_empty() {
                 for (&doc, &count) in blocks.docs().iter().zip(blocks.freqs()) {
-                    each(doc, list.share * count as f32 * norm.of(doc));
+                    each(doc, share * count as f32 * norm.of(doc));
                 }
                 blocks.advance();
             }
@@ -110,16 +136,14 @@ fn saturated(idf: f32, k1: f32, frequency: f32) -> f32 {
 
 /// A rare word: its documents in order.
 struct Gathered {
-    /// Document and frequency; ends with `TERMINATED`.
-    found: Vec<(DocId, f32)>,
-    at: usize,
+    found: Given,
     idf: f32,
     k1: f32,
 }
 
 impl Gathered {
     fn new(word: &Opened) -> Result<Self, SearchError> {
-        let mut found = Vec::with_capacity(usize::try_from(word.entries).unwrap_or(0) + 1);
+        let mut found = Vec::with_capacity(usize::try_from(word.entries).unwrap_or(0));
         word.read(|doc, frequency| found.push((doc, frequency)))?;
         // Stable: what is added up for a document is added in the order of the terms.
         found.sort_by_key(|(doc, _)| *doc);
@@ -130,10 +154,8 @@ impl Gathered {
             }
             is_same
         });
-        found.push((TERMINATED, 0.0));
         Ok(Self {
-            found,
-            at: 0,
+            found: Given::new(found.into()),
             idf: word.idf,
             k1: word.k1,
         })
@@ -142,25 +164,15 @@ impl Gathered {
 
 impl Match for Gathered {
     fn doc(&self) -> DocId {
-        self.found[self.at].0
+        self.found.doc()
     }
 
     fn seek(&mut self, target: DocId) -> DocId {
-        if self.doc() < target {
-            // Doubling steps, then halves: near targets are near.
-            let mut step = 1;
-            let last = self.found.len() - 1;
-            while self.at + step < last && self.found[self.at + step].0 < target {
-                step *= 2;
-            }
-            let end = (self.at + step).min(last) + 1;
-            self.at += self.found[self.at..end].partition_point(|(doc, _)| *doc < target);
-        }
-        self.doc()
+        self.found.seek(target)
     }
 
     fn score(&mut self) -> f32 {
-        saturated(self.idf, self.k1, self.found[self.at].1)
+        saturated(self.idf, self.k1, self.found.frequency())
     }
 }
 
@@ -235,21 +247,61 @@ impl Match for Spread {
 
 /// A word that is looked up where something rarer leads.
 struct Sought {
-    lists: Vec<(SegmentPostings, usize, f32)>,
+    lists: Vec<SoughtList>,
     norms: Vec<FieldNorm>,
     k1: f32,
     idf: f32,
     doc: DocId,
 }
 
+enum SoughtList {
+    Own(Box<SegmentPostings>, usize, f32),
+    Anchors(Given, f32),
+}
+
+impl SoughtList {
+    fn doc(&self) -> DocId {
+        match self {
+            Self::Own(list, ..) => list.doc(),
+            Self::Anchors(given, _) => given.doc(),
+        }
+    }
+
+    fn seek(&mut self, target: DocId) {
+        match self {
+            Self::Own(list, ..) => {
+                let at = list.doc();
+                if at + 1 == target {
+                    list.advance();
+                } else if at < target {
+                    list.seek(target);
+                }
+            }
+            Self::Anchors(given, _) => {
+                given.seek(target);
+            }
+        }
+    }
+}
+
 impl Sought {
     fn new(word: Opened) -> Result<Self, SearchError> {
         let mut lists = Vec::with_capacity(word.lists.len());
-        for list in &word.lists {
-            let option = IndexRecordOption::WithFreqs;
-            let postings = list.index.read_postings_from_terminfo(&list.info, option);
-            let postings = postings.map_err(tantivy::TantivyError::from)?;
-            lists.push((postings, list.norm, list.share));
+        for list in word.lists {
+            lists.push(match list {
+                List::Own {
+                    index,
+                    info,
+                    norm,
+                    share,
+                } => {
+                    let option = IndexRecordOption::WithFreqs;
+                    let postings = index.read_postings_from_terminfo(&info, option);
+                    let postings = postings.map_err(tantivy::TantivyError::from)?;
+                    SoughtList::Own(Box::new(postings), norm, share)
+                }
+                List::Anchors(given, share) => SoughtList::Anchors(given, share),
+            });
         }
         let mut sought = Self {
             lists,
@@ -266,7 +318,7 @@ impl Sought {
         self.doc = self
             .lists
             .iter()
-            .map(|(list, ..)| list.doc())
+            .map(SoughtList::doc)
             .min()
             .unwrap_or(TERMINATED);
     }
@@ -279,13 +331,8 @@ impl Match for Sought {
 
     fn seek(&mut self, target: DocId) -> DocId {
         if self.doc < target {
-            for (list, ..) in &mut self.lists {
-                let at = list.doc();
-                if at + 1 == target {
-                    list.advance();
-                } else if at < target {
-                    list.seek(target);
-                }
+            for list in &mut self.lists {
+                list.seek(target);
             }
             self.settle();
         }
@@ -294,10 +341,13 @@ impl Match for Sought {
 
     fn score(&mut self) -> f32 {
         let mut frequency = 0.0;
-        for (list, field, share) in &self.lists {
-            if list.doc() == self.doc {
-                frequency += share * list.term_freq() as f32 * self.norms[*field].of(self.doc);
-            }
+        for list in self.lists.iter().filter(|list| list.doc() == self.doc) {
+            frequency += match list {
+                SoughtList::Own(list, field, share) => {
+                    share * list.term_freq() as f32 * self.norms[*field].of(self.doc)
+                }
+                SoughtList::Anchors(given, share) => share * given.frequency(),
+            };
         }
         saturated(self.idf, self.k1, frequency)
     }
