@@ -21,7 +21,7 @@ use crate::text::Word;
 
 const MAGIC: [u8; 4] = *b"TPg3";
 /// Bytes after which the next word that allows it begins another piece.
-const PIECE_BYTES: usize = 8 << 10;
+const PIECE_BYTES: usize = 4 << 10;
 /// Faster than any other, and hardly larger for pieces of this size.
 const LEVEL: i32 = 1;
 /// More than a piece may have: what says so is damaged.

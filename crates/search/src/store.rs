@@ -40,6 +40,8 @@ pub(crate) fn open_or_create(path: &Path) -> Result<(Index, Fields), SearchError
         // Records are packed by ourselves: see `record`.
         docstore_compression: Compressor::None,
         docstore_compress_dedicated_thread: false,
+        // A block is copied whole to read one record of it.
+        docstore_blocksize: 512,
         ..IndexSettings::default()
     };
     let directory = MmapDirectory::open(path).map_err(|error| failed(error.into()))?;

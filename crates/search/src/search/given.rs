@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tantivy::{DocId, TERMINATED};
 
 /// Walks over such documents, upwards.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct Given {
     found: Arc<[(DocId, f32)]>,
     at: usize,

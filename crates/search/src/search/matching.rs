@@ -15,7 +15,8 @@ use super::plan::{GroupPlan, Plan};
 use super::reputes::Anchors;
 use super::searcher::Shard;
 use super::statistics::Statistics;
-use super::word::Opened;
+use super::tally::{Tallied, TalliedGroup, TallyMatch};
+use super::word::{Opened, Walk};
 use crate::error::SearchError;
 use crate::schema::TEXT_FIELDS;
 use crate::weights::Weights;
@@ -135,8 +136,22 @@ impl<'a> Scoring<'a> {
                 .map(|part| part.walk(looks))
                 .collect::<Result<Vec<_>, _>>()
         };
-        let (must, should, wishes) = (walk(must)?, walk(should)?, walk(wishes)?);
-        let mut filters = walk(filters)?;
+        let (must, should) = (walk(must)?, walk(should)?);
+        let (wishes, not) = (walk(wishes)?, walk(not)?);
+        let mut sought = must.iter().chain(&should).chain(&wishes).peekable();
+        if filters.is_empty() && sought.peek().is_some() {
+            let mut all = sought.chain(&not);
+            if all.all(|part| matches!(part, Walk::Tallied(_))) {
+                let documents = self.segment().max_doc();
+                let (must, should) = (tallied(must), tallied(should));
+                let (wishes, not) = (tallied(wishes), tallied(not));
+                let group = TalliedGroup::new(documents, must, should, wishes, &not);
+                return Ok(Box::new(group));
+            }
+        }
+        let (must, should) = (boxed(must), boxed(should));
+        let (wishes, not) = (boxed(wishes), boxed(not));
+        let mut filters = boxed(walk(filters)?);
         let mut needs_any = must.is_empty() && !(should.is_empty() && wishes.is_empty());
         if must.is_empty() && !needs_any && filters.is_empty() {
             // Only what must not be there: everything else. Nothing at all: nothing.
@@ -147,7 +162,7 @@ impl<'a> Scoring<'a> {
             filters,
             must,
             should,
-            not: walk(not)?,
+            not,
             wishes,
             needs_any,
             doc: 0,
@@ -161,10 +176,7 @@ impl<'a> Scoring<'a> {
         let everything = u64::from(self.segment().max_doc());
         Ok(match plan {
             Plan::Word(word) => Part::Word(Opened::new(self, word)?),
-            Plan::Phrase(phrase) => {
-                let phrase = PhraseMatch::new(self, phrase)?;
-                Part::Other(phrase.entries(), Box::new(phrase))
-            }
+            Plan::Phrase(phrase) => Part::Phrase(PhraseMatch::new(self, phrase)?),
             Plan::Site(site) => {
                 self.term(&Term::from_field_text(self.shard.fields.within, site))?
             }
@@ -181,6 +193,7 @@ impl<'a> Scoring<'a> {
                     entries += part.entries();
                     parts.push(part.walk(u64::MAX)?);
                 }
+                let parts = boxed(parts);
                 Part::Other(entries, Box::new(EitherMatch { parts }))
             }
             Plan::Group(group) => Part::Other(everything, self.group(group)?),
@@ -211,6 +224,7 @@ impl<'a> Scoring<'a> {
 /// A part of a group that is found in the segment, with at least as many entries as it has documents.
 enum Part {
     Word(Opened),
+    Phrase(PhraseMatch),
     Other(u64, Box<dyn Match>),
 }
 
@@ -218,16 +232,37 @@ impl Part {
     fn entries(&self) -> u64 {
         match self {
             Self::Word(word) => word.entries,
+            Self::Phrase(phrase) => phrase.entries(),
             Self::Other(entries, _) => *entries,
         }
     }
 
-    fn walk(self, looks: u64) -> Result<Box<dyn Match>, SearchError> {
+    fn walk(self, looks: u64) -> Result<Walk, SearchError> {
         match self {
             Self::Word(word) => word.walk(looks),
-            Self::Other(_, matches) => Ok(matches),
+            Self::Phrase(phrase) => phrase.walk(looks),
+            Self::Other(_, matches) => Ok(Walk::Other(matches)),
         }
     }
+}
+
+/// Those that are tallied; the caller has seen that all are.
+fn tallied(parts: Vec<Walk>) -> Vec<Tallied> {
+    let parts = parts.into_iter();
+    let parts = parts.filter_map(|part| match part {
+        Walk::Tallied(tallied) => Some(tallied),
+        Walk::Other(_) => None,
+    });
+    parts.collect()
+}
+
+fn boxed(parts: Vec<Walk>) -> Vec<Box<dyn Match>> {
+    let parts = parts.into_iter();
+    let parts = parts.map(|part| match part {
+        Walk::Tallied(tallied) => Box::new(TallyMatch::new(tallied)) as Box<dyn Match>,
+        Walk::Other(matches) => matches,
+    });
+    parts.collect()
 }
 
 /// A condition without score.

@@ -25,6 +25,7 @@ mod searcher;
 mod snippet;
 mod spelling;
 mod statistics;
+mod tally;
 mod word;
 
 pub use hidden::Hidden;

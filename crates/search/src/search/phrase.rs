@@ -1,13 +1,17 @@
 //! Words in order.
 
+use std::sync::Arc;
+
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
-use super::given::Given;
+use super::given::{Given, passed};
 use super::matching::{FieldNorm, Match, Scoring};
 use super::plan::PhrasePlan;
 use super::statistics::Places;
+use super::tally::{Source, Tallied, Tallies, Tally, saturated};
+use super::word::Walk;
 use crate::error::SearchError;
 use crate::schema::ANCHORS;
 
@@ -16,12 +20,23 @@ pub(super) struct PhraseMatch {
     fields: Vec<InField>,
     idf: f32,
     k1: f32,
+    documents: DocId,
+    /// Where it was read before.
+    tally: Option<Arc<Tally>>,
+    tallies: Arc<Tallies>,
+    number: usize,
 }
 
 impl PhraseMatch {
     pub(super) fn new(scoring: &Scoring<'_>, plan: &PhrasePlan) -> Result<Self, SearchError> {
         let mut fields = Vec::new();
-        for (field, words) in &plan.fields {
+        let number = scoring.number();
+        let tally = plan.tallies.get(number);
+        let sought = match tally {
+            Some(_) => &[][..],
+            None => &plan.fields[..],
+        };
+        for (field, words) in sought {
             if *field == ANCHORS {
                 let found = scoring.anchors.phrase(scoring, words)?;
                 fields.push(InField::Anchors(found));
@@ -33,14 +48,47 @@ impl PhraseMatch {
             fields,
             idf: plan.idf,
             k1: scoring.k1(),
+            documents: scoring.segment().max_doc(),
+            tally,
+            tallies: Arc::clone(&plan.tallies),
+            number,
         })
+    }
+
+    /// Reads all of it, unless far fewer documents will be looked at.
+    pub(super) fn walk(mut self, looks: u64) -> Result<Walk, SearchError> {
+        if let Some(tally) = self.tally {
+            return Ok(Walk::Tallied(Tallied::new(tally, self.idf)));
+        }
+        let entries = self.entries();
+        if entries > looks.saturating_mul(2) {
+            return Ok(Walk::Other(Box::new(self)));
+        }
+        let (documents, k1, idf) = (self.documents, self.k1, self.idf);
+        let tally = Arc::new(Tally::of(&mut self, entries, documents, k1)?);
+        self.tallies.put(self.number, &tally);
+        Ok(Walk::Tallied(Tallied::new(tally, idf)))
+    }
+
+    /// At least as many as the documents that have it: those of its rarest word in each field.
+    pub(super) fn entries(&self) -> u64 {
+        match &self.tally {
+            Some(tally) => tally.len() as u64,
+            None => self.fields.iter().map(InField::entries).sum(),
+        }
     }
 }
 
-impl PhraseMatch {
-    /// At least as many as the documents that have it: those of its rarest word in each field.
-    pub(super) fn entries(&self) -> u64 {
-        self.fields.iter().map(InField::entries).sum()
+impl Source for PhraseMatch {
+    fn read(&mut self, mut each: impl FnMut(DocId, f32)) -> Result<(), SearchError> {
+        for field in &mut self.fields {
+            let mut doc = field.seek(0);
+            while doc != TERMINATED {
+                each(doc, field.frequency());
+                doc = field.seek(doc + 1);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -106,7 +154,7 @@ impl Match for PhraseMatch {
         let doc = self.doc();
         let here = self.fields.iter().filter(|field| field.doc() == doc);
         let frequency: f32 = here.map(InField::frequency).sum();
-        self.idf * frequency * (self.k1 + 1.0) / (frequency + self.k1)
+        self.idf * saturated(self.k1, frequency)
     }
 }
 
@@ -225,13 +273,7 @@ impl FieldPhrase {
             let mut at = 0;
             self.starts.retain(|start| {
                 let wanted = start + *place;
-                while self
-                    .others
-                    .get(at)
-                    .is_some_and(|&position| position < wanted)
-                {
-                    at += 1;
-                }
+                at += passed(&self.others[at..], |&position| position < wanted);
                 self.others.get(at) == Some(&wanted)
             });
         }

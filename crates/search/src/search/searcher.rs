@@ -15,7 +15,7 @@ use super::columns::{self, Columns};
 use super::hidden::{self, Hidden, PassedOver};
 use super::known_words::KnownWords;
 use super::matching::{Norms, Scoring};
-use super::plan::{GroupPlan, Planned, Planner};
+use super::plan::{GroupPlan, Planned, Planner, WordPlan};
 use super::reputes::{self, Anchors, Reputes};
 use super::results::{Hit, Results, Snippet};
 use super::snippet::Marked;
@@ -202,7 +202,10 @@ impl Searcher {
                 let searcher = open.reader.searcher();
                 // What others say of a page is no entry of its own.
                 let reputes = open.reputes.of(&searcher).map_or(0, |found| found.count);
-                (open.name.clone(), searcher.num_docs().saturating_sub(reputes))
+                (
+                    open.name.clone(),
+                    searcher.num_docs().saturating_sub(reputes),
+                )
             })
             .collect()
     }
@@ -318,7 +321,7 @@ impl Query<'_> {
         results.total = collector.total;
         results.is_partial = collector.is_partial;
         results.facets = collector.facets;
-        let groups = self.grouped(&candidates);
+        let groups = self.grouped(&candidates, end);
         let terms: HashSet<String> = planned
             .sought
             .iter()
@@ -374,12 +377,7 @@ impl Query<'_> {
         let (mut candidates, facets) = collector.finish();
         if self.request.sort == Sort::Relevance {
             let first = candidates.len().min(self.searcher.config.rescored);
-            closeness::add(
-                self.shards,
-                &planned.close,
-                &mut candidates[..first],
-                weights.proximity,
-            )?;
+            self.add_closeness(&planned.close, &mut candidates[..first])?;
             candidates[..first].sort_by(Candidate::order);
         }
         Ok((
@@ -392,19 +390,54 @@ impl Query<'_> {
         ))
     }
 
-    /// Near-duplicates behind their best one, with their number.
-    fn grouped(&self, candidates: &[Candidate]) -> Vec<(Candidate, usize)> {
+    /// Counts for these candidates, which are in order, how close together words stand; not for those that
+    /// would not be shown with all that it can give.
+    fn add_closeness(
+        &self,
+        sought: &[WordPlan],
+        candidates: &mut [Candidate],
+    ) -> Result<(), SearchError> {
+        let weights = &self.searcher.weights;
+        let end = self.request.offset.saturating_add(self.request.limit);
+        let wanted = end.max(weights.feedback_documents);
+        let likely = wanted.saturating_mul(2).saturating_add(20);
+        let (likely, rest) = candidates.split_at_mut(likely.min(candidates.len()));
+        closeness::add(self.shards, sought, likely, weights.proximity)?;
+        let mut best = likely.to_vec();
+        best.sort_by(Candidate::order);
+        let mut hopeful = rest.len();
+        let shown = self.grouped(&best, wanted);
+        if let Some((last, _)) = shown.get(wanted.saturating_sub(1)) {
+            let most = weights.proximity * closeness::most(sought);
+            let is_hopeful = |candidate: &Candidate| {
+                let score = candidate.score + most * candidate.prior;
+                let at_best = Candidate {
+                    score,
+                    ..*candidate
+                };
+                at_best.order(last).is_lt()
+            };
+            rest.sort_by_key(|candidate| !is_hopeful(candidate));
+            hopeful = rest.partition_point(is_hopeful);
+        }
+        closeness::add(self.shards, sought, &mut rest[..hopeful], weights.proximity)
+    }
+
+    /// Near-duplicates behind their best one, with their number; the first groups only.
+    fn grouped(&self, candidates: &[Candidate], most: usize) -> Vec<(Candidate, usize)> {
         let mut groups: Vec<(Candidate, usize, u64)> = Vec::new();
         for candidate in candidates {
             let columns = &self.shards[candidate.shard].columns;
             let simhash = columns[candidate.at.segment_ord as usize].simhash(candidate.at.doc_id);
-            match groups
+            let near = groups
                 .iter_mut()
-                .find(|(_, _, known)| self.request.group_similar && is_near(*known, simhash))
-            {
-                Some((_, similar, _)) => *similar += 1,
-                None => groups.push((*candidate, 0, simhash)),
+                .find(|(_, _, known)| self.request.group_similar && is_near(*known, simhash));
+            if let Some((_, similar, _)) = near {
+                *similar += 1;
+            } else if groups.len() < most {
+                groups.push((*candidate, 0, simhash));
             }
+            // One that is not shown takes nothing from those before it.
         }
         groups
             .into_iter()

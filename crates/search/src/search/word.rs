@@ -1,14 +1,13 @@
 //! One word in one segment, over all its terms: BM25F.
 //!
 //! ```text
-//! terms (fields × form and stems) ──> Opened ──┬──> Gathered  rare: sorted documents
-//!                                              ├──> Spread    common: a place for each document
-//!                                              └──> Sought    far more common than what leads: looked up
+//! terms (fields × form and stems) ──> Opened ──┬──> Tally   added up for each document
+//!                                              └──> Sought  far more common than what leads: looked up
 //! ```
 //!
 //! A word has a dozen lists. Walking over them side by side costs a look at each for every document, so
 //! they are read one after the other, a block at a time, and added up; unless only few documents will be
-//! looked at. All three give the same numbers, to the bit.
+//! looked at. Both give the same numbers, to the bit.
 
 use std::sync::Arc;
 
@@ -19,7 +18,8 @@ use tantivy::{DocId, DocSet, TERMINATED};
 
 use super::given::Given;
 use super::matching::{FieldNorm, Match, Scoring};
-use super::plan::WordPlan;
+use super::plan::{TermPlan, WordPlan};
+use super::tally::{Source, Tallied, Tallies, Tally, saturated};
 use crate::error::SearchError;
 use crate::schema::ANCHORS;
 
@@ -32,6 +32,16 @@ pub(super) struct Opened {
     /// Entries of all lists: at least the documents that have the word.
     pub(super) entries: u64,
     documents: DocId,
+    /// Where it was read before.
+    tally: Option<Arc<Tally>>,
+    tallies: Option<Arc<Tallies>>,
+    number: usize,
+}
+
+/// How a part of a group is walked over.
+pub(super) enum Walk {
+    Tallied(Tallied),
+    Other(Box<dyn Match>),
 }
 
 /// A term in a field, and what it counts.
@@ -51,7 +61,17 @@ impl Opened {
     pub(super) fn new(scoring: &Scoring<'_>, plan: &WordPlan) -> Result<Self, SearchError> {
         let (mut lists, mut norms, mut entries) = (Vec::new(), Vec::new(), 0);
         let mut last = None;
-        for term in &plan.terms {
+        let number = scoring.number();
+        let tallies = plan.tallies.clone();
+        let tally = tallies.as_ref().and_then(|tallies| tallies.get(number));
+        let terms: &[TermPlan] = match &tally {
+            Some(tally) => {
+                entries = tally.len() as u64;
+                &[]
+            }
+            None => &plan.terms,
+        };
+        for term in terms {
             if term.field == ANCHORS {
                 let found = scoring.anchors.word(scoring, &term.places)?;
                 if found.len() > 0 {
@@ -60,7 +80,7 @@ impl Opened {
                 }
                 continue;
             }
-            let Some(info) = term.places[scoring.number()].clone() else {
+            let Some(info) = term.places[number].clone() else {
                 continue;
             };
             if last != Some(term.field) {
@@ -82,25 +102,33 @@ impl Opened {
             idf: plan.idf * plan.weight,
             entries,
             documents: scoring.segment().max_doc(),
+            tally,
+            tallies,
+            number,
         })
     }
 
     /// The way to walk over it that costs least, where about so many documents will be looked at.
-    pub(super) fn walk(self, looks: u64) -> Result<Box<dyn Match>, SearchError> {
+    pub(super) fn walk(mut self, looks: u64) -> Result<Walk, SearchError> {
+        if let Some(tally) = self.tally {
+            return Ok(Walk::Tallied(Tallied::new(tally, self.idf)));
+        }
         // A look costs a few entries for each list.
         let looked_up = looks.saturating_mul(4 * self.lists.len() as u64);
         if self.entries > looked_up {
-            return Ok(Box::new(Sought::new(self)?));
+            return Ok(Walk::Other(Box::new(Sought::new(self)?)));
         }
-        // Up to here sorting is cheaper than a place for every document.
-        if self.entries * 16 < u64::from(self.documents) {
-            return Ok(Box::new(Gathered::new(&self)?));
+        let (entries, documents, k1) = (self.entries, self.documents, self.k1);
+        let tally = Arc::new(Tally::of(&mut self, entries, documents, k1)?);
+        if let Some(tallies) = &self.tallies {
+            tallies.put(self.number, &tally);
         }
-        Ok(Box::new(Spread::new(&self)?))
+        Ok(Walk::Tallied(Tallied::new(tally, self.idf)))
     }
+}
 
-    /// Calls `each` with every entry: document, and what it adds to the word's frequency there.
-    fn read(&self, mut each: impl FnMut(DocId, f32)) -> Result<(), SearchError> {
+impl Source for Opened {
+    fn read(&mut self, mut each: impl FnMut(DocId, f32)) -> Result<(), SearchError> {
         for list in &self.lists {
             let (index, info, norm, share) = match list {
                 List::Own {
@@ -127,121 +155,6 @@ impl Opened {
             }
         }
         Ok(())
-    }
-}
-
-fn saturated(idf: f32, k1: f32, frequency: f32) -> f32 {
-    idf * frequency * (k1 + 1.0) / (frequency + k1)
-}
-
-/// A rare word: its documents in order.
-struct Gathered {
-    found: Given,
-    idf: f32,
-    k1: f32,
-}
-
-impl Gathered {
-    fn new(word: &Opened) -> Result<Self, SearchError> {
-        let mut found = Vec::with_capacity(usize::try_from(word.entries).unwrap_or(0));
-        word.read(|doc, frequency| found.push((doc, frequency)))?;
-        // Stable: what is added up for a document is added in the order of the terms.
-        found.sort_by_key(|(doc, _)| *doc);
-        found.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            if is_same {
-                kept.1 += next.1;
-            }
-            is_same
-        });
-        Ok(Self {
-            found: Given::new(found.into()),
-            idf: word.idf,
-            k1: word.k1,
-        })
-    }
-}
-
-impl Match for Gathered {
-    fn doc(&self) -> DocId {
-        self.found.doc()
-    }
-
-    fn seek(&mut self, target: DocId) -> DocId {
-        self.found.seek(target)
-    }
-
-    fn score(&mut self) -> f32 {
-        saturated(self.idf, self.k1, self.found.frequency())
-    }
-}
-
-/// A common word: a bit and a number for every document of the segment.
-struct Spread {
-    bits: Vec<u64>,
-    frequencies: Vec<f32>,
-    doc: DocId,
-    idf: f32,
-    k1: f32,
-}
-
-impl Spread {
-    fn new(word: &Opened) -> Result<Self, SearchError> {
-        let documents = word.documents as usize;
-        let mut bits = vec![0_u64; documents.div_ceil(64)];
-        let mut frequencies = vec![0.0_f32; documents];
-        word.read(|doc, frequency| {
-            bits[doc as usize / 64] |= 1 << (doc % 64);
-            frequencies[doc as usize] += frequency;
-        })?;
-        let mut spread = Self {
-            bits,
-            frequencies,
-            doc: 0,
-            idf: word.idf,
-            k1: word.k1,
-        };
-        spread.settle(0);
-        Ok(spread)
-    }
-
-    fn settle(&mut self, from: DocId) {
-        let mut place = from as usize / 64;
-        let mut left = match self.bits.get(place) {
-            Some(bits) => bits & (u64::MAX << (from % 64)),
-            None => {
-                self.doc = TERMINATED;
-                return;
-            }
-        };
-        while left == 0 {
-            place += 1;
-            match self.bits.get(place) {
-                Some(&bits) => left = bits,
-                None => {
-                    self.doc = TERMINATED;
-                    return;
-                }
-            }
-        }
-        self.doc = DocId::try_from(place * 64).unwrap_or(TERMINATED) + left.trailing_zeros();
-    }
-}
-
-impl Match for Spread {
-    fn doc(&self) -> DocId {
-        self.doc
-    }
-
-    fn seek(&mut self, target: DocId) -> DocId {
-        if self.doc < target {
-            self.settle(target);
-        }
-        self.doc
-    }
-
-    fn score(&mut self) -> f32 {
-        saturated(self.idf, self.k1, self.frequencies[self.doc as usize])
     }
 }
 
@@ -349,6 +262,6 @@ impl Match for Sought {
                 SoughtList::Anchors(given, share) => share * given.frequency(),
             };
         }
-        saturated(self.idf, self.k1, frequency)
+        self.idf * saturated(self.k1, frequency)
     }
 }
