@@ -537,3 +537,45 @@ fn a_word_counts_the_same_however_it_is_walked_over() {
         }
     }
 }
+
+#[test]
+fn a_page_of_ten_is_the_beginning_of_a_page_of_many_and_the_same_when_asked_again() {
+    let mut place = Place::new();
+    for number in 0..900_usize {
+        // Two words in every page, nearer and farther apart, and some more often than others.
+        let between = prose(number, number * 7 % 11);
+        let times = 1 + number % 5;
+        let text = format!(
+            "{} {between} perto {}",
+            "longe ".repeat(times),
+            prose(number + 1, 30)
+        );
+        let page = document(&format!("http://a.pt/{number}"), "t", &text);
+        place.writer.add(&page, &Extras::default()).unwrap();
+        if number % 300 == 299 {
+            place.writer.commit(1).unwrap();
+        }
+    }
+    let searcher = place.searcher();
+    for query in [
+        "perto longe",
+        "+longe +perto",
+        "\"longe longe\" perto",
+        "longe -babaco",
+    ] {
+        let ask = |limit: usize| {
+            let request = SearchRequest {
+                limit,
+                group_similar: false,
+                ..SearchRequest::new(query)
+            };
+            let hits = searcher.search(&request).unwrap().hits.into_iter();
+            let hits = hits.map(|hit| (hit.url, hit.score.to_bits()));
+            hits.take(10).collect::<Vec<_>>()
+        };
+        let first = ask(10);
+        assert_eq!(first.len(), 10, "{query}");
+        assert_eq!(first, ask(200), "{query}");
+        assert_eq!(first, ask(10), "{query}");
+    }
+}

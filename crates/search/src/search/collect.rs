@@ -102,7 +102,7 @@ impl Collector {
         &mut self,
         place: (usize, u32),
         segment: &SegmentReader,
-        (columns, passed_over): (&Columns, &PassedOver),
+        (columns, ranks, passed_over): (&Columns, &[f32], &PassedOver),
         matches: &mut dyn Match,
         ordering: &Priors<'_>,
     ) -> Result<(), SearchError> {
@@ -120,7 +120,8 @@ impl Collector {
             }
             if !segment.is_deleted(doc) && !passed_over.has(doc) {
                 self.total += 1;
-                let prior = columns.prior(doc, ordering);
+                let rank = ranks.get(doc as usize).copied().unwrap_or(0.0);
+                let prior = columns.prior(doc, rank, ordering);
                 let (score, has_all) = match ordering.sort {
                     Sort::Relevance => (matches.score() * prior, matches.has_all()),
                     Sort::Date => (columns.seconds(doc), true),
@@ -193,8 +194,7 @@ impl Collector {
 }
 
 impl Columns {
-    fn prior(&self, doc: u32, ordering: &Priors<'_>) -> f32 {
-        let rank = narrow(self.ranks.first(doc).unwrap_or(0.0));
+    fn prior(&self, doc: u32, rank: f32, ordering: &Priors<'_>) -> f32 {
         let mut prior = 1.0 + ordering.weights.rank * rank;
         if let Some(now) = ordering.now {
             let age = now
