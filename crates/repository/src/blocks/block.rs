@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use teia_base::Files;
 
-use super::config::StoreConfig;
+use super::config::{Packing, StoreConfig};
 use super::directory::Directory;
 use super::error::StoreError;
 use super::key::{Key, OwnedKey};
@@ -103,7 +103,7 @@ impl Disk {
         &self,
         kind: Kind,
         id: u64,
-        level: Option<i32>,
+        packing: Packing,
     ) -> Result<RunWriter, StoreError> {
         let path = self.path(kind, id);
         let directory = (kind == Kind::Run).then(Directory::default);
@@ -111,7 +111,7 @@ impl Disk {
             &*self.files,
             &path,
             self.config.page_bytes,
-            level,
+            packing,
             directory,
         )
     }

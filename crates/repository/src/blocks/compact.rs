@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use super::block::{Disk, Kind};
+use super::block::{Block, Disk, Kind};
+use super::config::Packing;
 use super::error::StoreError;
 use super::filter::Filter;
 use super::key::OwnedKey;
@@ -19,14 +20,13 @@ pub(crate) struct Part {
     pub(crate) filter: Option<Filter>,
 }
 
-/// Merges runs, oldest first, into base runs; of several rows of a URL the newest stays. `lower` is
-/// where the block begins, `urls` how many URLs are in it.
+/// Merges the runs of a block into base runs; of several rows of a URL the newest stays.
 pub(crate) fn compact(
     disk: &Disk,
-    runs: &[Arc<RunFile>],
-    lower: &OwnedKey,
-    urls: u64,
+    block: &Block,
+    packing: Packing,
 ) -> Result<Vec<Part>, StoreError> {
+    let (runs, lower, urls) = (&block.runs, &block.lower, block.urls);
     let part_rows = rows_per_part(disk, runs, urls);
     let key = disk.config.key;
     let mut streams = Vec::with_capacity(runs.len());
@@ -55,7 +55,7 @@ pub(crate) fn compact(
             } else {
                 OwnedKey::of_hash(key.hash)
             };
-            open = Some(Open::begin(disk, begin, part_rows.min(urls))?);
+            open = Some(Open::begin(disk, begin, part_rows.min(urls), packing)?);
         }
         if let Some(part) = &mut open {
             part.rows += 1;
@@ -96,14 +96,21 @@ struct Open {
 }
 
 impl Open {
-    fn begin(disk: &Disk, lower: OwnedKey, rows: u64) -> Result<Self, StoreError> {
+    fn begin(
+        disk: &Disk,
+        lower: OwnedKey,
+        rows: u64,
+        packing: Packing,
+    ) -> Result<Self, StoreError> {
         let id = disk.new_id();
         let bits = disk.config.filter_bits;
         Ok(Self {
             id,
             lower,
-            writer: disk.create(Kind::Run, id, Some(disk.config.base_level))?,
-            filter: bits.map(|bits| Filter::new(rows + rows / 5, bits)),
+            writer: disk.create(Kind::Run, id, packing)?,
+            // With room for what comes until the next compaction.
+            filter: bits
+                .map(|bits| Filter::new(rows + rows / disk.config.compact_share.max(1), bits)),
             rows: 0,
         })
     }

@@ -60,7 +60,7 @@ mod visit;
 mod window;
 
 pub use commit::FoldReport;
-pub use config::StoreConfig;
+pub use config::{Packing, StoreConfig};
 pub use delta::{Settlement, Standing, Stands};
 pub use error::StoreError;
 pub use fold::{FoldDone, FoldJob};

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use teia_base::{AppendFile, Files, ReadFile};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::config::Packing;
 use super::delta::Delta;
 use super::directory::Directory;
 use super::error::{Flaw, StoreError};
@@ -78,7 +79,7 @@ impl RunWriter {
         files: &dyn Files,
         path: &Path,
         page_bytes: usize,
-        level: Option<i32>,
+        packing: Packing,
         directory: Option<Directory>,
     ) -> Result<Self, StoreError> {
         let file = files
@@ -90,7 +91,7 @@ impl RunWriter {
             buffer: Vec::with_capacity(PIECE + PIECE / 4),
             written: 0,
             page: PageBuilder::default(),
-            packer: Packer::new(level),
+            packer: Packer::new(packing),
             page_bytes,
             index: Vec::new(),
             open: NO_PAGE,
@@ -401,6 +402,7 @@ impl RunFile {
             end: pages.end,
             loaded: pages.start..pages.start,
             buffer: Vec::new(),
+            piece: PIECE,
         }
     }
 
@@ -470,6 +472,7 @@ pub(crate) struct Pages<'r> {
     end: usize,
     loaded: Range<usize>,
     buffer: Vec<u8>,
+    piece: usize,
 }
 
 /// The two parts of a page as they lie in the file.
@@ -481,6 +484,23 @@ pub(crate) struct PageParts<'a> {
 }
 
 impl Pages<'_> {
+    /// Reads about so many bytes at once.
+    pub(crate) fn in_pieces_of(mut self, bytes: usize) -> Self {
+        self.piece = bytes;
+        self
+    }
+
+    /// Reads into this buffer, which comes back with [`Pages::into_buffer`].
+    pub(crate) fn into_room(mut self, buffer: Vec<u8>) -> Self {
+        self.buffer = buffer;
+        self
+    }
+
+    /// The buffer, for others to use.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+
     pub(crate) fn next_page(&mut self) -> Result<Option<PageParts<'_>>, StoreError> {
         if self.next >= self.end {
             return Ok(None);
@@ -504,14 +524,16 @@ impl Pages<'_> {
     fn load(&mut self) -> Result<(), StoreError> {
         let mut len = 0;
         let mut last = self.next;
-        while last < self.end && (last == self.next || len < PIECE) {
+        while last < self.end && (last == self.next || len < self.piece) {
             let entry = &self.run.index[last];
             len += entry.state_len as usize + entry.text_len as usize;
             last += 1;
         }
-        self.buffer.resize(len, 0);
-        self.run
-            .read(self.run.index[self.next].offset, &mut self.buffer)?;
+        if self.buffer.len() < len {
+            self.buffer.resize(len, 0);
+        }
+        let at = self.run.index[self.next].offset;
+        self.run.read(at, &mut self.buffer[..len])?;
         self.loaded = self.next..last;
         Ok(())
     }

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use super::block::{Block, Disk, Kind};
 use super::compact::compact;
+use super::config::Packing;
 use super::error::StoreError;
 use super::filter::Filter;
-use super::front::Front;
-use super::gather::Gathering;
-use super::join::join;
+use super::front::{Front, Placed};
+use super::gather::{Gathering, Sources};
+use super::join::{Room, join};
 use super::key::OwnedKey;
 use super::pending::{Bounds, Changed, Found, Pending};
 use super::row::{Row, state_of};
@@ -28,11 +29,13 @@ pub(crate) struct Task<'a> {
     pub(crate) bounds: &'a Bounds,
     /// Files of waiting news that it has not taken in yet, oldest first.
     pub(crate) waiting: &'a [Arc<RunFile>],
-    /// What the front holds for it, in order.
-    pub(crate) front: (&'a Front, &'a [u32]),
+    /// What the front holds for it, by host.
+    pub(crate) front: (&'a Front, &'a [Placed]),
     /// The newest file of waiting news, this fold's included.
     pub(crate) visited: u64,
     pub(crate) fold: u64,
+    /// How a base run is packed.
+    pub(crate) base_packing: Packing,
 }
 
 /// What came out of it.
@@ -54,11 +57,24 @@ pub(crate) struct Visit {
     pub(crate) compacted: u64,
 }
 
-/// News of about so many URLs is held in memory at a time.
-const SLICE: u64 = 150_000;
+/// News of about so many URLs is held in memory at a time: few enough to stay in the processor's
+/// cache from the first look at them to the last.
+pub(crate) const SLICE: u64 = 16_000;
+
+/// What visits use again and again, on one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Workbench {
+    pub(crate) gathering: Gathering,
+    pub(crate) pending: Pending,
+    room: Room,
+}
 
 /// Visits a block, slice by slice: what a visit holds in memory does not grow with what waited.
-pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
+pub(crate) fn visit(
+    disk: &Disk,
+    task: Task<'_>,
+    workbench: &mut Workbench,
+) -> Result<Visit, StoreError> {
     for run in &task.block.runs {
         // Without all of its runs nobody can say that a URL is new.
         run.whole()?;
@@ -80,26 +96,21 @@ pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
     let bits = disk.config.filter_bits.filter(|_| is_base);
     let mut output = Output {
         disk,
-        level: if is_base {
-            Some(disk.config.base_level)
+        packing: if is_base {
+            task.base_packing
         } else {
-            disk.config.small_level
+            disk.config.small_packing
         },
         open: None,
         filter: bits.map(|bits| Filter::new(rows * 3 / 2, bits)),
     };
-    let mut front = task.front.1;
+    let waiting = task.waiting.iter().map(|run| &**run);
+    let mut sources = Sources::open(waiting, task.bounds, disk.config.key)?;
     for bounds in slices(task.bounds, rows) {
-        let end = front.partition_point(|&at| {
-            let key = task.front.0.key_of(task.front.0.entry(at as usize));
-            bounds.is_before_end(&key)
-        });
-        let (mine, later) = front.split_at(end);
-        front = later;
-        let decided = decide(disk, &task, &bounds, mine);
-        let written = decided.and_then(|pending| {
-            visit.decided += pending.len() as u64;
-            output.write(&pending, &mut visit)
+        let decided = decide(disk, &task, &bounds, &mut sources, workbench);
+        let written = decided.and_then(|()| {
+            visit.decided += workbench.pending.len() as u64;
+            output.write(&workbench.pending, &mut visit)
         });
         if let Err(error) = written {
             output.give_up();
@@ -115,7 +126,7 @@ pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
         block.runs.push(run);
     }
     if block.wants_compaction(&disk.config) {
-        for part in compact(disk, &block.runs, &block.lower, block.urls)? {
+        for part in compact(disk, &block, task.base_packing)? {
             visit.compacted += part.run.rows;
             let part_block = Block {
                 lower: part.lower,
@@ -132,7 +143,7 @@ pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
 }
 
 /// Divides a block by the hashes of hosts, so that each part has about as much news as may be held.
-fn slices(bounds: &Bounds, rows: u64) -> Vec<Bounds> {
+pub(crate) fn slices(bounds: &Bounds, rows: u64) -> Vec<Bounds> {
     let parts = u128::from(rows / SLICE + 1);
     let (first, last) = (
         u128::from(bounds.lower.hash),
@@ -171,28 +182,35 @@ fn decide(
     disk: &Disk,
     task: &Task<'_>,
     bounds: &Bounds,
-    front: &[u32],
-) -> Result<Pending, StoreError> {
+    sources: &mut Sources<'_>,
+    workbench: &mut Workbench,
+) -> Result<(), StoreError> {
     let key = disk.config.key;
-    let mut gathering = Gathering::new((task.front.0, front));
-    for run in task.waiting {
-        gathering.load(run, bounds, key)?;
-    }
-    let mut pending = gathering.settle();
+    let Workbench {
+        gathering,
+        pending,
+        room,
+    } = workbench;
+    gathering.clear();
+    // What waited came before what the front holds.
+    sources.add_to(gathering, bounds)?;
+    gathering.add_front(task.front.0, task.front.1, bounds);
+    gathering.settle(pending);
     let mut scratch = Vec::new();
     for run in task.block.runs.iter().rev() {
         join(
             run,
             bounds,
             key,
-            &mut pending,
+            pending,
+            room,
             |pending, at, row| match look(pending, at, &row, &mut scratch) {
                 Some(changed) => pending.set_changed(at, changed),
                 None => pending.set_same(at),
             },
         )?;
     }
-    Ok(pending)
+    Ok(())
 }
 
 fn look(pending: &Pending, at: usize, row: &Row<'_>, scratch: &mut Vec<u8>) -> Option<Changed> {
@@ -214,7 +232,7 @@ type RunAndFilter = (Option<Arc<RunFile>>, Option<Filter>);
 /// Writes new and changed rows as a run: the base, if it is the block's first.
 struct Output<'d> {
     disk: &'d Disk,
-    level: Option<i32>,
+    packing: Packing,
     open: Option<(u64, RunWriter)>,
     filter: Option<Filter>,
 }
@@ -246,7 +264,7 @@ impl Output<'_> {
                 Some(open) => open,
                 None => {
                     let id = self.disk.new_id();
-                    let writer = self.disk.create(Kind::Run, id, self.level)?;
+                    let writer = self.disk.create(Kind::Run, id, self.packing)?;
                     self.open.insert((id, writer))
                 }
             };
