@@ -44,6 +44,14 @@ impl Block {
         self.runs.iter().map(|run| run.rows).sum()
     }
 
+    /// A hash that divides it into halves for two threads.
+    pub(crate) fn middle(&self, bounds: &Bounds) -> u64 {
+        match self.runs.first() {
+            Some(base) if base.index.len() > 1 => base.index[base.index.len() / 2].first_hash,
+            _ => u64::midpoint(bounds.lower.hash, bounds.last_hash()),
+        }
+    }
+
     /// Whether its small runs have outgrown its base, or its base the block.
     pub(crate) fn wants_compaction(&self, config: &StoreConfig) -> bool {
         let Some((base, small)) = self.runs.split_first() else {

@@ -24,7 +24,8 @@ pub struct StoreConfig {
     /// Rows that each fold reads at least, if there is anything to decide: below `delay` times
     /// this many URLs the delay is shorter.
     pub scan_rows: u64,
-    /// Links that may wait beside each hundred URLs stored, before a fold reads more.
+    /// Links that may wait beside each hundred URLs stored, before a fold reads more. About twice as
+    /// many lie in files, which go when all of their blocks were visited.
     pub waiting_share: u64,
     /// How base runs are packed.
     pub base_packing: Packing,
@@ -81,7 +82,7 @@ impl Default for StoreConfig {
             compact_share: 2,
             delay: 128,
             scan_rows: 2_000_000,
-            waiting_share: 35,
+            waiting_share: 17,
             base_packing: Packing::Lz4,
             few_packing: Packing::Zstd(1),
             few_urls: 20_000_000,

@@ -99,6 +99,11 @@ impl DecodedPage {
         }
     }
 
+    /// How many rows are of hosts with hashes below this one.
+    pub(crate) fn rows_before(&self, hash: u64) -> usize {
+        self.rows.partition_point(|row| row.hash < hash)
+    }
+
     /// Whether a row is of the same host as the one before it.
     #[inline]
     pub(crate) fn shares_host(&self, row: usize) -> bool {

@@ -95,14 +95,15 @@ impl FoldJob {
         })
     }
 
-    /// The blocks to visit: those that have waited too long, then those with most news and longest
-    /// wait, as far as the rows that may be read go.
+    /// The blocks to visit: those that have waited too long, then those with most news for the rows
+    /// that a visit reads, as far as the rows that may be read go.
     fn choose(&self, placed: &[Placed], bounds: &[Bounds]) -> (Vec<usize>, i64) {
         let config = &self.disk.config;
         let wide = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX / 4);
         let urls: u64 = self.blocks.iter().map(|block| block.urls).sum();
         let rows: u64 = self.blocks.iter().map(Block::rows).sum();
-        let mut credit = self.credit + wide(config.scan_rows.max(rows / config.delay.max(1)));
+        let per_fold = wide(config.scan_rows.max(rows / config.delay.max(1)));
+        let mut credit = self.credit + per_fold;
         let mut candidates: Vec<(bool, u64, usize, u64)> = Vec::new();
         let mut waiting = 0;
         for (at, block) in self.blocks.iter().enumerate() {
@@ -114,7 +115,9 @@ impl FoldJob {
             waiting += news;
             let age = self.fold.saturating_sub(block.visited_fold);
             let forced = self.everything || age >= config.delay;
-            candidates.push((forced, news * (1 + age), at, news));
+            // What a visit decides for each row that it reads.
+            let worth = news.saturating_mul(1 << 16) / block.rows().max(1);
+            candidates.push((forced, worth, at, news));
         }
         candidates.sort_unstable_by(|one, other| other.cmp(one));
         let mut chosen = Vec::new();
@@ -122,14 +125,16 @@ impl FoldJob {
             let cost = wide(self.blocks[at].rows());
             let crowded = waiting * 100 > urls * config.waiting_share;
             if !forced && !crowded && credit < cost / 2 {
-                continue;
+                // The next one is worth less: it is not read because it happens to be smaller.
+                break;
             }
             credit -= cost;
             waiting -= news;
             chosen.push(at);
         }
         // What was not needed is not saved up for ever, and what was overdrawn is forgiven in time.
-        let most = wide(config.scan_rows.max(rows / config.delay.max(1))) * 2;
+        let largest = self.blocks.iter().map(Block::rows).max().unwrap_or(0);
+        let most = (per_fold * 2).max(wide(largest));
         (chosen, credit.clamp(-most, most))
     }
 
@@ -202,6 +207,7 @@ impl FoldJob {
     ) -> Result<(Option<Arc<RunFile>>, Results), StoreError> {
         let next = AtomicUsize::new(0);
         let urls = self.blocks.iter().map(|block| block.urls).sum();
+        let threads = self.disk.config.threads.clamp(1, 64);
         let base_packing = self.disk.config.base_packing_of(urls);
         let results = Mutex::new(Vec::new());
         let work = || {
@@ -216,6 +222,7 @@ impl FoldJob {
                     visited: mark,
                     fold: self.fold,
                     base_packing,
+                    threads: threads / chosen.len().max(1),
                 };
                 let result = visit(&self.disk, task, &mut workbench);
                 results
@@ -225,7 +232,7 @@ impl FoldJob {
             }
         };
         let rest = std::thread::scope(|scope| {
-            for _ in 1..self.disk.config.threads.clamp(1, 64) {
+            for _ in 1..threads.min(chosen.len() + 1) {
                 scope.spawn(work);
             }
             let rest = leave();

@@ -63,6 +63,18 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
+    /// The parts before and from the first place of a host hash, if it lies within.
+    pub(crate) fn cut(&self, hash: u64) -> Option<(Self, Self)> {
+        let (lower, cut) = (self.lower.clone(), OwnedKey::of_hash(hash));
+        let is_within = lower < cut && self.upper.as_ref().is_none_or(|upper| cut < *upper);
+        let second = Self {
+            lower: cut.clone(),
+            upper: self.upper.clone(),
+        };
+        let upper = Some(cut);
+        is_within.then_some((Self { lower, upper }, second))
+    }
+
     #[inline]
     pub(crate) fn contain(&self, key: &Key<'_>) -> bool {
         if key.hash <= self.lower.hash && *key < self.lower.as_key() {

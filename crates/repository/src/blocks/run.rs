@@ -50,7 +50,10 @@ pub(crate) struct PageEntry {
 #[derive(Debug)]
 pub(crate) struct RunWriter {
     path: PathBuf,
-    file: Box<dyn AppendFile>,
+    /// None for a run that is kept in memory until another one absorbs it.
+    file: Option<Box<dyn AppendFile>>,
+    /// The pieces of such a run.
+    pieces: Vec<Vec<u8>>,
     buffer: Vec<u8>,
     written: u64,
     page: PageBuilder,
@@ -87,18 +90,54 @@ impl RunWriter {
             .map_err(StoreError::disk("create", path))?;
         Ok(Self {
             path: path.to_owned(),
-            file,
+            file: Some(file),
             buffer: Vec::with_capacity(PIECE + PIECE / 4),
+            directory,
+            ..Self::aside(page_bytes, packing)
+        })
+    }
+
+    /// Writes the second half of a run into memory, on another thread than the first: see
+    /// [`RunWriter::absorb`].
+    pub(crate) fn aside(page_bytes: usize, packing: Packing) -> Self {
+        Self {
+            path: PathBuf::new(),
+            file: None,
+            pieces: Vec::new(),
+            buffer: Vec::new(),
             written: 0,
             page: PageBuilder::default(),
             packer: Packer::new(packing),
             page_bytes,
             index: Vec::new(),
             open: NO_PAGE,
-            directory,
+            directory: Some(Directory::aside()),
             rows: 0,
             news: 0,
-        })
+        }
+    }
+
+    /// Goes on with the rows of a run that was written aside: all of other hosts, that come later.
+    pub(crate) fn absorb(&mut self, mut other: Self) -> Result<(), StoreError> {
+        self.close_page()?;
+        other.close_page()?;
+        let (start, pages) = (self.len(), self.index.len());
+        self.index.extend(other.index.iter().map(|page| PageEntry {
+            offset: start + page.offset,
+            ..*page
+        }));
+        self.rows += other.rows;
+        self.news += other.news;
+        if let (Some(mine), Some(theirs)) = (&mut self.directory, other.directory.take()) {
+            mine.absorb(theirs, pages);
+        }
+        self.flush()?;
+        other.flush()?;
+        for piece in other.pieces {
+            self.buffer = piece;
+            self.flush()?;
+        }
+        Ok(())
     }
 
     /// Adds a row, which must come after those before it. `was` is how it counted for its host
@@ -164,10 +203,14 @@ impl RunWriter {
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
-        self.file
-            .append(&self.buffer)
-            .map_err(StoreError::disk("write", &self.path))?;
         self.written += self.buffer.len() as u64;
+        let Some(file) = &mut self.file else {
+            let next = Vec::with_capacity(self.buffer.capacity());
+            self.pieces.push(std::mem::replace(&mut self.buffer, next));
+            return Ok(());
+        };
+        file.append(&self.buffer)
+            .map_err(StoreError::disk("write", &self.path))?;
         self.buffer.clear();
         Ok(())
     }
@@ -203,9 +246,10 @@ impl RunWriter {
         let sum = xxh3_64(&self.buffer[start..]);
         self.buffer.extend_from_slice(&sum.to_le_bytes());
         self.flush()?;
-        self.file
-            .sync()
-            .map_err(StoreError::disk("sync", &self.path))
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        file.sync().map_err(StoreError::disk("sync", &self.path))
     }
 }
 

@@ -14,7 +14,7 @@ use super::config::Packing;
 use super::error::StoreError;
 use super::filter::Filter;
 use super::front::{Front, Placed};
-use super::gather::{Gathering, Sources};
+use super::gather::{Gathering, Sources, within};
 use super::join::{Room, join};
 use super::key::OwnedKey;
 use super::pending::{Bounds, Changed, Found, Pending};
@@ -36,6 +36,8 @@ pub(crate) struct Task<'a> {
     pub(crate) fold: u64,
     /// How a base run is packed.
     pub(crate) base_packing: Packing,
+    /// Threads that it may take.
+    pub(crate) threads: usize,
 }
 
 /// What came out of it.
@@ -69,6 +71,16 @@ pub(crate) struct Workbench {
     room: Room,
 }
 
+impl Workbench {
+    /// Gives memory back that only a slice with a large host needed.
+    fn give_back(&mut self) {
+        if self.pending.len() as u64 > 4 * SLICE {
+            self.gathering = Gathering::default();
+            self.pending = Pending::default();
+        }
+    }
+}
+
 /// Visits a block, slice by slice: what a visit holds in memory does not grow with what waited.
 pub(crate) fn visit(
     disk: &Disk,
@@ -91,32 +103,10 @@ pub(crate) fn visit(
     let mut block = task.block.clone();
     block.visited = task.visited;
     block.visited_fold = task.fold;
-    let rows = task.rows();
-    let is_base = block.runs.is_empty();
-    let bits = disk.config.filter_bits.filter(|_| is_base);
-    let mut output = Output {
-        disk,
-        packing: if is_base {
-            task.base_packing
-        } else {
-            disk.config.small_packing
-        },
-        open: None,
-        filter: bits.map(|bits| Filter::new(rows * 3 / 2, bits)),
-    };
-    let waiting = task.waiting.iter().map(|run| &**run);
-    let mut sources = Sources::open(waiting, task.bounds, disk.config.key)?;
-    for bounds in slices(task.bounds, rows) {
-        let decided = decide(disk, &task, &bounds, &mut sources, workbench);
-        let written = decided.and_then(|()| {
-            visit.decided += workbench.pending.len() as u64;
-            output.write(&workbench.pending, &mut visit)
-        });
-        if let Err(error) = written {
-            output.give_up();
-            return Err(error);
-        }
-    }
+    let output = decide_all(disk, &task, workbench)?;
+    visit.decided = output.decided;
+    visit.fresh = output.fresh;
+    visit.states = output.states;
     let (run, filter) = output.finish()?;
     block.urls += visit.fresh;
     if let Some(run) = run {
@@ -126,7 +116,7 @@ pub(crate) fn visit(
         block.runs.push(run);
     }
     if block.wants_compaction(&disk.config) {
-        for part in compact(disk, &block, task.base_packing)? {
+        for part in compact(disk, &block, task.bounds, task.base_packing, task.threads)? {
             visit.compacted += part.run.rows;
             let part_block = Block {
                 lower: part.lower,
@@ -140,6 +130,58 @@ pub(crate) fn visit(
         visit.blocks.push((block, filter));
     }
     Ok(visit)
+}
+
+/// Decides all news of a block: on two threads, if it may, each of which has half of the hosts.
+fn decide_all<'d>(
+    disk: &'d Disk,
+    task: &Task<'_>,
+    workbench: &mut Workbench,
+) -> Result<Output<'d>, StoreError> {
+    let room = task.rows(task.bounds) * 3 / 2;
+    let halves = (task.threads > 1).then(|| task.bounds.cut(task.block.middle(task.bounds)));
+    let Some((first, second)) = halves.flatten() else {
+        let output = Output::new(disk, task, room, false);
+        return decide_part(output, task, task.bounds, workbench);
+    };
+    let (mine, theirs) = std::thread::scope(|scope| {
+        let theirs = scope.spawn(|| {
+            let output = Output::new(disk, task, room, true);
+            decide_part(output, task, &second, &mut Workbench::default())
+        });
+        let output = Output::new(disk, task, room, false);
+        let mine = decide_part(output, task, &first, workbench);
+        (mine, theirs.join().expect("a visit does not panic"))
+    });
+    let mut mine = mine?;
+    match theirs.and_then(|theirs| mine.absorb(theirs)) {
+        Ok(()) => Ok(mine),
+        Err(error) => {
+            mine.give_up();
+            Err(error)
+        }
+    }
+}
+
+/// Decides the news within these bounds.
+fn decide_part<'d>(
+    mut output: Output<'d>,
+    task: &Task<'_>,
+    bounds: &Bounds,
+    workbench: &mut Workbench,
+) -> Result<Output<'d>, StoreError> {
+    let waiting = task.waiting.iter().map(|run| &**run);
+    let mut sources = Sources::open(waiting, bounds, output.disk.config.key)?;
+    for bounds in slices(bounds, task.rows(bounds)) {
+        let decided = decide(output.disk, task, &bounds, &mut sources, workbench);
+        let written = decided.and_then(|()| output.write(&workbench.pending));
+        workbench.give_back();
+        if let Err(error) = written {
+            output.give_up();
+            return Err(error);
+        }
+    }
+    Ok(output)
 }
 
 /// Divides a block by the hashes of hosts, so that each part has about as much news as may be held.
@@ -166,14 +208,14 @@ pub(crate) fn slices(bounds: &Bounds, rows: u64) -> Vec<Bounds> {
 }
 
 impl Task<'_> {
-    /// About how much news there is.
-    fn rows(&self) -> u64 {
-        let (lower, last) = (self.bounds.lower.hash, self.bounds.last_hash());
+    /// About how much news there is within these bounds.
+    fn rows(&self, bounds: &Bounds) -> u64 {
+        let (lower, last) = (bounds.lower.hash, bounds.last_hash());
         let waiting = self.waiting.iter().flat_map(|run| {
             let pages = &run.index[run.pages_of(lower, last)];
             pages.iter().map(|page| u64::from(page.rows))
         });
-        waiting.sum::<u64>() + self.front.1.len() as u64
+        waiting.sum::<u64>() + within(self.front.1, bounds).len() as u64
     }
 }
 
@@ -233,26 +275,80 @@ type RunAndFilter = (Option<Arc<RunFile>>, Option<Filter>);
 struct Output<'d> {
     disk: &'d Disk,
     packing: Packing,
-    open: Option<(u64, RunWriter)>,
+    /// The number of its file; none for what is written aside.
+    open: Option<(Option<u64>, RunWriter)>,
+    aside: bool,
     filter: Option<Filter>,
+    decided: u64,
+    fresh: u64,
+    states: [i64; 5],
 }
 
-impl Output<'_> {
-    fn write(&mut self, pending: &Pending, visit: &mut Visit) -> Result<(), StoreError> {
+impl<'d> Output<'d> {
+    fn new(disk: &'d Disk, task: &Task<'_>, room: u64, aside: bool) -> Self {
+        let is_base = task.block.runs.is_empty();
+        let bits = disk.config.filter_bits.filter(|_| is_base);
+        Self {
+            disk,
+            packing: if is_base {
+                task.base_packing
+            } else {
+                disk.config.small_packing
+            },
+            open: None,
+            aside,
+            filter: bits.map(|bits| Filter::new(room, bits)),
+            decided: 0,
+            fresh: 0,
+            states: [0; 5],
+        }
+    }
+
+    fn writer(&mut self) -> Result<&mut RunWriter, StoreError> {
+        if self.open.is_none() {
+            let id = (!self.aside).then(|| self.disk.new_id());
+            let writer = match id {
+                Some(id) => self.disk.create(Kind::Run, id, self.packing)?,
+                None => RunWriter::aside(self.disk.config.page_bytes, self.packing),
+            };
+            self.open = Some((id, writer));
+        }
+        let open = self.open.as_mut();
+        Ok(open.map(|(_, writer)| writer).expect("it is open now"))
+    }
+
+    /// Goes on with what was written aside.
+    fn absorb(&mut self, other: Self) -> Result<(), StoreError> {
+        self.decided += other.decided;
+        self.fresh += other.fresh;
+        for (count, change) in self.states.iter_mut().zip(other.states) {
+            *count += change;
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.filter, &other.filter) {
+            mine.join(theirs);
+        }
+        if let Some((_, theirs)) = other.open {
+            self.writer()?.absorb(theirs)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, pending: &Pending) -> Result<(), StoreError> {
+        self.decided += pending.len() as u64;
         let mut scratch = Vec::new();
         for at in 0..pending.len() {
             let (cells, rare, was) = match pending.found(at) {
                 Found::Same => continue,
                 Found::Nowhere => {
                     let made = pending.delta(at).into_row(pending.events(at), &mut scratch);
-                    visit.fresh += 1;
-                    visit.states[made.state as usize] += 1;
+                    self.fresh += 1;
+                    self.states[made.state as usize] += 1;
                     (made.cells(), made.rare, Counted::Not)
                 }
                 Found::Changed(number) => {
                     let changed = pending.changed(number);
-                    visit.states[changed.was_state as usize] -= 1;
-                    visit.states[state_of(changed.cells[0]) as usize] += 1;
+                    self.states[changed.was_state as usize] -= 1;
+                    self.states[state_of(changed.cells[0]) as usize] += 1;
                     (changed.cells, changed.rare.as_slice(), changed.was)
                 }
             };
@@ -260,21 +356,13 @@ impl Output<'_> {
             if let Some(filter) = &mut self.filter {
                 filter.insert(key.url_hash());
             }
-            let (_, writer) = match &mut self.open {
-                Some(open) => open,
-                None => {
-                    let id = self.disk.new_id();
-                    let writer = self.disk.create(Kind::Run, id, self.packing)?;
-                    self.open.insert((id, writer))
-                }
-            };
-            writer.push(&key, &cells, rare, was)?;
+            self.writer()?.push(&key, &cells, rare, was)?;
         }
         Ok(())
     }
 
     fn finish(self) -> Result<RunAndFilter, StoreError> {
-        let Some((id, writer)) = self.open else {
+        let Some((Some(id), writer)) = self.open else {
             return Ok((None, self.filter));
         };
         writer.finish()?;
@@ -283,7 +371,7 @@ impl Output<'_> {
 
     /// Removes what was written so far.
     fn give_up(self) {
-        if let Some((id, writer)) = self.open {
+        if let Some((Some(id), writer)) = self.open {
             drop(writer);
             self.disk.remove(&self.disk.path(Kind::Run, id));
         }
