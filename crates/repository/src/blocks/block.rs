@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use teia_base::Files;
 
-use super::config::{Packing, StoreConfig};
+use super::config::{Packing, StoreConfig, Thrift};
 use super::directory::Directory;
 use super::error::StoreError;
 use super::key::{Key, OwnedKey};
@@ -53,12 +53,12 @@ impl Block {
     }
 
     /// Whether its small runs have outgrown its base, or its base the block.
-    pub(crate) fn wants_compaction(&self, config: &StoreConfig) -> bool {
+    pub(crate) fn wants_compaction(&self, config: &StoreConfig, thrift: Thrift) -> bool {
         let Some((base, small)) = self.runs.split_first() else {
             return false;
         };
         let small: u64 = small.iter().map(|run| run.rows).sum();
-        small * config.compact_share > base.rows
+        small * thrift.compact_share > base.rows
             || (base.bytes > config.block_bytes && base.index.len() > 1)
     }
 }

@@ -188,8 +188,8 @@ impl Open {
     ) -> Result<Self, StoreError> {
         let id = (!aside).then(|| disk.new_id());
         let bits = disk.config.filter_bits;
-        // With room for what comes until the next compaction.
-        let room = rows + rows / disk.config.compact_share.max(1);
+        // With room for half of what may come until the next compaction.
+        let room = rows + rows / 2;
         Ok(Self {
             id,
             lower,

@@ -17,7 +17,8 @@ pub struct StoreConfig {
     pub page_bytes: usize,
     /// Bytes of a base run beyond which its block is split.
     pub block_bytes: u64,
-    /// Small runs are merged into the base when they hold more than one row for so many of its.
+    /// Small runs are merged into the base when they hold more than one row for so many of its; for
+    /// twice as many while there are fewer than `few_urls`.
     pub compact_share: u64,
     /// Folds after which a waiting link is decided at the latest.
     pub delay: u64,
@@ -25,7 +26,8 @@ pub struct StoreConfig {
     /// this many URLs the delay is shorter.
     pub scan_rows: u64,
     /// Links that may wait beside each hundred URLs stored, before a fold reads more. About twice as
-    /// many lie in files, which go when all of their blocks were visited.
+    /// many lie in files, which go when all of their blocks were visited. Three
+    /// fifths of this while there are fewer than `few_urls`.
     pub waiting_share: u64,
     /// How base runs are packed.
     pub base_packing: Packing,
@@ -60,13 +62,29 @@ pub enum Packing {
     Zstd(i32),
 }
 
+/// What depends on how many URLs there are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thrift {
+    pub(crate) base_packing: Packing,
+    pub(crate) compact_share: u64,
+    pub(crate) waiting_share: u64,
+}
+
 impl StoreConfig {
-    /// How base runs are packed in a store of so many URLs.
-    pub(crate) fn base_packing_of(&self, urls: u64) -> Packing {
+    /// This for a store of so many URLs: where they are few, bytes count for more than time.
+    pub(crate) fn thrift(&self, urls: u64) -> Thrift {
         if urls < self.few_urls {
-            self.few_packing
+            Thrift {
+                base_packing: self.few_packing,
+                compact_share: self.compact_share * 2,
+                waiting_share: (self.waiting_share * 3).div_ceil(5),
+            }
         } else {
-            self.base_packing
+            Thrift {
+                base_packing: self.base_packing,
+                compact_share: self.compact_share,
+                waiting_share: self.waiting_share,
+            }
         }
     }
 }
@@ -79,7 +97,7 @@ impl Default for StoreConfig {
             front_urls: 1_000_000,
             page_bytes: 16 << 10,
             block_bytes: 64 << 20,
-            compact_share: 2,
+            compact_share: 1,
             delay: 128,
             scan_rows: 2_000_000,
             waiting_share: 17,

@@ -102,6 +102,7 @@ impl FoldJob {
         let wide = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX / 4);
         let urls: u64 = self.blocks.iter().map(|block| block.urls).sum();
         let rows: u64 = self.blocks.iter().map(Block::rows).sum();
+        let thrift = config.thrift(urls);
         let per_fold = wide(config.scan_rows.max(rows / config.delay.max(1)));
         let mut credit = self.credit + per_fold;
         let mut candidates: Vec<(bool, u64, usize, u64)> = Vec::new();
@@ -123,7 +124,7 @@ impl FoldJob {
         let mut chosen = Vec::new();
         for (forced, _, at, news) in candidates {
             let cost = wide(self.blocks[at].rows());
-            let crowded = waiting * 100 > urls * config.waiting_share;
+            let crowded = waiting * 100 > urls * thrift.waiting_share;
             if !forced && !crowded && credit < cost / 2 {
                 // The next one is worth less: it is not read because it happens to be smaller.
                 break;
@@ -208,7 +209,7 @@ impl FoldJob {
         let next = AtomicUsize::new(0);
         let urls = self.blocks.iter().map(|block| block.urls).sum();
         let threads = self.disk.config.threads.clamp(1, 64);
-        let base_packing = self.disk.config.base_packing_of(urls);
+        let thrift = self.disk.config.thrift(urls);
         let results = Mutex::new(Vec::new());
         let work = || {
             let mut workbench = Workbench::default();
@@ -221,7 +222,7 @@ impl FoldJob {
                     front: (&self.front, within(placed, &bounds[at])),
                     visited: mark,
                     fold: self.fold,
-                    base_packing,
+                    thrift,
                     threads: threads / chosen.len().max(1),
                 };
                 let result = visit(&self.disk, task, &mut workbench);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::block::{Block, Disk, Kind};
 use super::compact::compact;
-use super::config::Packing;
+use super::config::{Packing, Thrift};
 use super::error::StoreError;
 use super::filter::Filter;
 use super::front::{Front, Placed};
@@ -34,8 +34,8 @@ pub(crate) struct Task<'a> {
     /// The newest file of waiting news, this fold's included.
     pub(crate) visited: u64,
     pub(crate) fold: u64,
-    /// How a base run is packed.
-    pub(crate) base_packing: Packing,
+    /// What the number of URLs asks for.
+    pub(crate) thrift: Thrift,
     /// Threads that it may take.
     pub(crate) threads: usize,
 }
@@ -115,8 +115,14 @@ pub(crate) fn visit(
         }
         block.runs.push(run);
     }
-    if block.wants_compaction(&disk.config) {
-        for part in compact(disk, &block, task.bounds, task.base_packing, task.threads)? {
+    if block.wants_compaction(&disk.config, task.thrift) {
+        for part in compact(
+            disk,
+            &block,
+            task.bounds,
+            task.thrift.base_packing,
+            task.threads,
+        )? {
             visit.compacted += part.run.rows;
             let part_block = Block {
                 lower: part.lower,
@@ -291,7 +297,7 @@ impl<'d> Output<'d> {
         Self {
             disk,
             packing: if is_base {
-                task.base_packing
+                task.thrift.base_packing
             } else {
                 disk.config.small_packing
             },
