@@ -56,7 +56,7 @@ pub struct StoreConfig {
 pub enum Packing {
     /// Not at all.
     Plain,
-    /// LZ4: a third more bytes than zstd, for a sixth of its time both ways.
+    /// LZ4: two fifths more bytes of text than zstd, for a fraction of its time both ways.
     Lz4,
     /// zstd at a level.
     Zstd(i32),
