@@ -685,8 +685,10 @@ fn spawn_workers(
 ) -> std::io::Result<()> {
     let jobs = Arc::new(Mutex::new(jobs));
     for number in 0..count {
-        let (jobs, workshop, messages) =
-            (Arc::clone(&jobs), Arc::clone(workshop), messages.clone());
+        // The end of a run waits for nobody who may still read a page: it is not committed, and so it is
+        // fetched again.
+        let messages = messages.downgrade();
+        let (jobs, workshop) = (Arc::clone(&jobs), Arc::clone(workshop));
         let work = move || {
             loop {
                 let job = jobs
@@ -699,6 +701,9 @@ fn spawn_workers(
                 let message = match worked {
                     Ok(page) => Message::Worked(Box::new(page)),
                     Err(_) => Message::Broken(EngineError::WorkerLost),
+                };
+                let Some(messages) = messages.upgrade() else {
+                    return;
                 };
                 if messages.blocking_send(message).is_err() {
                     return;

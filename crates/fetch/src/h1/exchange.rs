@@ -275,6 +275,9 @@ impl Reading<'_> {
                 Ok(used) => seen += used as u64,
                 Err(fault) => break End::bad_chunks(fault, self.intake.body_len()),
             }
+            if !self.intake.room_for_chunks(chunks.range_bytes()) {
+                break End::bad_chunks(ChunkFault::TooMany, seen);
+            }
             if chunks.is_done() {
                 break End {
                     whole: seen == self.intake.body_len(),
