@@ -60,6 +60,11 @@ pub trait Runs: std::fmt::Debug + Send + Sync + 'static {
     fn start(&self, _name: &str) -> bool {
         false
     }
+
+    /// Why the last run of a collection could not begin or go on in this process, where it could not.
+    fn failure(&self, _name: &str) -> Option<String> {
+        None
+    }
 }
 
 /// The one run of a command that collects.
@@ -122,6 +127,9 @@ async fn answer(stream: tokio::net::UnixStream, runs: &dyn Runs) -> std::io::Res
 async fn obey(runs: &dyn Runs, command: &str, name: &str, rest: &str) -> Result<Value, String> {
     if command == "status" {
         return Ok(standing(runs, None));
+    }
+    if command == "failure" {
+        return Ok(json!({"collection": name, "failure": runs.failure(name)}));
     }
     if command == "start" && !runs.running().iter().any(|run| run.name == name) {
         if runs.start(name) {
@@ -239,6 +247,8 @@ fn state(control: &Control, latest: &Progress) -> &'static str {
         _ if control.end().is_some() => "stopping",
         (true, _) => "paused",
         (false, Some(rest)) if rest != "paused" => rest,
+        // It reads what was collected before, and may still find that it cannot begin.
+        (false, _) if control.effective_settings().is_empty() => "starting",
         (false, _) => "running",
     }
 }
