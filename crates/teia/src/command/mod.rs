@@ -247,6 +247,9 @@ enum Command {
         /// Searching and reading copies needs a login too
         #[arg(long)]
         no_public_search: bool,
+        /// Let admins name seeds in the network of this machine (localhost, 10.0.0.1, intranet) over the network too
+        #[arg(long)]
+        allow_private: bool,
         /// How the log on standard error is written
         #[arg(
             long,
@@ -424,6 +427,7 @@ impl Command {
                 host,
                 no_collect,
                 no_public_search,
+                allow_private,
                 place,
                 ..
             } => {
@@ -437,6 +441,7 @@ impl Command {
                     hosts: host,
                     collect,
                     public_search: !no_public_search,
+                    allow_private,
                 };
                 serve::serve(&place, &serving)
             }

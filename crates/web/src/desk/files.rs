@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use teia_base::Seed;
 use teia_engine::{
-    CollectionConfig, CollectionFile, Directory, EngineError, Layout, SiteConfig, Tester, Trial,
-    annotated, in_words,
+    CollectionConfig, CollectionFile, Directory, EngineError, Layout, Tester, Trial, annotated,
+    in_words,
 };
 
 use super::figures::lock;
+use super::machine::keep_to_the_machine;
 use super::{Card, Desk, DeskError, no_collection};
 
 /// How long a directory may stay in use after its last run has ended.
@@ -172,7 +173,7 @@ impl Desk {
         };
         let file = CollectionFile::new(directory.root(), &layout, text)?;
         let file = with_settings(file, &wanted.settings)?;
-        refuse_paths(&usual, file.config())?;
+        keep_to_the_machine(&usual, file.config(), self.inside)?;
         file.save(&*files)?;
         self.forget(&wanted.name);
         self.collection(&wanted.name)
@@ -198,7 +199,7 @@ impl Desk {
         let before = read.ok().flatten();
         let usual = CollectionConfig::default();
         let old = before.as_ref().map_or(&usual, CollectionFile::config);
-        refuse_paths(old, after.config())?;
+        keep_to_the_machine(old, after.config(), self.inside)?;
         match &before {
             Some(before) => before.replace_by(&after, &*files, layout)?,
             None => after.save(&*files)?,
@@ -225,6 +226,9 @@ impl Desk {
             return Err(DeskError::Wrong(sentence));
         }
         let layout = Layout::new(name)?;
+        let usual = CollectionConfig::default();
+        let there = self.file(name).ok().map(|(_, _, file)| file);
+        let before = there.as_ref().map_or(&usual, CollectionFile::config);
         let file = match &what.text {
             Some(text) => CollectionFile::new(&self.root, &layout, text.clone()),
             None => {
@@ -240,7 +244,11 @@ impl Desk {
         };
         let file = file
             .map_err(DeskError::from)
-            .and_then(|file| with_settings(file, &what.settings));
+            .and_then(|file| with_settings(file, &what.settings))
+            .and_then(|file| {
+                keep_to_the_machine(before, file.config(), self.inside)?;
+                Ok(file)
+            });
         let file = match file {
             Ok(file) => file,
             Err(DeskError::Wrong(problem)) => {
@@ -319,55 +327,6 @@ pub(super) fn with_settings(
     }
     let changes = texts.iter().map(|(key, text)| (*key, text.as_deref()));
     Ok(file.with_changes(changes.collect())?)
-}
-
-/// Where files lie is decided on the machine itself: over the network no setting may name one.
-fn refuse_paths(before: &CollectionConfig, after: &CollectionConfig) -> Result<(), DeskError> {
-    let places = |config: &CollectionConfig| {
-        let plain = config.without_secrets();
-        [
-            ("catalog.url", plain.catalog.url.map(|url| url.to_string())),
-            ("webhook.secret-variable", plain.webhook.secret_variable),
-            (
-                "webhook.secret-file",
-                shown(plain.webhook.secret_file.as_ref()),
-            ),
-            ("webhook.hosts", Some(plain.webhook.hosts.join(" "))),
-            (
-                "webhook.allow-private",
-                Some(plain.webhook.allow_private.to_string()),
-            ),
-            ("fetch.ca-file", shown(plain.fetch.ca_file.as_ref())),
-            ("fetch.spool-dir", shown(plain.fetch.spool_dir.as_ref())),
-            (
-                "archive.warc.spool-dir",
-                shown(plain.archive.warc.spool_dir.as_ref()),
-            ),
-        ]
-    };
-    let of_sites = |config: &CollectionConfig| -> Vec<(String, toml::Value)> {
-        let all = config.site.iter().flat_map(SiteConfig::settings);
-        all.filter(|(key, _)| key == "fetch.ca-file").collect()
-    };
-    if of_sites(before) != of_sites(after) {
-        return Err(DeskError::Wrong(
-            "`fetch.ca-file` of a site names a place on the machine, and is changed there only: with `teia collection edit`, or in the file itself"
-                .to_owned(),
-        ));
-    }
-    for (old, new) in places(before).into_iter().zip(places(after)) {
-        if old != new {
-            return Err(DeskError::Wrong(format!(
-                "`{}` is decided on the machine, and is changed there only: with `teia collection edit`, or in the file itself",
-                new.0
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn shown(path: Option<&std::path::PathBuf>) -> Option<String> {
-    path.map(|path| path.display().to_string())
 }
 
 /// Lines that are gone and lines that have come.
