@@ -316,6 +316,45 @@ pub fn ask(path: &Path, line: &str) -> Result<Option<Value>, EngineError> {
         .map_err(|source: std::io::Error| EngineError::NoAnswer { source })
 }
 
+/// What becomes of other settings for a run under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TakenUp {
+    /// The collection does not run.
+    NoRun,
+    /// The process in which it runs looks at files by itself, within a second or so.
+    Minded,
+    /// It was told, and answered.
+    Answered(String),
+    /// It was told, and cannot take them.
+    Refused(String),
+}
+
+/// Hands the settings of a file that was changed over to the run of its collection, where it runs in a process
+/// that does not look at files.
+pub fn hand_over(
+    path: &Path,
+    name: &str,
+    config: &CollectionConfig,
+) -> Result<TakenUp, EngineError> {
+    let Some(reply) = ask(path, "status")? else {
+        return Ok(TakenUp::NoRun);
+    };
+    if run_of(&reply, name).is_none() {
+        return Ok(TakenUp::NoRun);
+    }
+    if reply["minds"] == true {
+        return Ok(TakenUp::Minded);
+    }
+    let text = Value::from(config.without_secrets().to_toml());
+    let Some(reply) = ask(path, &format!("change {name} {text}"))? else {
+        return Ok(TakenUp::NoRun);
+    };
+    Ok(match reply["error"].as_str() {
+        Some(why) => TakenUp::Refused(why.to_owned()),
+        None => TakenUp::Answered(reply["answer"].as_str().unwrap_or("changed").to_owned()),
+    })
+}
+
 /// What the process that collects says of the run of a collection.
 pub fn run_of<'a>(reply: &'a Value, name: &str) -> Option<&'a Value> {
     let runs = reply["runs"].as_array()?;

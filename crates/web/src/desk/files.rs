@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use teia_base::Seed;
 use teia_engine::{
-    CollectionConfig, CollectionFile, Directory, EngineError, Layout, Tester, Trial, annotated,
-    in_words,
+    CollectionConfig, CollectionFile, Directory, EngineError, Layout, TakenUp, Tester, Trial, Turn,
+    annotated, hand_over, in_words,
 };
 
 use super::figures::lock;
@@ -71,7 +71,7 @@ pub(crate) struct Changed {
     /// Lines that are gone, with a `-`, and lines that have come, with a `+`.
     pub(crate) differences: Vec<String>,
     /// From when on it counts.
-    pub(crate) counts: &'static str,
+    pub(crate) counts: String,
 }
 
 /// What is to be checked.
@@ -156,6 +156,7 @@ impl Desk {
         let _turn = lock(&self.changing);
         let directory = Directory::create(&self.root)?;
         let files = directory.files();
+        let _alone = Turn::take(&*files)?;
         if files.exists(&layout.config()) || files.exists(&layout.journal()) {
             let sentence = format!("there is a collection `{}` already", wanted.name);
             return Err(DeskError::Conflict(sentence));
@@ -184,6 +185,7 @@ impl Desk {
         let _turn = lock(&self.changing);
         let (directory, reading) = self.reading(name)?;
         let (files, layout) = (directory.files(), reading.layout());
+        let turn = Turn::take(&*files)?;
         let read = CollectionFile::read(&*files, directory.root(), layout);
         let after = match (&read, &changes.text) {
             (_, Some(text)) => CollectionFile::new(directory.root(), layout, text.clone())?,
@@ -204,17 +206,25 @@ impl Desk {
             Some(before) => before.replace_by(&after, &*files, layout)?,
             None => after.save(&*files)?,
         }
-        let is_running = self.standing(name).is_ok_and(|standing| standing.is_some());
+        drop(turn);
+        let taken = hand_over(&directory.control_socket(), layout.name(), after.config());
         Ok(Changed {
             differences: differences(
                 before.as_ref().map_or("", CollectionFile::text),
                 after.text(),
             ),
             text: after.text().to_owned(),
-            counts: if is_running && self.runs.is_some() {
-                "the run under way goes on with it, as far as it can change under a run"
-            } else {
-                "from the next start on"
+            counts: match taken {
+                Ok(TakenUp::NoRun) => "from the next start on".to_owned(),
+                Ok(TakenUp::Minded) => {
+                    "the run under way goes on with it, as far as it can change under a run"
+                        .to_owned()
+                }
+                Ok(TakenUp::Answered(answer)) => answer,
+                Ok(TakenUp::Refused(why)) => {
+                    format!("from the next start on: the run under way cannot take it ({why})")
+                }
+                Err(error) => format!("from the next start on: {error}"),
             },
         })
     }
