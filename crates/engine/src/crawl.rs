@@ -287,10 +287,12 @@ impl Crawl {
         if all_seeds.is_empty() && past.repository.is_empty() {
             return Err(EngineError::NoSeeds);
         }
-        let removals = Removals::read(&*files, &layout)
+        let mut removals = Removals::read(&*files, &layout)
             .map_err(EngineError::disk("read the removals of", layout.name()))?;
+        let others = Removals::read_all(&*files);
+        removals.extend(others.map_err(EngineError::disk("read the removals in", &root))?);
+        let has_removals = removals != Removals::default() || Removals::is_begun(&*files);
         let removals = Arc::new(removals);
-        let has_removals = Removals::is_begun(&*files, &layout);
         let spool = clear_spool(&*files, &layout)?;
         remove_aside(&*files, &layout)?;
         config.archive.warc.spool_dir.clone_from(&spool);

@@ -308,10 +308,21 @@ impl CollectionConfig {
     }
 
     fn check_seeds(&self) -> Result<(), Senseless> {
-        let bad = self.seeds.iter().find_map(|seed| Seed::parse(seed).err());
-        bad.map_or(Ok(()), |error| {
-            Err(senseless("", "seeds", error.to_string()))
-        })
+        for text in &self.seeds {
+            let seed =
+                Seed::parse(text).map_err(|error| senseless("", "seeds", error.to_string()))?;
+            let Some(seed) = seed else { continue };
+            let scheme = seed.url.scheme();
+            // A program that brings a fetcher for others says so in the schemes.
+            let is_fetched = matches!(scheme, "http" | "https");
+            if !is_fetched && !self.filter.schemes.iter().any(|known| known == scheme) {
+                let message = format!(
+                    "`{text}` cannot be collected: {scheme} is not built yet, so far there are http and https; write for example `https://example.org/`"
+                );
+                return Err(senseless("", "seeds", message));
+            }
+        }
+        Ok(())
     }
 
     fn check_filter(&self) -> Result<(), Senseless> {

@@ -51,7 +51,7 @@ pub mod robots;
 mod stream;
 mod tls;
 
-pub use address::{OwnService, refuse_own};
+pub use address::{OwnService, leads_inside, refuse_own};
 pub use config::{Certificates, FetchConfig, ProxyUrl};
 pub use decode::{DecodeLimits, Decoded, decode};
 pub use error::FetchError;

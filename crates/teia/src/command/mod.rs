@@ -248,6 +248,9 @@ enum Command {
         /// Searching and reading copies needs a login too
         #[arg(long)]
         no_public_search: bool,
+        /// Let admins name seeds in the network of this machine (localhost, 10.0.0.1, intranet) over the network too
+        #[arg(long)]
+        allow_private: bool,
         /// How the log on standard error is written
         #[arg(
             long,
@@ -425,6 +428,7 @@ impl Command {
                 host,
                 no_collect,
                 no_public_search,
+                allow_private,
                 place,
                 ..
             } => {
@@ -438,6 +442,7 @@ impl Command {
                     hosts: host,
                     collect,
                     public_search: !no_public_search,
+                    allow_private,
                 };
                 serve::serve(&place, &serving)
             }

@@ -32,7 +32,7 @@ const TOP_HOSTS: usize = 25;
 pub(crate) struct Card {
     /// Its name.
     pub(crate) name: String,
-    /// `never-run`, `running`, `paused`, `resting`, `stopping`, `ended`, `interrupted` or `unreadable`.
+    /// `never-run`, `starting`, `running`, `paused`, `resting`, `stopping`, `ended`, `interrupted` or `unreadable`.
     pub(crate) state: &'static str,
     /// Why it rests, or why it ended.
     pub(crate) reason: Option<String>,
@@ -252,6 +252,12 @@ impl Desk {
                 card.health = card.health.max(Health::Warning);
                 card.problem = card.problem.or(live.reason.clone());
             }
+        }
+        // Nobody would else learn why nothing runs.
+        let failure = self.runs.as_ref().and_then(|runs| runs.failure(name));
+        if let Some(why) = failure.filter(|_| live.is_none()) {
+            card.health = Health::Bad;
+            card.problem = Some(why);
         }
         if let Ok((_, reading)) = self.reading(name) {
             card.size = sizes(&reading).values().sum();

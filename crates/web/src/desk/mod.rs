@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!                  ┌─> files.rs    collections/NAME.toml: new, check, change, remove
+//!                  ├─> machine.rs  what is decided on the machine alone
 //! pages ──┐        ├─> control.rs  start, pause, resume, stop, other settings under a run, live figures
 //!         ├─> Desk ├─> dashboard.rs a collection at a glance         <── catalog
 //!         │        ├─> figures.rs  states, runs, growth, statistics   <── journal, catalog
@@ -17,6 +18,7 @@ mod control;
 mod dashboard;
 mod figures;
 mod files;
+mod machine;
 mod removals;
 mod urls;
 
@@ -30,6 +32,7 @@ use teia_engine::{Directory, EngineError, Layout, Reading, Runs};
 pub(crate) use control::{Live, Order, Rates, Standing};
 pub(crate) use figures::{Card, Health, Trap};
 pub(crate) use files::{Changes, NewCollection, ToCheck};
+pub(crate) use machine::Inside;
 pub(crate) use removals::{Removal, RemovalKind};
 pub(crate) use urls::{HostOrder, HostRow, HostsAsked, UrlRow, UrlsAsked};
 
@@ -45,6 +48,7 @@ pub(crate) struct Desk {
     dashboards: Mutex<HashMap<String, dashboard::Kept>>,
     /// One change of files at a time.
     changing: Mutex<()>,
+    inside: Inside,
 }
 
 /// The figures of one collection, where they were made; held while they are made again.
@@ -138,13 +142,14 @@ fn as_count(number: u64) -> usize {
 
 impl Desk {
     /// Over a data directory, which need not exist yet.
-    pub(crate) fn new(root: &Path, runs: Option<Arc<dyn Runs>>) -> Self {
+    pub(crate) fn new(root: &Path, runs: Option<Arc<dyn Runs>>, inside: Inside) -> Self {
         Self {
             root: root.to_owned(),
             runs,
             figures: Mutex::default(),
             dashboards: Mutex::default(),
             changing: Mutex::default(),
+            inside,
         }
     }
 
