@@ -58,7 +58,7 @@ pub struct HttpFetcher {
     manner: u32,
     manners: Arc<AtomicU32>,
     spool: SpoolRules,
-    bandwidth: Option<Arc<Bandwidth>>,
+    bandwidth: Arc<Bandwidth>,
     cookies: Option<Arc<Cookies>>,
     peculiar: Arc<Mutex<HashMap<Box<str>, Peculiar>>>,
 }
@@ -86,7 +86,7 @@ impl HttpFetcher {
                 spool_bytes: config.spool_bytes,
                 dir: Arc::new(dir),
             },
-            bandwidth: config.bandwidth.map(|rate| Arc::new(Bandwidth::new(rate))),
+            bandwidth: Arc::new(Bandwidth::new(config.bandwidth)),
             cookies: config.cookies.then(Arc::default),
             peculiar: Arc::default(),
             config,
@@ -107,7 +107,7 @@ impl HttpFetcher {
             manner: self.manners.fetch_add(1, Ordering::Relaxed) + 1,
             manners: Arc::clone(&self.manners),
             spool: self.spool.clone(),
-            bandwidth: self.bandwidth.clone(),
+            bandwidth: Arc::clone(&self.bandwidth),
             cookies: config
                 .cookies
                 .then(|| self.cookies.clone().unwrap_or_default()),
@@ -121,6 +121,12 @@ impl HttpFetcher {
     pub fn with_authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
         self.authenticator = authenticator;
         self
+    }
+
+    /// Another limit of bytes a second, or none: also for what is under way, and for every fetcher that was
+    /// made of this one.
+    pub fn set_bandwidth(&self, bytes_per_second: Option<u64>) {
+        self.bandwidth.set(bytes_per_second);
     }
 
     /// Allows one private address and port, as for a seed that a person gave.
@@ -209,7 +215,7 @@ impl HttpFetcher {
         let setting = Setting {
             config: &self.config,
             spool: &self.spool,
-            bandwidth: self.bandwidth.as_deref(),
+            bandwidth: &self.bandwidth,
         };
         let (form, proxy_login) = self.dialer.form(target);
         let mut fields = RequestFields::new(&self.config, request);
