@@ -16,7 +16,7 @@ use crate::bandwidth::Bandwidth;
 use crate::body_memory::BodyMemory;
 use crate::config::FetchConfig;
 use crate::connection::Connection;
-use crate::cookies::Cookies;
+use crate::cookies::{Cookies, one_header};
 use crate::dial::{Dialer, Target};
 use crate::error::FetchError;
 use crate::fault::Fault;
@@ -24,7 +24,7 @@ use crate::fetcher::{Fetcher, Fetching};
 use crate::h1::Setting;
 use crate::h2::GOAWAY;
 use crate::intake::SpoolRules;
-use crate::login::{Authenticator, Doors, LoginField, NoLogin, Opening};
+use crate::login::{Authenticator, Doors, LoginField, LoginFieldName, NoLogin, Opening};
 use crate::patience::Patience;
 use crate::pool::{Pool, PoolBounds, PoolKey};
 use crate::request_head::{RequestFields, TargetForm, is_field_value};
@@ -219,14 +219,16 @@ impl HttpFetcher {
         };
         let (form, proxy_login) = self.dialer.form(target);
         let mut fields = RequestFields::new(&self.config, request);
+        let jar = self.cookies.as_ref();
+        let mut jar = jar.and_then(|cookies| cookies.header(&request.url));
         for field in login {
-            fields.add(field.name.as_str(), field.value.clone());
+            let value = match field.name {
+                LoginFieldName::Authorization => field.value.clone(),
+                LoginFieldName::Cookie => one_header(&field.value, jar.take()),
+            };
+            fields.add(field.name.as_str(), value);
         }
-        if let Some(value) = self
-            .cookies
-            .as_ref()
-            .and_then(|cookies| cookies.header(&request.url))
-        {
+        if let Some(value) = jar {
             fields.add("Cookie", value);
         }
         if let Some(value) = proxy_login {
