@@ -14,6 +14,7 @@ use teia_frontier::{OrderName, Politeness};
 
 use crate::EngineError;
 use crate::collection_file::CollectionFile;
+use crate::cpu_share::CpuShare;
 use crate::directory::Layout;
 use crate::followers::{CatalogSection, IndexSection, LinksSection};
 use crate::schedule::ScheduleConfig;
@@ -128,6 +129,10 @@ pub struct RunConfig {
     /// The run ends after this long; without it there is no limit.
     #[serde(with = "optional_duration", skip_serializing_if = "Option::is_none")]
     pub max_time: Option<Duration>,
+    /// Of all cores of this machine, so much is used for reading what was fetched (unpacking, parsing, hashing, packing),
+    /// averaged over time: `50%`. Fetching waits for it. Without it there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_share: Option<CpuShare>,
     /// Fetch what robots.txt asks us not to. Only for hosts of your own.
     pub ignore_robots: bool,
     /// The run rests while less than this is free on the disk, and goes on by itself when there is
@@ -188,6 +193,7 @@ impl Default for RunConfig {
             commit_every: Duration::from_millis(250),
             commit_bytes: 16 << 20,
             journal_segment_bytes: 64 << 20,
+            cpu_share: None,
             journal_bytes: 256 << 20,
             digests_remembered: 65_536,
             max_redirects: 10,

@@ -30,6 +30,7 @@ use crate::company::Company;
 use crate::control::Control;
 use crate::copies::Copies;
 use crate::crashes::Crashes;
+use crate::cpu_share::Throttle;
 use crate::digests::Digests;
 use crate::directory::Layout;
 use crate::feedback::{Event, Feedback, Level, Silence};
@@ -377,7 +378,8 @@ impl Crawl {
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         let (messages, inbox) = mpsc::channel(1024);
         let (jobs, job_queue) = mpsc::channel(workers * 16);
-        spawn_workers(workers, job_queue, &workshop, &messages)
+        spawn_workers(workers, job_queue, &workshop, &messages, &control)
+            throttle: Throttle::new(config.run.cpu_share),
             .map_err(EngineError::disk("start a thread for", layout.name()))?;
         let documents = if parts.analyzers.is_empty() {
             None
@@ -695,7 +697,9 @@ fn spawn_workers(
                     .blocking_recv();
                 let Some(job) = job else { return };
                 // A part that a program brought may panic; the run then ends instead of hanging.
-                let worked = catch_unwind(AssertUnwindSafe(|| workshop.work(job)));
+                let throttle = &workshop.throttle;
+                let (worked, computed) =
+                    throttle.measure(|| catch_unwind(AssertUnwindSafe(|| workshop.work(job))));
                 let message = match worked {
                     Ok(page) => Message::Worked(Box::new(page)),
                     Err(_) => Message::Broken(EngineError::WorkerLost),
@@ -711,3 +715,6 @@ fn spawn_workers(
     }
     Ok(())
 }
+    control: &Control,
+        let control = control.clone();
+                throttle.pay(computed, || control.end().is_some());

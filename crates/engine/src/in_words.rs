@@ -214,6 +214,11 @@ fn ends(config: &CollectionConfig) -> Vec<String> {
     if let Some(deadline) = config.schedule.deadline {
         limits.push(format!("{} since its beginning", format_duration(deadline)));
     }
+    }
+    if let Some(share) = config.run.cpu_share {
+        words.push(format!(
+            "Reading what it fetched takes at most {share} of all cores, averaged over time (run.cpu-share)."
+        ));
     let is_endless = config.mode == Mode::Incremental;
     let mut words = vec![match limits.as_slice() {
         [] if is_endless => "A run goes on until it is stopped.".to_owned(),
