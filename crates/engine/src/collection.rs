@@ -1,6 +1,6 @@
 //! A collection: what to collect, how, and how gently. `collections/NAME.toml` is these structs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,10 @@ use teia_frontier::{OrderName, Politeness};
 
 use crate::EngineError;
 use crate::collection_file::CollectionFile;
+use crate::cpu_share::CpuShare;
 use crate::directory::Layout;
 use crate::followers::{CatalogSection, IndexSection, LinksSection};
+use crate::logins::LoginConfig;
 use crate::schedule::ScheduleConfig;
 use crate::sites::SiteConfig;
 use crate::traps::TrapsConfig;
@@ -31,6 +33,10 @@ pub struct CollectionConfig {
     pub mode: Mode,
     /// Where to begin; one URL each, with or without scheme.
     pub seeds: Vec<String>,
+    /// And in this file, one URL a line, `#` before a comment; a path without `/` before it begins at the directory of
+    /// the collection's file. It is read at each start of a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds_file: Option<PathBuf>,
     /// When runs begin by themselves, where `teia serve` runs, and in which hours they make requests.
     pub schedule: ScheduleConfig,
     /// How a run goes.
@@ -59,6 +65,9 @@ pub struct CollectionConfig {
     pub webhook: WebhookConfig,
     /// Which spellings are one URL; fixed when the collection is created.
     pub normal_form: NormalForm,
+    /// Where to log in, how, as whom, and where the secret lies: in a variable of the environment or a file, never here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub login: Vec<LoginConfig>,
     /// Other settings for some hosts. `match` names hosts (`www.example.org`, `*.example.pt` for it and all below
     /// it) or ranges of addresses (`10.0.0.0/8`), and below it stands what is different there, in the sections of
     /// this file. Where several match, each is laid over those before it: the last one that says something counts.
@@ -120,6 +129,10 @@ pub struct RunConfig {
     /// beside them those that have let us wait for more than two seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts_at_once: Option<usize>,
+    /// Of all cores of this machine, so much is used for reading what was fetched (unpacking, parsing, hashing, packing),
+    /// averaged over time: `50%`. Fetching waits for it. Without it there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_share: Option<CpuShare>,
     /// Which URL goes first: `breadth`, `depth`, `random`, `longest-wait`; `backlinks` and `pagerank` go by the
     /// ranks of what was collected so far, and keep links.
     pub order: OrderName,
@@ -180,6 +193,7 @@ impl Default for RunConfig {
     fn default() -> Self {
         Self {
             hosts_at_once: None,
+            cpu_share: None,
             order: OrderName::Breadth,
             retries: 4,
             max_time: None,
@@ -444,6 +458,7 @@ pub(crate) fn sections() -> Vec<(&'static str, Vec<String>)> {
         ("links", keys::<LinksSection>()),
         ("catalog", keys::<CatalogSection>()),
         ("webhook", keys::<WebhookConfig>()),
+        ("login", keys::<LoginConfig>()),
         ("normal-form", keys::<NormalForm>()),
     ]
 }

@@ -26,6 +26,7 @@ mod company;
 mod control;
 mod coordinator;
 mod copies;
+mod cpu_share;
 mod crashes;
 mod crawl;
 mod digests;
@@ -45,6 +46,7 @@ mod judge;
 mod last_run;
 mod ledger;
 mod limits;
+mod logins;
 mod manual;
 mod outage;
 mod past;
@@ -59,6 +61,7 @@ mod reserve;
 mod ring;
 mod robots_book;
 mod schedule;
+mod seeds_file;
 mod sense;
 mod sites;
 mod stage;
@@ -79,6 +82,7 @@ pub use collection_file::CollectionFile;
 pub use company::Company;
 pub use control::Control;
 pub use coordinator::{Coordinator, CoordinatorConfig, Desk, Tell};
+pub use cpu_share::CpuShare;
 pub use crawl::{Crawl, DryRun, Executor, Parts, ThisMachine, robot_token};
 pub use directory::{Directory, DirectoryLock, Layout};
 pub use erase::{Erasure, erase};
@@ -89,10 +93,11 @@ pub use followers::{
     rebuild_catalog, rebuild_index, rebuild_links, renew_index,
 };
 pub use hours::Hours;
-pub use in_words::in_words;
+pub use in_words::{in_words, seeds_file_in_words};
 pub use last_run::LastRun;
 pub use limits::hosts_at_once;
-pub use manual::{Described, annotated, described, manual};
+pub use logins::{LoginConfig, LoginKind};
+pub use manual::{Described, annotated, described, is_of_the_machine, manual};
 pub use reading::{
     Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,
 };

@@ -25,15 +25,18 @@ pub struct Senseless {
     pub key: Cow<'static, str>,
     /// What is wrong, and what to write.
     pub message: String,
-    /// The `[[site]]` in which it stands, from 0.
-    pub site: Option<usize>,
+    /// The `[[site]]` or `[[login]]` in which it stands, from 0.
+    pub entry: Option<(&'static str, usize)>,
     /// There is no such setting; then the message names it.
     pub is_unknown: bool,
 }
 
 impl fmt::Display for Senseless {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let site = self.site.map(|number| format!("site {}", number + 1));
+        let list = self.entry.map_or("", |(list, _)| list);
+        let site = self
+            .entry
+            .map(|(_, number)| format!("{list} {}", number + 1));
         match (&*self.section, site) {
             (_, None) if self.is_unknown => f.write_str(&self.message),
             (_, Some(site)) if self.is_unknown => write!(f, "{site}: {}", self.message),
@@ -43,7 +46,7 @@ impl fmt::Display for Senseless {
             (section, Some(site)) => {
                 write!(
                     f,
-                    "{site}, `{}` in [site.{section}]: {}",
+                    "{site}, `{}` in [{list}.{section}]: {}",
                     self.key, self.message
                 )
             }
@@ -63,15 +66,15 @@ impl Senseless {
             section: section.into(),
             key: key.into(),
             message: message.into(),
-            site: None,
+            entry: None,
             is_unknown: false,
         }
     }
 
-    /// The same in a site.
-    pub(crate) fn of_site(self, number: usize) -> Self {
-        let site = Some(number);
-        Self { site, ..self }
+    /// The same in an entry of a list of sections.
+    pub(crate) fn of(self, list: &'static str, number: usize) -> Self {
+        let entry = Some((list, number));
+        Self { entry, ..self }
     }
 
     /// The same for a setting that there is not.
@@ -83,13 +86,13 @@ impl Senseless {
     }
 
     /// The line of a collection file in which the setting stands.
-    pub(crate) fn line_in(&self, text: &str) -> Option<usize> {
+    pub fn line_in(&self, text: &str) -> Option<usize> {
         let table = DeTable::parse(text).ok()?;
         let mut table = table.get_ref();
         let line_of = |at: usize| Some(text.get(..at)?.matches('\n').count() + 1);
         let mut home = None;
-        if let Some(number) = self.site {
-            let (_, sites) = table.iter().find(|(key, _)| key.get_ref() == "site")?;
+        if let Some((list, number)) = self.entry {
+            let (_, sites) = table.iter().find(|(key, _)| key.get_ref() == list)?;
             let site = sites.get_ref().as_array()?.get(number)?;
             home = line_of(site.span().start);
             table = site.get_ref().as_table()?;
@@ -242,10 +245,12 @@ impl CollectionConfig {
             }
         }
         self.check_seeds()?;
+        self.check_seeds_file()?;
         self.check_filter()?;
         self.check_fetch()?;
         self.check_catalog()?;
         self.check_webhook()?;
+        self.check_logins()?;
         self.check_order()?;
         self.check_schedule()?;
         self.check_archive()?;

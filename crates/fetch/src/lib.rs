@@ -58,6 +58,7 @@ pub use error::FetchError;
 pub use fetcher::{Fetcher, Fetching, NullFetcher, ScriptedFetcher};
 pub use http_fetcher::HttpFetcher;
 pub use login::{
-    Authenticator, BasicLogin, BearerLogin, LoginField, LoginFieldName, Logins, NoLogin,
+    Authenticator, BasicLogin, BearerLogin, Credential, LoginField, LoginFieldName, Logins,
+    NoLogin, PasswordWay, SavedCookies,
 };
 pub use poster::{Poster, Unanswered};

@@ -449,6 +449,18 @@ fn ui_12_settings_are_typed_data_and_name_no_place_on_the_machine() {
             json!({"name": "x", "text": "[fetch]\nca-file = \"/etc/passwd\"\n"}),
             422,
         ),
+        (
+            json!({"name": "x", "settings": {"seeds-file": "/etc/passwd"}}),
+            422,
+        ),
+        (
+            json!({"name": "x", "settings": {"login.1.match": "a.example", "login.1.kind": "bearer", "login.1.secret-variable": "HOME"}}),
+            422,
+        ),
+        (
+            json!({"name": "x", "text": "[[login]]\nmatch = \"a.example\"\nkind = \"bearer\"\nsecret-file = \"/etc/passwd\"\n"}),
+            422,
+        ),
     ] {
         client.bad("POST", "/api/collections", &body, status);
     }

@@ -203,7 +203,7 @@ impl CollectionConfig {
         let base = self.without_sites();
         for (number, site) in self.site.iter().enumerate() {
             let checked = check_site(&base, site);
-            checked.map_err(|senseless| senseless.of_site(number))?;
+            checked.map_err(|senseless| senseless.of("site", number))?;
         }
         Ok(())
     }
@@ -212,6 +212,8 @@ impl CollectionConfig {
     pub(crate) fn without_sites(&self) -> Self {
         Self {
             seeds: Vec::new(),
+            seeds_file: None,
+            login: Vec::new(),
             site: Vec::new(),
             ..self.clone()
         }
@@ -295,6 +297,11 @@ fn check_leaf(leaf: &Leaf, range: Option<&HostPattern>) -> Result<(), Senseless>
         value,
     } = leaf;
     let wrong = |message: String| Err(Senseless::new(section.clone(), key.clone(), message));
+    if section.is_empty() && key == "login" {
+        return wrong(
+            "a login has a `match` of its own; write [[login]] beside the sites".to_owned(),
+        );
+    }
     let known = sections();
     let own = known.iter().find(|(name, _)| name == section);
     let Some((_, keys)) = own else {

@@ -24,6 +24,7 @@ use url::Url;
 use super::fetch::{Errand, Job, retry_after};
 use crate::answers::{Answers, document};
 use crate::copies::{Copies, revisit_of};
+use crate::cpu_share::Throttle;
 use crate::crashes::Crashes;
 use crate::digests::{Digests, NOT_ARCHIVED, Same};
 use crate::followers::has_text;
@@ -53,6 +54,8 @@ pub(crate) struct Workshop {
     pub(crate) digests: Arc<Digests>,
     /// Who wants the documents themselves.
     pub(crate) readers: Readers,
+    /// How much of the cores the workers may use.
+    pub(crate) throttle: Throttle,
 }
 
 /// Who wants the documents themselves.

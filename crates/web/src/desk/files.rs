@@ -8,7 +8,7 @@ use serde_json::Value;
 use teia_base::Seed;
 use teia_engine::{
     CollectionConfig, CollectionFile, Directory, EngineError, Layout, TakenUp, Tester, Trial, Turn,
-    annotated, hand_over, in_words,
+    annotated, hand_over, in_words, seeds_file_in_words,
 };
 
 use super::figures::lock;
@@ -272,11 +272,25 @@ impl Desk {
             }
             Err(error) => return Err(error),
         };
-        let tester = Tester::new(file.config(), &[])?;
+        let mut words = in_words(name, file.config());
+        let mut seeds = Vec::new();
+        // Only a file that was named on the machine is read: what stands in others is nobody's business.
+        let named = self.settings(name).ok().and_then(|it| it.seeds_file);
+        if let Some(directory) = file.path().parent()
+            && named.is_some()
+            && named == file.config().seeds_file
+        {
+            match file.config().seeds_in_file(directory) {
+                Ok(found) => seeds = found,
+                Err(error) => words.push(format!("{error}.")),
+            }
+            words.extend(seeds_file_in_words(file.config(), directory).ok().flatten());
+        }
+        let tester = Tester::new(file.config(), &seeds)?;
         Ok(Checked {
             good: true,
             problem: None,
-            words: in_words(name, file.config()),
+            words,
             text: Some(file.text().to_owned()),
             urls: what.urls.iter().map(|url| tester.answer(url)).collect(),
         })

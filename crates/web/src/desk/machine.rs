@@ -38,7 +38,7 @@ const OF_THE_MACHINE: [&str; 13] = [
 const OF_ITS_NETWORK: [&str; 3] = ["fetch.allow-private", "fetch.allowed", "fetch.resolve"];
 
 /// What an operator may change under a run: how much, what of it, how gently, and when.
-const OF_OPERATORS: [&str; 23] = [
+const OF_OPERATORS: [&str; 24] = [
     "extract",
     "fetch.bandwidth",
     "fetch.body-decoded-bytes",
@@ -54,6 +54,7 @@ const OF_OPERATORS: [&str; 23] = [
     "match",
     "politeness",
     "robots",
+    "run.cpu-share",
     "run.hosts-at-once",
     "run.max-redirects",
     "run.max-time",

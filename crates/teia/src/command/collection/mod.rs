@@ -18,8 +18,8 @@ use clap::Subcommand;
 use serde_json::json;
 use teia_base::Seed;
 use teia_engine::{
-    CollectionConfig, CollectionFile, Directory, Layout, TakenUp, Tester, Turn, annotated,
-    hand_over, in_words,
+    CollectionConfig, CollectionFile, Directory, EngineError, Layout, TakenUp, Tester, Turn,
+    annotated, hand_over, in_words, seeds_file_in_words,
 };
 
 use super::Usage;
@@ -198,20 +198,28 @@ fn check(
     urls: &[String],
     as_json: bool,
 ) -> Result<ExitCode> {
-    let (name, config) = match file {
+    let (name, config, directory) = match file {
         Some(path) => {
             let text = std::fs::read_to_string(path)
                 .map_err(|error| Usage(format!("cannot read {}: {error}", path.display())))?;
             let config = CollectionConfig::parse(&text)
                 .map_err(|message| Usage(format!("{}: {message}", path.display())))?;
-            (path.display().to_string(), config)
+            let directory = path.parent().map(PathBuf::from);
+            (path.display().to_string(), config, directory)
         }
-        None => (place.name().to_owned(), file_of(place)?.2.config().clone()),
+        None => {
+            let file = file_of(place)?.2;
+            let directory = file.path().parent().map(PathBuf::from);
+            (place.name().to_owned(), file.config().clone(), directory)
+        }
     };
-    let words = in_words(&name, &config);
+    let directory = directory.unwrap_or_default();
+    let seeds = config.seeds_in_file(&directory)?;
+    let mut words = in_words(&name, &config);
+    words.extend(seeds_file_in_words(&config, &directory)?);
     let tester = match urls {
         [] => None,
-        _ => Some(Tester::new(&config, &[])?),
+        _ => Some(Tester::new(&config, &seeds)?),
     };
     let answers: Vec<_> = urls
         .iter()

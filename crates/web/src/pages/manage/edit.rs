@@ -8,7 +8,7 @@ use axum::extract::{Form, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
-use teia_engine::{CollectionConfig, Described, Trial, described};
+use teia_engine::{CollectionConfig, Described, Trial, described, is_of_the_machine};
 
 use crate::address::escape;
 use crate::desk::{Changes, DeskError, NewCollection, ToCheck};
@@ -109,6 +109,8 @@ struct Field {
     is_list: bool,
     /// For a setting that is on or off.
     is_switch: bool,
+    /// For one that is not changed over the network.
+    is_of_the_machine: bool,
 }
 
 /// What was typed, by the names of the fields.
@@ -271,6 +273,7 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
                 value: value.map_or_else(|| shown(&setting.value), |(_, value)| value.clone()),
                 is_list: setting.is_list,
                 is_switch: matches!(setting.value, Value::Bool(_)),
+                is_of_the_machine: is_of_the_machine(&setting.key),
                 meaning: w.setting(&setting.key, &setting.meaning).to_owned(),
                 key: setting.key,
                 usual,
@@ -312,12 +315,9 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
 /// The last word of a key; of a site's setting, which site as well.
 fn label_of(key: &str) -> String {
     let name = key.rsplit('.').next().unwrap_or("").replace('-', " ");
-    let site = key
-        .strip_prefix("site.")
-        .and_then(|it| it.split('.').next());
-    match site {
-        Some(number) => format!("site {number}: {name}"),
-        None => name,
+    match key.split('.').collect::<Vec<_>>()[..] {
+        [list @ ("site" | "login"), number, ..] => format!("{list} {number}: {name}"),
+        _ => name,
     }
 }
 
