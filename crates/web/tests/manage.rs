@@ -161,3 +161,81 @@ fn buttons_and_forms_ask_for_the_session_s_own_token() {
         shown.text()
     );
 }
+
+#[test]
+fn without_the_catalog_pages_show_the_rest_and_say_so() {
+    let web = hostile();
+    let served = Served::of(&web);
+    // Nobody listens there.
+    let file = served.folder.path().join("collections/default.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let elsewhere = "[catalog]\nurl = \"postgres://teia@127.0.0.1:1/teia\"\n";
+    std::fs::write(&file, text.replace("[catalog]\n", elsewhere)).unwrap();
+    let (session, _) = cookie(&served, Role::Admin);
+    for path in ["/collections/default", "/hosts", "/hosts/127.0.0.1"] {
+        let seen = served.ask("GET", path, &[("Cookie", &session)]);
+        assert_eq!(seen.status, 200, "{path}: {}", seen.text());
+        let said = "The database with the catalog does not answer now";
+        assert!(seen.text().contains(said), "{path}: {}", seen.text());
+    }
+    let shown = served.ask("GET", "/collections/default", &[("Cookie", &session)]);
+    for still_there in ["Events", "/collections/default/edit", "URLs known"] {
+        assert!(shown.text().contains(still_there), "{still_there}");
+    }
+    assert!(!shown.text().contains("What became of documents"));
+}
+
+#[test]
+fn a_webmaster_reads_what_all_collections_asked() {
+    let web = hostile();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one", "two"] {
+        support::collect(folder.path(), &web, name);
+    }
+    let served = Served::new(folder, teia_web::WebConfig::default());
+    let (session, csrf) = cookie(&served, Role::Admin);
+    let see = |path: &str| served.ask("GET", path, &[("Cookie", &session)]).text();
+    let both = see("/hosts/127.0.0.1");
+    assert!(both.contains("in the collections one, two"), "{both}");
+    // The same whichever collection it was opened from, and more than one of them asked.
+    let figure = |text: &str| {
+        let (_, rest) = text.split_once("<dt>Requests</dt><dd><bdi>").unwrap();
+        rest.split('<').next().unwrap().parse::<u64>().unwrap()
+    };
+    let asked = figure(&both);
+    assert_eq!(asked, figure(&see("/hosts/127.0.0.1?collection=two")));
+    assert!(both.matches("http%3A%2F%2F127.0.0.1").count() as u64 >= asked);
+    assert!(asked >= 6, "{asked}");
+
+    // What is removed can be shown again.
+    let own = format!("http://{}", served.address);
+    let headers = [("Cookie", session.as_str()), ("Origin", own.as_str())];
+    let body = format!("collection=two&csrf={csrf}");
+    for (what, restores) in [("remove", 1), ("restore", 0)] {
+        let path = format!("/hosts/127.0.0.1/{what}");
+        assert_eq!(served.form(&path, &headers, &body).status, 303);
+        let shown = see("/hosts/127.0.0.1");
+        assert_eq!(
+            shown.matches("action=\"/hosts/127.0.0.1/restore\"").count(),
+            restores
+        );
+    }
+}
+
+#[test]
+fn other_places_stay_with_the_collection_that_is_looked_at() {
+    let web = hostile();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one", "two"] {
+        support::collect(folder.path(), &web, name);
+    }
+    let served = Served::new(folder, teia_web::WebConfig::default());
+    let (session, _) = cookie(&served, Role::Viewer);
+    for path in ["/collections/two", "/urls?collection=two"] {
+        let seen = served.ask("GET", path, &[("Cookie", &session)]).text();
+        for place in ["urls", "hosts", "map", "statistics"] {
+            let href = format!("href=\"/{place}?collection=two\"");
+            assert!(seen.contains(&href), "{path}: {href}");
+        }
+    }
+}

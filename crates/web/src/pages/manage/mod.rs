@@ -61,6 +61,7 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .route("/hosts", viewer(get(hosts::hosts)))
         .route("/hosts/{host}", viewer(get(hosts::host)))
         .route("/hosts/{host}/remove", admin(post(hosts::remove)))
+        .route("/hosts/{host}/restore", admin(post(hosts::restore)))
         .route("/urls", viewer(get(urls::urls)))
         .route("/map", viewer(get(map::map)))
         .route("/explain", viewer(get(explain::explain)))
@@ -96,6 +97,8 @@ struct Button {
     action: String,
     fields: Vec<(&'static str, String)>,
     label: String,
+    /// What is asked before it is done.
+    question: Option<String>,
 }
 
 /// Something by which what is shown is chosen.
