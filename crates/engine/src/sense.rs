@@ -626,7 +626,7 @@ mod tests {
         for text in [
             "archive = true",
             "[schedule]\nstart = 2026-11-01",
-            "run = []",
+            "run = 5",
         ] {
             let message = CollectionConfig::parse(text).unwrap_err();
             for jargon in ["struct", "map", "sequence", "invalid type", "variant"] {
