@@ -345,29 +345,64 @@ fn explain(text: &str, error: &toml::de::Error) -> String {
     let line = before.matches('\n').count() + 1;
     match between(message, "unknown field `", "`") {
         Some(unknown) => format!("line {line}: {}", tell_unknown(unknown, section_at(before))),
-        None => format!("line {line}: {}", for_people(message)),
+        None => {
+            let written = error.span().and_then(|span| text.get(span));
+            let key = before.lines().last().unwrap_or_default();
+            let key = key.split('=').next().unwrap_or_default().trim();
+            format!(
+                "line {line}: {}",
+                for_people(message, key, written.unwrap_or_default())
+            )
+        }
     }
 }
 
-/// What serde calls by the names of Rust's types.
-pub(crate) fn for_people(message: &str) -> String {
-    let mut message = message.to_owned();
-    for (from, to) in [
-        ("u8", "a whole number from 0 to 255"),
-        ("u16", "a whole number from 0 to 65535"),
-        ("u32", "a whole number"),
-        ("u64", "a whole number"),
-        ("usize", "a whole number"),
-        ("a boolean", "true or false"),
-        ("a sequence", "a list such as [\"one\", \"two\"]"),
-        ("a string", "a text between quotes"),
-    ] {
-        if let Some(before) = message.strip_suffix(&format!("expected {from}")) {
-            message = format!("{before}expected {to}");
-            break;
-        }
+/// What serde calls by the names of Rust's types: in words, for what is written at a key.
+pub(crate) fn for_people(message: &str, key: &str, written: &str) -> String {
+    let Some((found, expected)) = message
+        .strip_prefix("invalid type: ")
+        .and_then(|it| it.rsplit_once(", expected "))
+    else {
+        return match between(message, "unknown variant `", "`") {
+            Some(unknown) => {
+                let choices = message.split("expected ").nth(1).unwrap_or_default();
+                let choices = choices.trim_start_matches("one of ");
+                format!("`{unknown}` is not known here; write {choices}")
+            }
+            None => message.to_owned(),
+        };
+    };
+    // A moment is a text here, because it may leave out its time and its zone.
+    if found == "map" && written.starts_with(|c: char| c.is_ascii_digit()) {
+        return format!("a moment stands between quotes: write \"{written}\"");
     }
-    message
+    let plain = |text: &str, word: &str| Some(format!("{word}{}", text.replace('`', "")));
+    let found = match found.split_once(' ') {
+        Some(("string", text)) => plain(text, "the text "),
+        Some(("integer", number)) => plain(number, "the number "),
+        Some(("boolean", truth)) => plain(truth, ""),
+        _ => found
+            .strip_prefix("floating point ")
+            .and_then(|number| plain(number, "the number ")),
+    }
+    .unwrap_or_else(|| match found {
+        "map" => "a section".to_owned(),
+        "sequence" => "a list".to_owned(),
+        other => other.to_owned(),
+    });
+    let expected = match expected {
+        "u8" => "a whole number from 0 to 255".to_owned(),
+        "u16" => "a whole number from 0 to 65535".to_owned(),
+        "u32" | "u64" | "usize" => "a whole number".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a sequence" => "a list such as [\"one\", \"two\"]".to_owned(),
+        "a string" => "a text between quotes".to_owned(),
+        _ if expected.starts_with("struct ") || expected == "a map" => {
+            format!("a section: write [{key}] on a line of its own, and its settings below")
+        }
+        other => other.to_owned(),
+    };
+    format!("expected {expected}, not {found}")
 }
 
 /// The section to which the end of a text belongs; empty above the first.

@@ -75,6 +75,25 @@ impl ScheduleConfig {
     }
 }
 
+/// The setting to which a mistake in a schedule belongs.
+pub(crate) fn blamed(config: &ScheduleConfig) -> &'static str {
+    let Ok(zone) = TimeZone::get(&config.time_zone) else {
+        return "time-zone";
+    };
+    let moment = |text: &Option<String>| text.as_ref().map(|text| read_moment(text, &zone));
+    match (moment(&config.start), moment(&config.end)) {
+        (Some(None), _) => return "start",
+        (_, Some(None)) => return "end",
+        (Some(Some(start)), Some(Some(end))) if end < start => return "end",
+        _ => {}
+    }
+    match (&config.every, &config.cron) {
+        (Some(_), _) => "every",
+        (None, Some(_)) => "cron",
+        _ => "start",
+    }
+}
+
 impl Default for ScheduleConfig {
     fn default() -> Self {
         Self {
@@ -181,6 +200,17 @@ impl Schedule {
             beat,
             missed: config.missed,
         })
+    }
+
+    /// Whether the clock and the moments can be read, whatever else is there.
+    pub(crate) fn check_moments(config: &ScheduleConfig) -> Result<(), String> {
+        let alone = ScheduleConfig {
+            // With it nothing else is asked for.
+            cron: Some("0 0 * * *".to_owned()),
+            every: None,
+            ..config.clone()
+        };
+        Self::parse(&alone).map(drop)
     }
 
     /// The last moment before the start, where there is a start.

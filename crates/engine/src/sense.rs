@@ -14,7 +14,7 @@ use toml::de::DeTable;
 use crate::EngineError;
 use crate::collection::CollectionConfig;
 use crate::hours::Hours;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, blamed};
 
 /// A setting whose value makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -259,6 +259,8 @@ impl CollectionConfig {
 
     fn check_schedule(&self) -> Result<(), Senseless> {
         let schedule = &self.schedule;
+        let wrong = |message| senseless("schedule", blamed(schedule), message);
+        Schedule::check_moments(schedule).map_err(wrong)?;
         if let Some(window) = &schedule.window {
             Hours::parse(window, &schedule.time_zone)
                 .map_err(|message| senseless("schedule", "window", message))?;
@@ -273,14 +275,7 @@ impl CollectionConfig {
                 Err(senseless("schedule", key, message))
             };
         }
-        let key = match (&schedule.every, &schedule.cron, &schedule.start) {
-            (Some(_), ..) => "every",
-            (None, Some(_), _) => "cron",
-            _ => "start",
-        };
-        Schedule::parse(schedule)
-            .map(drop)
-            .map_err(|message| senseless("schedule", key, message))
+        Schedule::parse(schedule).map(drop).map_err(wrong)
     }
 
     /// Ranks come from links.
@@ -616,5 +611,52 @@ mod tests {
         refused("[fetch]\nproxy = \"gopher://x\"\n", &["line 2", "gopher"]);
         refused("[robots]\nmax-bytes = \"1KB\"\n", &["line 2", "500KiB"]);
         refused("seeds = [\"http://\"]\n", &["line 1", "seeds"]);
+    }
+
+    #[test]
+    fn a_mistake_is_told_on_its_own_line_in_words_for_people() {
+        let schedule = |lines: &str| format!("[schedule]\n{lines}\n");
+        refused(
+            &schedule("start = \"2026-13-01\"\nevery = \"1d\""),
+            &["line 2", "`start`", "2026-11-15"],
+        );
+        refused(
+            &schedule("every = \"1d\"\nstart = \"2026-11-01\"\ntime-zone = \"Lisbon\""),
+            &["line 4", "`time-zone`", "Europe/Lisbon"],
+        );
+        refused(
+            &schedule("time-zone = \"Lisbon\""),
+            &["line 2", "time-zone"],
+        );
+        refused(&schedule("end = \"2026-13-01\""), &["line 2", "no moment"]);
+        refused(
+            &schedule("start = \"2026-11-02\"\nend = \"2026-11-01\""),
+            &["line 3", "`end`", "before"],
+        );
+        refused(
+            &schedule("start = 2026-11-01"),
+            &["line 2", "between quotes", "\"2026-11-01\""],
+        );
+        refused("archive = true\n", &["line 1", "[archive]"]);
+        refused(
+            "[run]\nretries = \"x\"\n",
+            &["line 2", "the text \"x\"", "0 to 255"],
+        );
+        refused("[run]\nretries = 2.5\n", &["line 2", "the number 2.5"]);
+        refused("seeds = 5\n", &["line 1", "a list", "the number 5"]);
+        refused(
+            "seeds = []\n[[site]]\nmach = \"*.pt\"\npoliteness.delay = \"2s\"\n",
+            &["line 3", "`mach`", "`match`"],
+        );
+        for text in [
+            "archive = true",
+            "[schedule]\nstart = 2026-11-01",
+            "run = 5",
+        ] {
+            let message = CollectionConfig::parse(text).unwrap_err();
+            for jargon in ["struct", "map", "sequence", "invalid type", "variant"] {
+                assert!(!message.contains(jargon), "{message}");
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::collection::{CollectionConfig, nearest_setting, sections};
+use crate::collection::{CollectionConfig, nearest, nearest_setting, sections};
 use crate::sense::Senseless;
 use crate::sites::pattern::HostPattern;
 
@@ -253,6 +253,12 @@ fn check_site(base: &CollectionConfig, site: &SiteConfig) -> Result<(), Senseles
     let example = "write `match = [\"www.example.org\", \"*.example.pt\", \"10.0.0.0/8\"]`";
     let is_list = match site.0.get(MATCH) {
         None => {
+            // A word that is almost the right one is told where it stands.
+            let mut words = site.0.iter().filter(|(_, value)| !value.is_table());
+            if let Some((word, _)) = words.find(|(word, _)| nearest(word, &[MATCH]).is_some()) {
+                let message = format!("there is no setting `{word}` here; did you mean `{MATCH}`?");
+                return Err(Senseless::new("", word.clone(), message).called_unknown());
+            }
             return Err(of_match(format!(
                 "it is missing, and nobody knows for which hosts this is; {example}"
             )));
@@ -358,7 +364,7 @@ fn check_leaf(leaf: &Leaf, range: Option<&HostPattern>) -> Result<(), Senseless>
     inner.insert(key.clone(), value.clone());
     match table.try_into::<CollectionConfig>() {
         Ok(_) => Ok(()),
-        Err(error) => wrong(crate::collection::for_people(error.message())),
+        Err(error) => wrong(crate::collection::for_people(error.message(), key, "")),
     }
 }
 

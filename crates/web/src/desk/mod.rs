@@ -25,6 +25,7 @@ mod urls;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use serde::Serialize;
 use teia_engine::{Directory, EngineError, Layout, Reading, Runs};
@@ -46,6 +47,8 @@ pub(crate) struct Desk {
     runs: Option<Arc<dyn Runs>>,
     figures: Mutex<HashMap<String, Arc<Held>>>,
     dashboards: Mutex<HashMap<String, dashboard::Kept>>,
+    /// Collections whose catalog did not answer, and when.
+    away: Mutex<HashMap<String, Instant>>,
     /// One change of files at a time.
     changing: Mutex<()>,
     inside: Inside,
@@ -69,6 +72,9 @@ pub(crate) enum DeskError {
     /// The process that collects is silent.
     #[error("{0}")]
     Busy(String),
+    /// The database in which the catalog is does not answer.
+    #[error("the catalog does not answer")]
+    Catalog,
     /// Reading or writing failed.
     #[error("the data directory cannot be used")]
     Failed(#[source] EngineError),
@@ -148,6 +154,7 @@ impl Desk {
             runs,
             figures: Mutex::default(),
             dashboards: Mutex::default(),
+            away: Mutex::default(),
             changing: Mutex::default(),
             inside,
         }
