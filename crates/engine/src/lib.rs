@@ -34,10 +34,12 @@ mod directory;
 mod ending;
 mod erase;
 mod error;
+mod explain;
 mod feedback;
 mod followers;
 mod given;
 mod growth;
+mod happening;
 mod history;
 mod hours;
 mod in_words;
@@ -87,20 +89,20 @@ pub use crawl::{Crawl, DryRun, Executor, Parts, ThisMachine, robot_token};
 pub use directory::{Directory, DirectoryLock, Layout};
 pub use erase::{Erasure, erase};
 pub use error::EngineError;
+pub use explain::{Explanation, InLink, Met};
 pub use feedback::{Asked, Event, Feedback, Level, Progress, Silence};
 pub use followers::{
     CatalogSection, IndexSection, LinksSection, Ranked, Ranks, Rebuilt, rank_collection,
     rebuild_catalog, rebuild_index, rebuild_links, renew_index,
 };
+pub use happening::{Happening, tell_attempt};
 pub use hours::Hours;
 pub use in_words::{in_words, seeds_file_in_words};
 pub use last_run::LastRun;
 pub use limits::hosts_at_once;
 pub use logins::{LoginConfig, LoginKind};
 pub use manual::{Described, annotated, described, is_of_the_machine, manual};
-pub use reading::{
-    Explanation, Growth, Happening, InLink, Overview, Reading, RunSummary, tell_attempt,
-};
+pub use reading::{Growth, Overview, Reading, RunSummary};
 pub use rekey::{Rekeyed, rekey};
 pub use removals::Removals;
 pub use repair::{Repaired, repair};

@@ -1,18 +1,16 @@
 //! Reading a collection without a lock: what the journal says, for people and for programs.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use teia_base::journal::{
-    Attempt, Entry, EntryStream, JournalError, LinkRecord, LinkVerdict, Next, Quarantined, Record,
-    all_segments, walk,
+    Attempt, Entry, EntryStream, JournalError, Quarantined, Record, all_segments, walk,
 };
-use teia_base::{CanonicalUrl, Files, Outcome, Overlay, Timestamp};
-use teia_fetch::robots::{Access, Standing};
+use teia_base::{CanonicalUrl, Files, Overlay, Timestamp};
 use teia_frontier::Breadth;
-use teia_repository::{Backing, Repository, RepositoryConfig, State, UrlState};
+use teia_repository::{Backing, Repository, RepositoryConfig};
 
 use crate::EngineError;
 use crate::checkpoint::Checkpoints;
@@ -33,54 +31,19 @@ pub struct Reading {
     layout: Layout,
 }
 
-/// What is known of one URL.
-#[derive(Debug)]
-pub struct Explanation {
-    /// As the Repository has it.
-    pub state: UrlState,
-    /// What happened to it, by moment: a link when the page that has it was answered, a try when it
-    /// was begun, a decision when it was committed.
-    pub life: Vec<Happening>,
-    /// Attempts, in order.
-    pub attempts: Vec<Attempt>,
-    /// Pages that link to it, each once, at most a thousand.
-    pub in_links: Vec<InLink>,
-    /// Pages that link to it, in all.
-    pub in_link_count: u64,
-}
-
 /// A collection at a glance.
 #[derive(Debug)]
 pub struct Overview {
     /// Every URL, as committed.
     pub repository: Repository,
+    /// The last entry of the journal that was taken in.
+    pub position: u64,
     /// The runs, oldest first.
     pub runs: Vec<RunSummary>,
     /// How it grew, oldest first; at most thirty rows.
     pub growth: Vec<Growth>,
     /// What was ever taken for a trap; settings say what of it is allowed.
     pub quarantined: Vec<Quarantined>,
-}
-
-/// One moment in the life of a URL.
-#[derive(Clone, Debug, Serialize)]
-pub struct Happening {
-    /// When.
-    #[serde(serialize_with = "as_text")]
-    pub at: Timestamp,
-    /// What, in a sentence.
-    pub what: String,
-}
-
-/// A link to a page.
-#[derive(Clone, Debug, Serialize)]
-pub struct InLink {
-    /// From where.
-    pub url: String,
-    /// Where it stood.
-    pub kind: &'static str,
-    /// Its text.
-    pub anchor: String,
 }
 
 /// A run, as the journal has it.
@@ -231,6 +194,12 @@ impl Reading {
         Ok(self.look()?.repository)
     }
 
+    /// The same, and the last entry of the journal that it has taken in.
+    pub(crate) fn repository_and_position(&self) -> Result<(Repository, u64), EngineError> {
+        let look = self.look()?;
+        Ok((look.repository, look.ledger.head.position))
+    }
+
     /// Everything in numbers.
     pub fn overview(&self) -> Result<Overview, EngineError> {
         let Look {
@@ -245,9 +214,11 @@ impl Reading {
         }
         runs.extend(ledger.grown.runs);
         let growth = ledger.head.growth.rows();
+        let position = ledger.head.position;
         runs.extend(ledger.head.current);
         Ok(Overview {
             repository,
+            position,
             runs,
             growth,
             quarantined: ledger.head.quarantined,
@@ -352,152 +323,6 @@ impl Reading {
         self.entries_from(last, |entry| position = entry.sequence)?;
         Ok(position)
     }
-
-    /// Everything that is known of a URL; `None` if it was never met.
-    pub fn explain(&self, url: &CanonicalUrl) -> Result<Option<Explanation>, EngineError> {
-        const MOST_IN_LINKS: usize = 1000;
-        let Look {
-            mut repository,
-            ledger,
-            ..
-        } = self.look()?;
-        let state = repository.state(url);
-        // What cannot be read is not unknown.
-        repository.check()?;
-        let Some(mut state) = state else {
-            return Ok(None);
-        };
-        let mut life = Vec::new();
-        let mut attempts = Vec::new();
-        let mut in_links = Vec::new();
-        let mut linking = HashSet::new();
-        let entries = EntryStream::open(
-            Arc::clone(&self.files),
-            &self.layout.journal(),
-            1,
-            ledger.head.position,
-        )?;
-        for entry in entries.with_text(url.as_str()) {
-            let entry = entry?;
-            match &entry.record {
-                Record::RunStarted(run) => {
-                    if let Some(seed) = run.seeds.iter().find(|seed| seed.url.normal() == url) {
-                        let how = if seed.fallback_http {
-                            ", without scheme: https is tried first"
-                        } else {
-                            ""
-                        };
-                        life.push(Happening {
-                            at: entry.wall,
-                            what: format!("given as a seed (run {}{how})", entry.run),
-                        });
-                    }
-                }
-                Record::Commit(commit) => {
-                    for attempt in &commit.attempts {
-                        // What a page says is known from its last byte on.
-                        let answered = attempt.started.plus(attempt.times.total());
-                        if attempt.url.normal() == url {
-                            life.push(Happening {
-                                at: attempt.started,
-                                what: tell_attempt(attempt),
-                            });
-                            attempts.push(attempt.clone());
-                        }
-                        for link in attempt.links.iter().filter(|link| link.url.normal() == url) {
-                            // Links that wait for a verdict are many, and one of them is the first.
-                            let is_news = match link.verdict {
-                                LinkVerdict::Known => false,
-                                LinkVerdict::Pending => linking.is_empty(),
-                                _ => true,
-                            };
-                            if is_news {
-                                life.push(Happening {
-                                    at: answered,
-                                    what: tell_link(link, attempt),
-                                });
-                            }
-                            if linking.insert(attempt.url.normal().clone())
-                                && in_links.len() < MOST_IN_LINKS
-                            {
-                                in_links.push(InLink {
-                                    url: attempt.url.normal().to_string(),
-                                    kind: link.kind.name(),
-                                    anchor: link.anchor.clone(),
-                                });
-                            }
-                        }
-                    }
-                    for change in commit.changes.iter().filter(|change| change.url == *url) {
-                        let what = match change.verdict {
-                            LinkVerdict::Readmitted => format!(
-                                "the rules or a shorter way let it in: admitted at depth {}",
-                                change.depth
-                            ),
-                            _ => format!("a shorter way was found: depth {}", change.depth),
-                        };
-                        life.push(Happening {
-                            at: entry.wall,
-                            what,
-                        });
-                    }
-                }
-                Record::Added(added)
-                    if added.urls.iter().any(|(added, _)| added.normal() == url) =>
-                {
-                    life.push(Happening {
-                        at: entry.wall,
-                        what: "added by a person (`teia urls add`)".to_owned(),
-                    });
-                }
-                Record::Recovered(recovered)
-                    if recovered.urls.iter().any(|it| it.url.normal() == url) =>
-                {
-                    life.push(Happening {
-                        at: entry.wall,
-                        what: "found again by `teia urls repair`: what was written of it before is lost"
-                            .to_owned(),
-                    });
-                }
-                Record::Folded(folded) => {
-                    for change in folded.changes.iter().filter(|change| change.url == *url) {
-                        let what = match change.verdict {
-                            LinkVerdict::Readmitted => "decided: admitted now",
-                            _ => "decided: new",
-                        };
-                        life.push(Happening {
-                            at: entry.wall,
-                            what: what.to_owned(),
-                        });
-                    }
-                }
-                _ => {}
-            }
-        }
-        // On disk a page that links is but a number.
-        if state.referrer.is_none() && !state.seed {
-            state.referrer = in_links.first().map(|link| link.url.clone());
-        }
-        if let Some(due) = state.due.filter(|_| state.state == State::Waiting) {
-            life.push(Happening {
-                at: due,
-                what: "due for its next try".to_owned(),
-            });
-        }
-        if state.state == State::Waiting {
-            life.extend(closed_door(&repository, url));
-        }
-        // The journal has them by commit; people want them by moment.
-        life.sort_by_key(|happening| happening.at);
-        let in_link_count = linking.len() as u64;
-        Ok(Some(Explanation {
-            state,
-            life,
-            attempts,
-            in_links,
-            in_link_count,
-        }))
-    }
 }
 
 /// A collection as committed.
@@ -506,100 +331,4 @@ struct Look {
     ledger: Ledger,
     /// Runs that the ledger has saved.
     runs: Vec<RunSummary>,
-}
-
-/// Why the URLs of a host wait whose robots.txt cannot be read.
-fn closed_door(repository: &Repository, url: &CanonicalUrl) -> Option<Happening> {
-    let host = repository.host(url.host_str())?;
-    let origin = format!("{}://{}", url.scheme(), url.authority());
-    let stored = repository.host_record(host)?.robots.get(&origin)?;
-    let standing: Standing = postcard::from_bytes(stored).ok()?;
-    let Access::Unreachable { until } = standing.access("") else {
-        return None;
-    };
-    let why = Outcome::ROBOTS_UNREACHABLE.sentence();
-    Some(Happening {
-        at: standing.asked_at(),
-        what: format!("waiting: {why}; robots.txt is asked for again at {until}"),
-    })
-}
-
-/// An attempt in a sentence.
-pub fn tell_attempt(attempt: &Attempt) -> String {
-    let outcome = attempt.outcome;
-    let detail = attempt
-        .detail
-        .as_deref()
-        .map(|detail| format!(" ({detail})"))
-        .unwrap_or_default();
-    let mut text = match outcome {
-        Outcome::ROBOTS_DISALLOWED => format!("not fetched: {}{detail}", outcome.sentence()),
-        _ if attempt.remote.is_none() && !outcome.is_answered() => {
-            format!(
-                "try {}: {outcome}: {}{detail}",
-                attempt.try_number,
-                outcome.sentence()
-            )
-        }
-        _ => format!(
-            "try {}: {outcome}: {}{detail}; {} bytes from {} (dns {:?}, connect {:?}, tls {:?}, first byte {:?}, body {:?})",
-            attempt.try_number,
-            outcome.sentence(),
-            attempt.wire_bytes,
-            attempt
-                .remote
-                .map_or_else(|| "the proxy".to_owned(), |remote| remote.to_string()),
-            attempt.times.dns,
-            attempt.times.connect,
-            attempt.times.tls,
-            attempt.times.first_byte,
-            attempt.times.body,
-        ),
-    };
-    let flags = attempt.flags.names();
-    if !flags.is_empty() {
-        text.push_str(&format!("; {}", flags.join(", ")));
-    }
-    if let Some(revisit) = &attempt.revisit {
-        text.push_str(&format!(
-            "; the same content as {} of {}",
-            revisit.url, revisit.date
-        ));
-    }
-    match attempt.next {
-        Next::RetryAt(due) => text.push_str(&format!("; to be tried again at {due}")),
-        Next::Again(due) => text.push_str(&format!("; to be visited again at {due}")),
-        Next::Failed => text.push_str("; the tries of this run are used up"),
-        _ => {}
-    }
-    text
-}
-
-fn tell_link(link: &LinkRecord, attempt: &Attempt) -> String {
-    let from = attempt.url.normal();
-    let anchor = if link.anchor.is_empty() {
-        String::new()
-    } else {
-        format!(" “{}”", link.anchor)
-    };
-    let found = format!(
-        "found on {from} ({}{anchor}), depth {}",
-        link.kind.name(),
-        link.depth
-    );
-    match &link.verdict {
-        LinkVerdict::New if link.requisite => format!("{found}: new, needed by that page"),
-        LinkVerdict::New => format!("{found}: new"),
-        LinkVerdict::Readmitted => format!("{found}: admitted now"),
-        LinkVerdict::Excluded(exclusion) => {
-            format!(
-                "{found}: left out, {} ({})",
-                exclusion.outcome.sentence(),
-                exclusion.rule
-            )
-        }
-        LinkVerdict::NotFollowed => format!("{found}: not followed, the page says nofollow"),
-        LinkVerdict::Known => format!("{found}: known"),
-        LinkVerdict::Pending => format!("{found}: to be decided"),
-    }
 }

@@ -46,7 +46,7 @@ pub use error::SearchError;
 pub use language::{Detected, STEMMED, UNDETERMINED, detect, stem};
 pub use page::{Extras, settled_language};
 pub use query::Repair;
-pub use search::{Facet, Hidden, Hit, Results, SearchRequest, Searcher, Snippet, Sort};
+pub use search::{Facet, Filter, Hidden, Hit, Results, SearchRequest, Searcher, Snippet, Sort};
 pub use store::verify;
 pub use text::fold;
 pub use weights::Weights;

@@ -31,7 +31,7 @@ def watch(page):
 
 def is_known(error):
     """What the browser says of parts that are missing or refused on purpose."""
-    return any(text in error for text in ("404", "400 (Bad Request)", "ERR_BLOCKED_BY_RESPONSE", "Content Security Policy", "Blocked script execution", "frame-ancestors"))
+    return any(text in error for text in ("404", "400 (Bad Request)", "ERR_BLOCKED_BY_RESPONSE", "Content Security Policy", "Blocked script execution", "frame-ancestors", "Unsafe attempt to load URL", "blocked by CORS policy", "ERR_FAILED", "Blocked form submission"))
 
 
 def accessible(page, name):
@@ -159,6 +159,51 @@ def about(page):
     assert page.locator("table tbody tr").count() > 1
 
 
+def fingers(browser):
+    """The map on a phone: names that can be read, two fingers come nearer, one moves; a tab is in view."""
+    context = browser.new_context(viewport={"width": 390, "height": 844}, locale="pt-PT", has_touch=True)
+    page = context.new_page()
+    watch(page)
+    visit(page, f"/page?url={quote(little, safe='')}")
+    page.locator(".tabs a").nth(3).click()
+    page.wait_for_selector(".map .views")
+    assert page.locator(".tabs a[aria-current]").evaluate("tab => tab.getBoundingClientRect().top < innerHeight && tab.getBoundingClientRect().left < innerWidth")
+    box = page.locator(".map svg").bounding_box()
+    assert box["y"] < 844, box
+    for name in page.locator(".map .first text.short").all():
+        assert name.evaluate("text => text.getBoundingClientRect().height") >= 11, "a name can be read"
+    shot(page, "map-fingers-phone")
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    hand = context.new_cdp_session(page)
+
+    def touch(kind, *points):
+        points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(points)]
+        hand.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    def view():
+        return page.locator(".map svg").evaluate("svg => [svg.viewBox.baseVal.x, svg.viewBox.baseVal.width]")
+
+    before = view()
+    touch("touchStart", (x - 20, y), (x + 20, y))
+    for step in range(25, 60, 5):
+        touch("touchMove", (x - step, y), (x + step, y))
+    touch("touchEnd")
+    near = view()
+    assert near[1] < before[1] * 0.7, (before, near)
+    touch("touchStart", (x, y))
+    for step in range(5, 60, 5):
+        touch("touchMove", (x - step, y))
+    touch("touchEnd")
+    assert view()[0] > near[0] + 10, (near, view())
+    shot(page, "map-near-phone")
+    page.locator(".map .views button").last.click()
+    assert view() == before, view()
+    visit(page, f"/page?url={quote(little, safe='')}&tab=history")
+    text = page.locator(".panel").inner_text()
+    assert "tentativa 1" in text and "try 1" not in text, text
+    context.close()
+
+
 def copies(page, evil):
     """An archived page: its pictures and styles, none of its scripts, nothing from anywhere else."""
     visit(page, f"/archive/2027/{little}")
@@ -184,6 +229,35 @@ def copies(page, evil):
     page.wait_for_selector(".banner")
     accessible_banner = page.locator("iframe").get_attribute("title")
     assert accessible_banner
+
+
+def ways_out(page):
+    """Whatever is clicked in a copy leads to another copy, or nowhere."""
+    tried = []
+    for path in ("ways", "ways/base"):
+        visit(page, f"/archive/2027/{little}{path}")
+        address = page.url
+
+        def inner():
+            page.frame_locator("iframe").locator("p").first.wait_for()
+            return next(frame for frame in page.frames if "mp_/" in frame.url)
+
+        names = inner().evaluate("[...document.querySelectorAll('[data-way]')].map(one => one.dataset.way)")
+        names += inner().evaluate(
+            "[...document.querySelectorAll('*')].flatMap(one => one.shadowRoot ? [...one.shadowRoot.querySelectorAll('[data-way]')] : []).map(one => one.dataset.way)"
+        )
+        if path == "ways":
+            shown = inner().evaluate("document.querySelector('#shown').naturalWidth")
+            assert shown == 1, "a picture for browsers without scripts is there"
+            shot(page, "ways-desktop")
+        for name in names:
+            page.goto(address)
+            inner().locator(f"[data-way={name}]").click(force=True, timeout=5000)
+            page.wait_for_timeout(120)
+            assert page.url.startswith(base), (name, page.url)
+            assert all(frame.url.startswith((base, "about:", "data:")) or not frame.url for frame in page.frames), (name, [frame.url for frame in page.frames])
+            tried.append(name)
+    assert {"noscript", "set", "animate", "area", "base", "target"} <= set(tried), tried
 
 
 def switches(browser):
@@ -232,6 +306,7 @@ with sync_playwright() as playwright:
     narrowing(page)
     about(page)
     copies(page, None)
+    ways_out(page)
     # The whole search page is small.
     sizes = []
     page.on("response", lambda answer: sizes.append(len(answer.body())))
@@ -240,6 +315,7 @@ with sync_playwright() as playwright:
     assert sum(sizes) < 50_000, sizes
     context.close()
     switches(browser)
+    fingers(browser)
     without_script(browser)
     look(browser, "desktop", (1280, 860), "light", "en-GB")
     look(browser, "desktop", (1280, 860), "dark", "en-GB")

@@ -30,6 +30,10 @@ pub struct WebConfig {
     pub stall_timeout: Duration,
     /// Searches and look-ups at once.
     pub lookups: usize,
+    /// Lives of URLs that are read from the journal at once; they take long, and take no place of others.
+    pub journal_readers: usize,
+    /// How long reading one may take; what was not read then is missing.
+    pub journal_time: Duration,
     /// How long a look-up waits for its turn before the client is asked to come back.
     pub patience: Duration,
     /// Bytes of a query.
@@ -60,6 +64,8 @@ impl Default for WebConfig {
             head_timeout: Duration::from_secs(10),
             stall_timeout: Duration::from_secs(30),
             lookups: cores * 2,
+            journal_readers: cores,
+            journal_time: Duration::from_secs(10),
             patience: Duration::from_secs(2),
             max_query_bytes: 2_048,
             max_query_words: 256,

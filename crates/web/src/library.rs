@@ -14,13 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use teia_archive::{Captures, CdxEntry};
-use teia_base::CanonicalUrl;
+use teia_base::{CanonicalUrl, Timestamp};
 use teia_engine::{CollectionConfig, Directory, EngineError, Layout, Reading, Removals};
 use teia_fetch::DecodeLimits;
 use teia_graph::{GraphConfig, RankFile, Snapshot};
 use teia_search::{Hidden, SearchConfig, Searcher, Weights};
 
 use crate::WebError;
+use crate::words::Words;
 
 /// How old what is shown may be.
 const FRESH: Duration = Duration::from_secs(1);
@@ -54,6 +55,33 @@ pub(crate) struct Shelf {
 pub(crate) struct Copy {
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) entry: CdxEntry,
+}
+
+impl Copy {
+    /// When it was made.
+    pub(crate) fn moment(&self) -> Timestamp {
+        self.entry.fetched().unwrap_or_default()
+    }
+
+    /// When, for people: with seconds where another of these, oldest first, is of the same minute.
+    pub(crate) fn shown_moment(w: &Words, copies: &[Self], place: usize) -> String {
+        let minute = |copy: &Self| copy.moment().as_seconds().div_euclid(60);
+        let Some(copy) = copies.get(place) else {
+            return String::new();
+        };
+        let neighbours = [place.checked_sub(1), Some(place + 1)];
+        let mut neighbours = neighbours.into_iter().flatten();
+        let is_shared = neighbours.any(|other| {
+            copies
+                .get(other)
+                .is_some_and(|other| minute(other) == minute(copy))
+        });
+        if is_shared {
+            w.moment_with_seconds(&copy.moment())
+        } else {
+            w.moment(&copy.moment())
+        }
+    }
 }
 
 impl Library {

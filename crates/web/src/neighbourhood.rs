@@ -1,7 +1,8 @@
 //! The pages around a page, placed on a plane: who links here on the left, where it links on the right.
 //!
-//! Places come from a small simulation of springs (links pull, nodes push each other away), which is the
-//! same every time for the same links.
+//! The weightiest of each side stand in a column of their own, with room for their names; the others, nearer
+//! to the middle, show theirs when one looks at them. The plane is always as wide as a page of ours, so that
+//! a name has the size that it says, and the same links give the same drawing every time.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,14 +13,25 @@ use crate::WebError;
 use crate::address::{Address, cut};
 
 /// Neighbours that are drawn on each side.
-const MOST_A_SIDE: usize = 60;
+const MOST_A_SIDE: usize = 100;
+/// Neighbours of each direction among which the weightiest are found.
+const CANDIDATES: usize = 10_000;
 /// Links of a neighbour that are looked through for links between neighbours.
 const MOST_LINKS: usize = 400;
 /// Links that are drawn.
 const MOST_EDGES: usize = 600;
-/// Names that are always shown; the others appear under the pointer.
-const NAMED: usize = 26;
-const ROUNDS: usize = 220;
+/// Names of each side that are always shown; the others appear when one looks at them, or comes nearer.
+const NAMED_A_SIDE: usize = 16;
+/// Those of them that are shown on a phone.
+const NAMED_ON_A_PHONE: usize = 5;
+/// How wide the plane is: about the width of the page in pixels.
+const WIDTH: f64 = 1040.0;
+/// From the middle to the column of names.
+const COLUMN: f64 = 290.0;
+/// Between two names.
+const LINE: f64 = 38.0;
+/// Between two nodes without.
+const GAP: f64 = 25.0;
 
 /// A drawing.
 #[derive(Debug, Default)]
@@ -37,11 +49,32 @@ pub(crate) struct Map {
 pub(crate) struct Node {
     pub(crate) address: Address,
     pub(crate) label: String,
+    /// The same for a phone.
+    pub(crate) short_label: String,
     pub(crate) kind: Kind,
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) radius: f64,
-    pub(crate) is_named: bool,
+    pub(crate) naming: Naming,
+}
+
+/// When the name of a node is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Naming {
+    Always,
+    /// Where there is room.
+    OnWideScreens,
+    WhenLookedAt,
+}
+
+impl Naming {
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Always => " named first",
+            Self::OnWideScreens => " named",
+            Self::WhenLookedAt => "",
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -82,15 +115,6 @@ impl Kind {
             Self::Both => "map.both",
         }
     }
-
-    /// Where it is drawn to: left, right, or around the middle.
-    fn side(self) -> f64 {
-        match self {
-            Self::In => -1.0,
-            Self::Out => 1.0,
-            Self::Here | Self::Both => 0.0,
-        }
-    }
 }
 
 impl Node {
@@ -119,7 +143,7 @@ impl Node {
     }
 
     fn is_left(&self) -> bool {
-        self.kind == Kind::In || self.kind == Kind::Both && self.x < 0.0
+        self.x < 0.0
     }
 }
 
@@ -131,8 +155,8 @@ impl Map {
         ranks: Option<&RankFile>,
         is_hidden: impl Fn(&str) -> bool,
     ) -> Result<Self, WebError> {
-        let incoming = links.in_links(url, 0, MOST_A_SIDE * 4)?;
-        let outgoing = links.out_links(url, 0, MOST_A_SIDE * 4)?;
+        let incoming = links.in_links(url, 0, CANDIDATES)?;
+        let outgoing = links.out_links(url, 0, CANDIDATES)?;
         let mut kinds: HashMap<String, Kind> = HashMap::new();
         for neighbour in &incoming.items {
             kinds.insert(neighbour.url.clone(), Kind::In);
@@ -150,54 +174,59 @@ impl Map {
             }
         }
         kinds.remove(url.as_str());
-        kinds.retain(|other, _| !is_hidden(other));
-        let mut chosen: Vec<(String, Kind, f64)> = Vec::new();
+        let mut found: Vec<(String, Kind, f64)> = Vec::new();
         for (other, kind) in kinds {
             let rank = ranks
                 .map(|ranks| ranks.get(&CanonicalUrl::from_stored(&other)))
                 .transpose()?
                 .flatten()
                 .map_or(0.0, |rank| rank.rank);
-            chosen.push((other, kind, rank));
+            found.push((other, kind, rank));
         }
         // The weightiest first; equal ones by name, so that the drawing stays the same.
-        chosen.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
+        found.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
         let listed = |listing: &teia_graph::Listing<teia_graph::Neighbour>| {
             listing.total.saturating_sub(listing.items.len() as u64)
         };
         let unlisted = listed(&incoming) + outgoing.as_ref().map_or(0, listed);
-        let known = chosen.len() as u64 + unlisted;
-        let mut sides: HashMap<&'static str, usize> = HashMap::new();
-        chosen.retain(|(_, kind, _)| {
-            let count = sides.entry(kind.class()).or_default();
-            *count += 1;
-            *count <= MOST_A_SIDE
-        });
-        let most = chosen.iter().map(|(.., rank)| *rank).fold(0.0, f64::max);
+        let known = found.len() as u64 + unlisted;
+        let visible = found.into_iter().filter(|(other, ..)| !is_hidden(other));
+        let sides = Sides::of(visible);
+        let all = sides.left.iter().chain(&sides.right);
+        let most = all.map(|(.., rank)| *rank).fold(0.0, f64::max);
         let mut nodes = vec![Node {
-            label: label(url.as_str(), url),
+            label: label(url.as_str(), url, 34),
+            short_label: label(url.as_str(), url, 16),
             address: Address::new(url.as_str()),
             kind: Kind::Here,
             x: 0.0,
             y: 0.0,
             radius: 11.0,
-            is_named: true,
+            naming: Naming::Always,
         }];
-        for (at, (other, kind, rank)) in chosen.iter().enumerate() {
-            let weight = if most > 0.0 {
-                (rank / most).sqrt()
-            } else {
-                0.0
-            };
-            nodes.push(Node {
-                label: label(other, url),
-                address: Address::new(other),
-                kind: *kind,
-                x: 0.0,
-                y: 0.0,
-                radius: rounded(4.0 + 5.0 * weight),
-                is_named: at < NAMED,
-            });
+        for (side, neighbours) in [(-1.0, &sides.left), (1.0, &sides.right)] {
+            let places = places(side, neighbours.len());
+            for (at, ((other, kind, rank), (x, y))) in neighbours.iter().zip(places).enumerate() {
+                let weight = if most > 0.0 {
+                    (rank / most).sqrt()
+                } else {
+                    0.0
+                };
+                nodes.push(Node {
+                    label: label(other, url, 32),
+                    short_label: label(other, url, 10),
+                    address: Address::new(other),
+                    kind: *kind,
+                    x,
+                    y,
+                    radius: rounded(4.0 + 5.0 * weight),
+                    naming: match at {
+                        0..NAMED_ON_A_PHONE => Naming::Always,
+                        NAMED_ON_A_PHONE..NAMED_A_SIDE => Naming::OnWideScreens,
+                        _ => Naming::WhenLookedAt,
+                    },
+                });
+            }
         }
         let mut map = Self {
             known,
@@ -205,7 +234,7 @@ impl Map {
             nodes,
             shown_of: String::new(),
         };
-        map.place();
+        map.tie();
         Ok(map)
     }
 
@@ -215,87 +244,18 @@ impl Map {
 
     /// The part of the plane that holds everything, with room for names.
     pub(crate) fn view_box(&self) -> String {
-        let fold = |pick: fn(&Node) -> f64, best: fn(f64, f64) -> f64| {
-            self.nodes.iter().map(pick).fold(0.0, best)
-        };
-        let left = fold(|node| node.x, f64::min) - 210.0;
-        let right = fold(|node| node.x, f64::max) + 210.0;
-        let top = fold(|node| node.y, f64::min) - 30.0;
-        let bottom = fold(|node| node.y, f64::max) + 30.0;
-        format!("{left:.0} {top:.0} {:.0} {:.0}", right - left, bottom - top)
+        let heights = self.nodes.iter().map(|node| node.y.abs());
+        let half = heights.fold(90.0, f64::max) + 40.0;
+        format!(
+            "{:.0} {:.0} {WIDTH:.0} {:.0}",
+            -WIDTH / 2.0,
+            -half,
+            half * 2.0
+        )
     }
 
-    /// Lets the springs come to rest.
-    fn place(&mut self) {
-        let count = self.nodes.len();
-        let mut places: Vec<(f64, f64)> = Vec::with_capacity(count);
-        let mut along: HashMap<&'static str, usize> = HashMap::new();
-        let totals = |class: &str| {
-            self.nodes
-                .iter()
-                .filter(|node| node.kind.class() == class)
-                .count()
-        };
-        for node in &self.nodes {
-            let class = node.kind.class();
-            let number = along.entry(class).or_default();
-            *number += 1;
-            let share = (*number as f64 - 0.5) / totals(class) as f64 - 0.5;
-            let place = match node.kind {
-                Kind::Here => (0.0, 0.0),
-                Kind::Both => {
-                    let angle = share * std::f64::consts::TAU;
-                    (90.0 * angle.sin(), 150.0 * angle.cos())
-                }
-                kind => {
-                    let height = totals(class) as f64 * 15.0;
-                    let bow = 1.0 - (2.0 * share).powi(2) * 0.3;
-                    (kind.side() * 240.0 * bow, share * height)
-                }
-            };
-            places.push(place);
-        }
-        for round in 0..ROUNDS {
-            let heat = 1.0 - round as f64 / ROUNDS as f64;
-            let mut moves = vec![(0.0, 0.0); count];
-            for a in 0..count {
-                for b in a + 1..count {
-                    // Names are wide: nodes keep more room above each other than beside.
-                    let (dx, dy) = (places[a].0 - places[b].0, (places[a].1 - places[b].1) * 1.6);
-                    let square = (dx * dx + dy * dy).max(9.0);
-                    if square > 160_000.0 {
-                        continue;
-                    }
-                    let push = 1_500.0 / square;
-                    moves[a].0 += dx * push / 6.0;
-                    moves[a].1 += dy * push / 6.0;
-                    moves[b].0 -= dx * push / 6.0;
-                    moves[b].1 -= dy * push / 6.0;
-                }
-            }
-            for edge in &self.edges {
-                let pull = if edge.is_main { 0.004 } else { 0.002 };
-                let dx = places[edge.to].0 - places[edge.from].0;
-                let dy = places[edge.to].1 - places[edge.from].1;
-                moves[edge.from].0 += dx * pull;
-                moves[edge.from].1 += dy * pull;
-                moves[edge.to].0 -= dx * pull;
-                moves[edge.to].1 -= dy * pull;
-            }
-            for (at, node) in self.nodes.iter().enumerate().skip(1) {
-                let side = node.kind.side();
-                if side != 0.0 {
-                    moves[at].0 += (side * 230.0 - places[at].0) * 0.02;
-                }
-                let length = moves[at].0.hypot(moves[at].1).max(0.01);
-                let step = length.min(14.0 * heat + 0.3);
-                places[at].0 += moves[at].0 / length * step;
-                places[at].1 += moves[at].1 / length * step;
-            }
-        }
-        for (node, (x, y)) in self.nodes.iter_mut().zip(&places) {
-            (node.x, node.y) = (rounded(*x), rounded(*y));
-        }
+    /// Lets each link begin and end at the edge of its nodes.
+    fn tie(&mut self) {
         for edge in &mut self.edges {
             let (from, to) = (&self.nodes[edge.from], &self.nodes[edge.to]);
             let (dx, dy) = (to.x - from.x, to.y - from.y);
@@ -307,6 +267,76 @@ impl Map {
             edge.y2 = rounded(to.y - uy * (to.radius + 3.0));
         }
     }
+}
+
+/// Neighbours with their ranks, the weightiest first.
+type Ranked = Vec<(String, Kind, f64)>;
+
+/// Who stands left and who stands right.
+struct Sides {
+    left: Ranked,
+    right: Ranked,
+}
+
+impl Sides {
+    /// Those that link both ways stand where there is more room.
+    fn of(neighbours: impl Iterator<Item = (String, Kind, f64)>) -> Self {
+        let (both, single): (Ranked, Ranked) =
+            neighbours.partition(|(_, kind, _)| *kind == Kind::Both);
+        let (mut left, mut right): (Ranked, Ranked) = single
+            .into_iter()
+            .partition(|(_, kind, _)| *kind == Kind::In);
+        for neighbour in both {
+            let side = if left.len() <= right.len() {
+                &mut left
+            } else {
+                &mut right
+            };
+            side.push(neighbour);
+        }
+        for side in [&mut left, &mut right] {
+            side.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(&b.0)));
+            side.truncate(MOST_A_SIDE);
+        }
+        Self { left, right }
+    }
+}
+
+/// Places for the neighbours of one side: those with names in a column that bends around the middle, the
+/// weightiest at its half; the others in rows behind it.
+fn places(side: f64, count: usize) -> Vec<(f64, f64)> {
+    let named = count.min(NAMED_A_SIDE);
+    // 0, 1, -1, 2, -2…: from the half of the column up and down.
+    let step = |at: usize| {
+        let far = at.div_ceil(2) as f64;
+        if at.is_multiple_of(2) { -far } else { far }
+    };
+    let mut places = Vec::with_capacity(count);
+    // An even number has no half.
+    let shift = if named.is_multiple_of(2) { -0.5 } else { 0.0 };
+    for at in 0..named {
+        let line = step(at) + shift;
+        let bend = 1.0 - 0.12 * (2.0 * line / NAMED_A_SIDE as f64).powi(2);
+        places.push((rounded(side * COLUMN * bend), rounded(line * LINE)));
+    }
+    let height = (named as f64 - 1.0) * LINE;
+    let lines = (1..).map(|lines: u32| f64::from(lines));
+    let lines = lines
+        .take_while(|lines| (lines - 1.0) * GAP <= height)
+        .count()
+        .max(1);
+    for at in 0..count - named {
+        let (row, line) = (at / lines, at % lines);
+        let shift = if row.is_multiple_of(2) {
+            0.0
+        } else {
+            GAP / 2.0
+        };
+        let y = step(line) * GAP + shift;
+        let x = COLUMN - 56.0 - row as f64 * GAP * 0.9;
+        places.push((rounded(side * x), rounded(y)));
+    }
+    places
 }
 
 /// Links between what is drawn; those of the page itself first.
@@ -352,7 +382,7 @@ fn edges(nodes: &[Node], links: &Snapshot) -> Result<Vec<Edge>, WebError> {
 }
 
 /// A short name: the path on the same host, else the host.
-fn label(url: &str, centre: &CanonicalUrl) -> String {
+fn label(url: &str, centre: &CanonicalUrl, letters: usize) -> String {
     let address = Address::new(url);
     let is_same = CanonicalUrl::from_stored(url).host_str() == centre.host_str();
     let text = match address.steps.as_slice() {
@@ -360,9 +390,53 @@ fn label(url: &str, centre: &CanonicalUrl) -> String {
         steps if is_same => format!("/{}", steps.join("/")),
         steps => format!("{}/{}", address.host, steps.join("/")),
     };
-    cut(&text, 34)
+    cut(&text, letters)
 }
 
 fn rounded(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_hundred_neighbours_have_each_a_place_of_their_own() {
+        for count in [0, 1, 2, 16, 17, 100] {
+            let places = places(1.0, count);
+            assert_eq!(places.len(), count);
+            for (at, one) in places.iter().enumerate() {
+                assert!(one.0 > 60.0 && one.0 <= COLUMN, "{one:?} of {count}");
+                assert!(one.1.abs() <= LINE * NAMED_A_SIDE as f64 / 2.0 + GAP);
+                for other in &places[..at] {
+                    let apart = (one.0 - other.0).hypot(one.1 - other.1);
+                    assert!(apart > 18.0, "{one:?} and {other:?} of {count}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_weightiest_are_drawn_wherever_their_names_stand() {
+        let many = (0..500).map(|number| {
+            let kind = if number % 5 == 0 {
+                Kind::Both
+            } else {
+                Kind::In
+            };
+            (
+                format!("http://a.example/{number:03}"),
+                kind,
+                f64::from(number),
+            )
+        });
+        let sides = Sides::of(many);
+        assert_eq!((sides.left.len(), sides.right.len()), (100, 100));
+        assert_eq!(sides.left[0].0, "http://a.example/499");
+        assert_eq!(
+            sides.right[0].0, "http://a.example/495",
+            "of those that link both ways"
+        );
+    }
 }

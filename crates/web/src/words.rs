@@ -1,6 +1,7 @@
 //! What pages say, in English and Portuguese: `words/en.toml`, `words/pt.toml`, the same keys in both.
 //! What other rooms say in English has its Portuguese words in `words/told.pt.toml` and `words/settings.pt.toml`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -125,6 +126,28 @@ impl Words {
     /// What another room says in English, in this language; what is not known stays as it is.
     pub(crate) fn told<'a>(&'a self, english: &'a str) -> &'a str {
         self.told.get(english).map_or(english, String::as_str)
+    }
+
+    /// The same, and rules of a collection as they are journalled: a setting, and what it is set to. Their words
+    /// here stand under `rule NAME`.
+    pub(crate) fn rule<'a>(&'a self, english: &'a str) -> Cow<'a, str> {
+        if let Some(known) = self.told.get(english) {
+            return Cow::Borrowed(known);
+        }
+        let (name, value) = english.split_once(' ').unwrap_or((english, ""));
+        match self.told.get(&format!("rule {name}")) {
+            Some(known) => {
+                let begin = ["not ", "line "]
+                    .into_iter()
+                    .find(|it| value.starts_with(it));
+                let value = match begin {
+                    Some(begin) => value.replacen(begin, self.told(begin), 1),
+                    None => value.to_owned(),
+                };
+                Cow::Owned(known.replacen("{}", &value, 1))
+            }
+            None => Cow::Borrowed(english),
+        }
     }
 
     /// What a setting means, where this language has words for it.
@@ -312,6 +335,58 @@ mod tests {
             assert_eq!(ENGLISH.told(said), said);
         }
         assert_eq!(PORTUGUESE.told("never said"), "never said");
+    }
+
+    #[test]
+    fn every_moment_in_the_life_of_a_url_has_portuguese_words() {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../engine/src/happening.rs");
+        let source = std::fs::read_to_string(source).unwrap();
+        let (code, _) = source.split_once("#[cfg(test)]").unwrap();
+        let code: Vec<&str> = code
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"))
+            .collect();
+        // What is between quotation marks is said, unless it is but signs, or the name of a function.
+        let code = code.join("\n");
+        let literals = code.split('"').skip(1).step_by(2);
+        let is_said = |text: &&str| {
+            let words = text.replace("{found}", "").replace("{verdict}", "");
+            words
+                .replace("{time:?}", "")
+                .replace("{detail}", "")
+                .contains(char::is_alphabetic)
+        };
+        let said: Vec<&str> = literals
+            .filter(is_said)
+            .filter(|text| *text != "as_text")
+            .collect();
+        assert!(said.len() > 20, "{said:?}");
+        use teia_base::LinkKind::{
+            Alternate, Anchor, Area, Canonical, Css, Feed, Form, Frame, Header, Icon, Image, Media,
+            Object, Redirect, Refresh, Script, Seed, Sitemap, Style, Text,
+        };
+        let kinds = [
+            Alternate, Anchor, Area, Canonical, Css, Feed, Form, Frame, Header, Icon, Image, Media,
+            Object, Redirect, Refresh, Script, Seed, Sitemap, Style, Text,
+        ];
+        let kinds = kinds.map(teia_base::LinkKind::name);
+        let flags: teia_base::Flags = serde_json::from_str("4294967295").unwrap();
+        let flags = flags.names();
+        for text in said.into_iter().chain(kinds).chain(flags) {
+            let known = PORTUGUESE.told.get(text);
+            let holes = |text: &str| text.matches("{}").count();
+            assert!(
+                known.is_some_and(|known| holes(known) == holes(text)),
+                "{text}"
+            );
+        }
+        assert_eq!(
+            PORTUGUESE.rule("max-depth 3"),
+            "a mais de 3 ligações de uma semente"
+        );
+        assert_eq!(PORTUGUESE.rule("schemes: not ftp"), "esquemas: não ftp");
+        assert_eq!(PORTUGUESE.rule("own words"), "own words");
+        assert_eq!(ENGLISH.rule("max-depth 3"), "max-depth 3");
     }
 
     #[test]

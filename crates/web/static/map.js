@@ -1,4 +1,4 @@
-// The map of links: look at one page's links, drag pages, zoom and move. Without this file it is a drawing.
+// The map of links: look at one page's links, drag pages, zoom and move, also with fingers. Without this file it is a drawing.
 
 const figure = document.querySelector(".map");
 if (figure) {
@@ -35,6 +35,12 @@ if (figure) {
     const point = new DOMPoint(event.clientX, event.clientY);
     return point.matrixTransform(svg.getScreenCTM().inverse());
   };
+  // Names keep their size on the screen, however near one comes; from close by all of them are shown.
+  const fit = () => {
+    svg.style.setProperty("--name", `${(12.5 * whole.width) / Math.max(svg.clientWidth, 1)}px`);
+    figure.classList.toggle("zoomed", whole.width < start.width * 0.98);
+    figure.classList.toggle("close", whole.width / Math.max(svg.clientWidth, 1) < 0.5);
+  };
   const zoom = (factor, x, y) => {
     const width = Math.max(start.width / 12, Math.min(start.width * 1.5, whole.width * factor));
     const real = width / whole.width;
@@ -42,7 +48,10 @@ if (figure) {
     whole.y = y - (y - whole.y) * real;
     whole.height *= real;
     whole.width = width;
+    fit();
   };
+  fit();
+  addEventListener("resize", fit);
   svg.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !figure.matches(":focus-within, :hover")) return;
     event.preventDefault();
@@ -50,12 +59,22 @@ if (figure) {
     zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, x, y);
   }, { passive: false });
 
-  const reset = document.createElement("button");
-  reset.type = "button";
-  reset.className = "reset";
-  reset.textContent = figure.dataset.reset;
-  reset.addEventListener("click", () => Object.assign(whole, start));
-  figure.append(reset);
+  const views = document.createElement("div");
+  views.className = "views";
+  const button = (sign, label, act) => {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.textContent = sign;
+    made.setAttribute("aria-label", label);
+    made.title = label;
+    made.addEventListener("click", act);
+    views.append(made);
+  };
+  const middle = () => [whole.x + whole.width / 2, whole.y + whole.height / 2];
+  button("+", figure.dataset.nearer, () => zoom(1 / 1.6, ...middle()));
+  button("−", figure.dataset.farther, () => zoom(1.6, ...middle()));
+  button("↺", figure.dataset.reset, () => { Object.assign(whole, start); fit(); });
+  figure.append(views);
 
   // Dragging a page moves it with its links; dragging the ground moves the view.
   let drag = null;
@@ -73,14 +92,35 @@ if (figure) {
       }
     }
   };
+  // One finger moves what is larger than the screen, two come nearer; else a finger scrolls the page.
+  const fingers = new Map();
+  const spread = () => {
+    const [one, two] = [...fingers.values()];
+    return { width: Math.hypot(one.clientX - two.clientX, one.clientY - two.clientY), clientX: (one.clientX + two.clientX) / 2, clientY: (one.clientY + two.clientY) / 2 };
+  };
   svg.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0 || event.pointerType === "touch") return;
-    const node = event.target.closest("a[data-node]");
+    if (event.button !== 0) return;
+    const isTouch = event.pointerType === "touch";
+    if (isTouch) fingers.set(event.pointerId, event);
+    if (fingers.size > 2) return;
+    const node = isTouch ? null : event.target.closest("a[data-node]");
     drag = { node: node ? nodes.indexOf(node) : -1, at: place(event), far: false };
-    event.preventDefault();
+    if (fingers.size === 2) drag = { pinch: spread() };
+    if (!isTouch) event.preventDefault();
   });
   addEventListener("pointermove", (event) => {
+    if (fingers.has(event.pointerId)) fingers.set(event.pointerId, event);
     if (!drag) return;
+    if (drag.pinch) {
+      const now = spread();
+      const before = place(drag.pinch);
+      const { x, y } = place(now);
+      whole.x -= x - before.x;
+      whole.y -= y - before.y;
+      if (now.width > 0) zoom(drag.pinch.width / now.width, before.x, before.y);
+      drag = { pinch: now, far: true };
+      return;
+    }
     const now = place(event);
     const [dx, dy] = [now.x - drag.at.x, now.y - drag.at.y];
     if (!drag.far && Math.hypot(dx, dy) < 3) return;
@@ -89,11 +129,15 @@ if (figure) {
     if (drag.node >= 0) { move(drag.node, dx, dy); drag.at = now; }
     else { whole.x -= dx; whole.y -= dy; }
   });
-  addEventListener("pointerup", () => {
+  const end = (event) => {
+    fingers.delete(event.pointerId);
+    if (fingers.size > 0) { drag = null; return; }
     figure.classList.remove("moving");
     const was = drag;
     drag = null;
-    if (was?.far) svg.addEventListener("click", (event) => event.preventDefault(), { once: true, capture: true });
-  });
+    if (was?.far && event.type === "pointerup" && event.pointerType !== "touch") svg.addEventListener("click", (click) => click.preventDefault(), { once: true, capture: true });
+  };
+  addEventListener("pointerup", end);
+  addEventListener("pointercancel", end);
   svg.addEventListener("dragstart", (event) => event.preventDefault());
 }

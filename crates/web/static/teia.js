@@ -1,5 +1,9 @@
 // Suggestions, keys and menus. Every page works without this file.
 
+// The chosen tab is in view, also where they are many.
+const tab = document.querySelector(".tabs [aria-current]");
+if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 48;
+
 const query = document.querySelector("#q");
 
 // Menus: one open at a time, closed by Escape or a click elsewhere.

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use memchr::memmem;
 
@@ -26,6 +27,8 @@ pub struct EntryStream {
     from: u64,
     until: u64,
     text: Option<memmem::Finder<'static>>,
+    deadline: Option<Instant>,
+    is_cut_off: bool,
 }
 
 /// The segment that is being read.
@@ -100,6 +103,8 @@ impl EntryStream {
             from,
             until,
             text: None,
+            deadline: None,
+            is_cut_off: false,
         })
     }
 
@@ -110,8 +115,27 @@ impl EntryStream {
         self
     }
 
+    /// Ends at this moment, wherever it has come to.
+    #[must_use]
+    pub fn until(mut self, deadline: Option<Instant>) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Whether the time was over before the journal was.
+    pub fn is_cut_off(&self) -> bool {
+        self.is_cut_off
+    }
+
     fn step(&mut self) -> Result<Option<Entry>, JournalError> {
         loop {
+            if self
+                .deadline
+                .is_some_and(|deadline| Instant::now() >= deadline)
+            {
+                self.is_cut_off = true;
+                return Ok(None);
+            }
             let Some(source) = &mut self.source else {
                 if self.open_next()? {
                     continue;
@@ -411,6 +435,16 @@ mod tests {
         assert_eq!(found("interrupted"), [4]);
         assert_eq!(found("e"), [1, 2, 3, 4]);
         assert!(found("nothing").is_empty());
+    }
+
+    #[test]
+    fn a_stream_ends_when_its_time_is_over() {
+        let stream = EntryStream::open(journal(), Path::new(""), 1, 4).unwrap();
+        let mut stream = stream.until(Some(Instant::now()));
+        assert!(stream.next().is_none() && stream.is_cut_off());
+        let mut whole = EntryStream::open(journal(), Path::new(""), 1, 4).unwrap();
+        assert_eq!(whole.by_ref().count(), 4);
+        assert!(!whole.is_cut_off());
     }
 
     #[test]

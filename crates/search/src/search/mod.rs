@@ -13,6 +13,7 @@ mod closeness;
 mod collect;
 mod columns;
 mod expansion;
+mod filter;
 mod given;
 mod hidden;
 mod known_words;
@@ -28,6 +29,7 @@ mod statistics;
 mod tally;
 mod word;
 
+pub use filter::Filter;
 pub use hidden::Hidden;
 pub use results::{Facet, Hit, Results, Snippet};
 pub use searcher::{SearchRequest, Searcher, Sort};

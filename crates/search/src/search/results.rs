@@ -14,6 +14,9 @@ pub struct Results {
     pub hits: Vec<Hit>,
     /// Documents that match, near-duplicates counted each.
     pub total: u64,
+    /// The same, near-duplicates put away behind a better one not counted: so many results there are to
+    /// page through. (Those too far down to be compared count each.)
+    pub distinct: u64,
     /// How long it took.
     pub seconds: f64,
     /// Another spelling of the whole query, where a word is unknown and a similar one is not.

@@ -12,6 +12,7 @@ use teia_base::Timestamp;
 use super::closeness::{self, Lists};
 use super::collect::{Candidate, Collector, Priors};
 use super::columns::{self, Columns};
+use super::filter::{Filter, narrowed};
 use super::hidden::{self, Hidden, PassedOver};
 use super::known_words::KnownWords;
 use super::matching::{Norms, Scoring};
@@ -37,6 +38,8 @@ use crate::weights::Weights;
 pub struct SearchRequest {
     /// As a person typed it.
     pub query: String,
+    /// What holds for every result, whatever the query says.
+    pub filters: Vec<Filter>,
     /// Results on the page.
     pub limit: usize,
     /// Results before it.
@@ -62,6 +65,7 @@ impl SearchRequest {
     pub fn new(query: impl Into<String>) -> Self {
         Self {
             query: query.into(),
+            filters: Vec::new(),
             limit: 10,
             offset: 0,
             collections: Vec::new(),
@@ -220,7 +224,8 @@ impl Searcher {
             repairs: parsed.repairs,
             ..Results::default()
         };
-        if parsed.group.clauses.is_empty() {
+        let group = narrowed(parsed.group, &request.filters);
+        if group.clauses.is_empty() {
             return Ok(results);
         }
         let query = Query {
@@ -237,7 +242,7 @@ impl Searcher {
             &self.config,
             &self.known_words,
         );
-        let planned = planner.plan(&parsed.group)?;
+        let planned = planner.plan(&group)?;
         results.repairs.extend(planned.repairs.iter().cloned());
         if planned.group.is_empty() && planned.left_out.is_empty() {
             // Signs and pictures alone.
@@ -327,6 +332,8 @@ impl Query<'_> {
         results.is_partial = collector.is_partial;
         results.facets = collector.facets;
         let groups = self.grouped(&candidates, end);
+        let put_away: usize = groups.iter().map(|(_, similar)| similar).sum();
+        results.distinct = results.total.saturating_sub(put_away as u64);
         let terms: HashSet<String> = planned
             .sought
             .iter()

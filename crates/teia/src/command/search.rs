@@ -39,6 +39,9 @@ pub(crate) struct SearchOptions {
     /// Look also for words that the first results have in common
     #[arg(long)]
     expand: bool,
+    /// Show also results with nearly the same text as one before them
+    #[arg(long)]
+    all: bool,
     /// The data directory
     #[arg(
         long,
@@ -82,6 +85,7 @@ pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
             Order::Date => Sort::Date,
         },
         expand: options.expand,
+        group_similar: !options.all,
         hidden: Arc::new(removed(&directory, &searched)?),
         ..SearchRequest::new(as_query(&options.query))
     };
@@ -214,6 +218,7 @@ fn as_query(words: &[String]) -> String {
 fn to_json(results: &Results) -> serde_json::Value {
     json!({
         "total": results.total,
+        "distinct": results.distinct,
         "seconds": results.seconds,
         "hits": results.hits.iter().map(hit_json).collect::<Vec<_>>(),
         "suggestion": results.suggestion,
@@ -255,10 +260,14 @@ fn print(results: &Results, request: &SearchRequest, options: &SearchOptions) ->
     let mut out = std::io::stdout().lock();
     let mut first = format!(
         "{} for {} in {:.3} s",
-        counted(results.total, "result"),
+        counted(results.distinct, "result"),
         request.query,
         results.seconds
     );
+    let put_away = results.total - results.distinct;
+    if put_away > 0 {
+        first.push_str(&format!(", and {put_away} like them (--all)"));
+    }
     if request.offset > 0 {
         first.push_str(&format!(", from number {}", request.offset + 1));
     }
@@ -290,7 +299,8 @@ fn print(results: &Results, request: &SearchRequest, options: &SearchOptions) ->
         )?;
     }
     let shown = request.offset + results.hits.len();
-    if results.total > shown as u64 && !results.hits.is_empty() {
+    let is_full = results.hits.len() == request.limit;
+    if results.distinct > shown as u64 && is_full {
         writeln!(out, "\n{}More: --offset {shown}{}", look.quiet, look.plain)?;
     }
     if results.hits.is_empty() && results.suggestion.is_none() && request.offset == 0 {

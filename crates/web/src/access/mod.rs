@@ -23,5 +23,5 @@ pub(crate) use audit::Audit;
 pub(crate) use caller::{Caller, Identity, Peer, identify, source_of};
 pub(crate) use door::{for_people, for_programs, is_same_origin, open_to, read_form};
 pub(crate) use replays::Replays;
-pub(crate) use sessions::{Sessions, cookie, forgotten, set_cookie};
+pub(crate) use sessions::{Sessions, cookie, forgotten, is_https, set_cookie};
 pub(crate) use tries::Tries;

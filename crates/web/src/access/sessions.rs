@@ -117,7 +117,7 @@ fn written(headers: &HeaderMap, value: &str, seconds: u64) -> HeaderValue {
 
 /// Whether a proxy in front says that the browser came over https. One who says so without a proxy
 /// harms their own cookie only.
-fn is_https(headers: &HeaderMap) -> bool {
+pub(crate) fn is_https(headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let last = |text: &str| text.rsplit(',').next().unwrap_or("").trim().to_owned();
     let forwarded = text("x-forwarded-proto").map(last);

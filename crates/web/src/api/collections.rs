@@ -157,7 +157,7 @@ pub(crate) async fn explain(
     let url = asked.text("url");
     asked.end()?;
     let url = url.ok_or_else(|| Problem::bad_request("`url` says of which URL to tell"))?;
-    app.work(move |app| json(&app.desk.explain(&name, &url)?))
+    app.work(move |app| json(&app.desk.explain(&name, &url, app.config.journal_time)?))
         .await
 }
 

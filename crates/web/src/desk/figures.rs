@@ -19,9 +19,9 @@ use super::control::{Rates, Standing};
 use super::{Desk, DeskError, Page, Window};
 
 /// Figures are not made again before they are this old; and then only if something has changed.
-const FRESH: Duration = Duration::from_secs(1);
+pub(super) const FRESH: Duration = Duration::from_secs(1);
 /// Nor sooner than so many times as long as making them took: a large collection is read now and then.
-const REST: u32 = 20;
+pub(super) const REST: u32 = 20;
 /// With more URLs than this, only the sums are kept in memory.
 const KEPT_URLS: u64 = 100_000;
 /// Hosts in the list of the largest.
@@ -335,6 +335,17 @@ impl Desk {
         }
     }
 
+    /// The same, if it is small enough to be at hand; nothing else is opened.
+    pub(super) fn with_kept_overview<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&mut Overview) -> Result<T, DeskError>,
+    ) -> Result<Option<T>, DeskError> {
+        let figures = self.figures(name)?;
+        let kept = figures.overview.as_ref();
+        kept.map(|overview| work(&mut lock(overview))).transpose()
+    }
+
     /// The figures of a collection. Who comes while they are made waits for them. Those of a large collection
     /// may rest while it runs; what has ended is never shown as it was before.
     fn figures(&self, name: &str) -> Result<Arc<Figures>, DeskError> {
@@ -370,6 +381,7 @@ impl Desk {
     /// What was read before is not to be believed any more.
     pub(super) fn forget(&self, name: &str) {
         lock(&self.figures).remove(name);
+        self.forget_lives(name);
     }
 }
 
@@ -532,7 +544,7 @@ fn may_rest(age: Duration, took: Duration, is_running: impl FnOnce() -> bool) ->
 }
 
 /// The journal only grows; where it has not, nothing has changed.
-fn journal_bytes(reading: &Reading) -> u64 {
+pub(super) fn journal_bytes(reading: &Reading) -> u64 {
     let (files, layout) = (reading.files(), reading.layout());
     size_of(&*files, &layout.journal()) + size_of(&*files, &layout.history())
 }

@@ -5,6 +5,7 @@
 //!                  ├─> machine.rs  what is decided on the machine alone
 //! pages ──┐        ├─> control.rs  start, pause, resume, stop, other settings under a run, live figures
 //!         ├─> Desk ├─> dashboard.rs a collection at a glance         <── catalog
+//!         │        ├─> lives.rs    the life of one URL                <── journal
 //!         │        ├─> figures.rs  states, runs, growth, statistics   <── journal, catalog
 //! API ────┘        ├─> urls.rs     URLs, queue, explain, hosts        <── Repository, journal
 //!                  └─> removals.rs what is hidden
@@ -18,6 +19,7 @@ mod control;
 mod dashboard;
 mod figures;
 mod files;
+mod lives;
 mod machine;
 mod removals;
 mod urls;
@@ -49,6 +51,7 @@ pub(crate) struct Desk {
     dashboards: Mutex<HashMap<String, dashboard::Kept>>,
     /// Collections whose catalog did not answer, and when.
     away: Mutex<HashMap<String, Instant>>,
+    lives: Mutex<lives::Lives>,
     /// One change of files at a time.
     changing: Mutex<()>,
     inside: Inside,
@@ -155,6 +158,7 @@ impl Desk {
             figures: Mutex::default(),
             dashboards: Mutex::default(),
             away: Mutex::default(),
+            lives: Mutex::default(),
             changing: Mutex::default(),
             inside,
         }

@@ -1,5 +1,7 @@
 //! URLs and hosts: lists of them, and the life of one.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use teia_base::HostId;
 use teia_base::journal::Attempt;
@@ -95,6 +97,8 @@ pub(crate) struct UrlLife {
     pub(crate) in_links: Vec<InLink>,
     /// How many there are.
     pub(crate) in_link_count: u64,
+    /// The time for reading the journal was over before its end.
+    pub(crate) partial: bool,
 }
 
 /// How hosts are ordered.
@@ -207,20 +211,25 @@ impl Desk {
     }
 
     /// Everything that is known of a URL.
-    pub(crate) fn explain(&self, name: &str, url: &str) -> Result<UrlLife, DeskError> {
+    pub(crate) fn explain(
+        &self,
+        name: &str,
+        url: &str,
+        patience: Duration,
+    ) -> Result<UrlLife, DeskError> {
         let (_, reading) = self.reading(name)?;
         let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout());
         let config = config.ok().flatten().unwrap_or_default();
         let spellings = config.spellings(url).map_err(EngineError::from)?;
         for spelling in &spellings {
-            let Some(known) = reading.explain(spelling.normal())? else {
+            let Some(known) = self.life(name, spelling.normal(), patience)? else {
                 continue;
             };
-            let mut in_links = known.in_links;
-            in_links.truncate(IN_LINKS);
+            let in_links = known.in_links.iter().take(IN_LINKS).cloned().collect();
             return Ok(UrlLife {
                 url: UrlRow::of(&known.state),
-                life: known.life,
+                life: known.life.clone(),
+                partial: known.is_partial,
                 attempts: rows(&known.attempts),
                 in_links,
                 in_link_count: known.in_link_count,

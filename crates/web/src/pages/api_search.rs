@@ -1,34 +1,26 @@
 //! `/api/search`: the same results for programs, as JSON and as a table.
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
-use axum::http::{StatusCode, header};
+use axum::extract::State;
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use teia_search::Results;
 
 use super::hits::copy_of;
 use super::narrowing::Asked;
-use super::{App, Failure, Frame};
+use super::{App, Asking, Failure, Frame};
 
 /// Results as `teia search --json` gives them, and what the page knows beside.
 pub(crate) async fn search(
     State(app): State<App>,
     frame: Frame,
-    asked: Result<Query<Asked>, QueryRejection>,
+    Asking(asked): Asking<Asked>,
 ) -> Response {
-    let asked = match asked {
-        Ok(Query(asked)) => asked,
-        Err(rejection) => return unreadable(&rejection),
-    };
     if let Err(failure) = asked.check(&app.config) {
         return failure.into_json(&frame);
     }
-    app.look_up(frame, move |app, frame| {
-        let results = match results(app, &asked) {
-            Ok(results) => results,
-            Err(failure) => return Ok(failure.into_json(&frame)),
-        };
+    app.look_up(frame, move |app, _| {
+        let results = results(app, &asked)?;
         let headers = [(header::CONTENT_TYPE, "application/json")];
         Ok((headers, to_json(app, &asked, &results).to_string()).into_response())
     })
@@ -39,12 +31,8 @@ pub(crate) async fn search(
 pub(crate) async fn csv(
     State(app): State<App>,
     frame: Frame,
-    asked: Result<Query<Asked>, QueryRejection>,
+    Asking(asked): Asking<Asked>,
 ) -> Response {
-    let asked = match asked {
-        Ok(Query(asked)) => asked,
-        Err(rejection) => return unreadable(&rejection),
-    };
     if let Err(failure) = asked.check(&app.config) {
         return failure.into_json(&frame);
     }
@@ -74,13 +62,6 @@ pub(crate) async fn csv(
         Ok((headers, text).into_response())
     })
     .await
-}
-
-/// A query that is none, such as one that says something twice.
-fn unreadable(rejection: &QueryRejection) -> Response {
-    let body = json!({ "error": rejection.body_text() }).to_string();
-    let headers = [(header::CONTENT_TYPE, "application/json")];
-    (StatusCode::BAD_REQUEST, headers, body).into_response()
 }
 
 fn results(app: &App, asked: &Asked) -> Result<Results, Failure> {
@@ -124,13 +105,12 @@ fn to_json(app: &App, asked: &Asked, results: &Results) -> Value {
     json!({
         "query": asked.q,
         "total": results.total,
+        "distinct": results.distinct,
         "seconds": results.seconds,
         "offset": offset,
         "limit": limit,
         "hits": hits,
-        "suggestion": results.suggestion.as_ref().map(|text| {
-            text.strip_prefix(&asked.conditions()).unwrap_or(text)
-        }),
+        "suggestion": results.suggestion,
         "repairs": results.repairs.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "added_words": results.added_words,
         "facets": facets,

@@ -54,7 +54,7 @@ pub(crate) async fn timemap(State(app): State<App>, frame: Frame, uri: Uri) -> R
         };
         let url = checked(url)?;
         let copies = copies_of(app, &url)?;
-        let base = format!("http://{}", frame.host);
+        let base = frame.base();
         if is_json {
             let list: Vec<_> = copies
                 .iter()
@@ -208,12 +208,7 @@ fn time_gate(
     let place = nearest(&copies, moment);
     let target = address::archive(&copies[place].entry.timestamp, &copies[place].entry.url);
     let mut response = redirect(&target);
-    let links = memento::links(
-        &format!("http://{}", frame.host),
-        &url,
-        &copies,
-        Some(place),
-    );
+    let links = memento::links(&frame.base(), &url, &copies, Some(place));
     let headers = response.headers_mut();
     if let Ok(links) = HeaderValue::from_str(&links) {
         headers.insert(header::LINK, links);
@@ -265,7 +260,7 @@ fn copy(
     if let Some(target) = redirect_of(&stored, role, &app.key) {
         return Ok(redirect(&target));
     }
-    let links = memento::links(&format!("http://{}", frame.host), url, &copies, Some(place));
+    let links = memento::links(&frame.base(), url, &copies, Some(place));
     let around = Around {
         copies: &copies,
         place,
@@ -278,10 +273,11 @@ fn copy(
         (role, &app.key),
         banner.as_deref(),
     );
-    let mut response = if role == Role::Page && is_document && rendered.kind == Kind::Html {
+    let is_shown = matches!(rendered.kind, Kind::Html | Kind::Text);
+    let mut response = if role == Role::Page && is_document && is_shown {
         html(&around.framed(frame))?
     } else {
-        sent(&frame.host, url, &stored, rendered, role)
+        sent(&frame.base(), url, &stored, rendered, role)
     };
     let headers = response.headers_mut();
     memento::put_headers(headers, chosen, &links);
@@ -311,11 +307,11 @@ fn redirect_of(stored: &StoredCapture, role: Role, key: &str) -> Option<String> 
 
 /// A copy with the policy that makes it harmless: no script, no form, an origin of its own, and nothing
 /// from anywhere but the archive.
-fn sent(host: &str, url: &str, stored: &StoredCapture, rendered: Rendered, role: Role) -> Response {
-    let here = format!("http://{host}/archive/");
+fn sent(base: &str, url: &str, stored: &StoredCapture, rendered: Rendered, role: Role) -> Response {
+    let here = format!("{base}/archive/");
     let policy = format!(
         "sandbox allow-top-navigation-by-user-activation; default-src 'none'; img-src {here} data:; \
-         media-src {here}; font-src {here}; style-src {here} 'unsafe-inline'; frame-src {here}; \
+         media-src {here}; font-src {here} data:; style-src {here} 'unsafe-inline'; frame-src {here}; \
          form-action 'none'; base-uri 'none'"
     );
     let status = match stored.response.status {
@@ -425,18 +421,18 @@ struct Framed {
 
 impl Around<'_> {
     fn moment(&self) -> Timestamp {
-        self.copies[self.place].entry.fetched().unwrap_or_default()
+        self.copies[self.place].moment()
     }
 
     /// The banner as a page of its own, the copy in a frame below it: nothing in the copy can touch it.
     fn framed(&self, frame: Frame) -> Framed {
         let w = frame.w;
         let neighbour = |place: Option<usize>| {
-            let copy = self.copies.get(place?)?;
-            let moment = copy.entry.fetched().unwrap_or_default();
+            let place = place?;
+            let copy = self.copies.get(place)?;
             Some((
                 address::archive(&copy.entry.timestamp, self.url),
-                w.moment(&moment),
+                Copy::shown_moment(w, self.copies, place),
             ))
         };
         let time = format!(
@@ -446,7 +442,7 @@ impl Around<'_> {
         );
         Framed {
             address: Address::new(self.url),
-            when: w.moment(&self.moment()),
+            when: Copy::shown_moment(w, self.copies, self.place),
             datetime: self.moment().to_string(),
             total: self.copies.len(),
             older: neighbour(self.place.checked_sub(1)),
@@ -458,7 +454,10 @@ impl Around<'_> {
 
     /// The banner inside the copy, for clients that do not say that they are a window.
     fn plain_banner(&self, w: &Words) -> String {
-        let text = w.f("archive.banner", w.moment(&self.moment()));
+        let text = w.f(
+            "archive.banner",
+            Copy::shown_moment(w, self.copies, self.place),
+        );
         let captures = address::archive("*", self.url);
         format!(
             "<div id=\"teia-banner\" style=\"all:initial;display:block;padding:8px 16px;font:14px/1.4 system-ui,sans-serif;\
@@ -490,19 +489,18 @@ fn list(app: &App, frame: Frame, url: &str) -> Result<Response, Failure> {
     let w = frame.w;
     let months: Vec<&str> = w.t("months").split(' ').collect();
     let mut years: Vec<(String, Vec<Month>)> = Vec::new();
-    for copy in copies.iter().rev().take(memento::MAX_LISTED) {
+    let newest_first = copies.iter().enumerate().rev();
+    for (place, copy) in newest_first.take(memento::MAX_LISTED) {
         let digits = &copy.entry.timestamp;
         if digits.len() < 12 {
             continue;
         }
         let month = digits[4..6].parse::<usize>().unwrap_or(1).clamp(1, 12);
         let month = months.get(month - 1).copied().unwrap_or("?").to_owned();
-        let shown = format!(
-            "{}, {}:{}",
-            digits[6..8].trim_start_matches('0'),
-            &digits[8..10],
-            &digits[10..12]
-        );
+        // Day and time; month and year stand above.
+        let moment = Copy::shown_moment(w, &copies, place);
+        let time = moment.split(' ').next_back().unwrap_or("");
+        let shown = format!("{}, {time}", digits[6..8].trim_start_matches('0'));
         let listed = (address::archive(digits, &copy.entry.url), shown);
         if years.last().is_none_or(|(year, _)| *year != digits[..4]) {
             years.push((digits[..4].to_owned(), Vec::new()));

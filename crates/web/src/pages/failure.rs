@@ -18,6 +18,8 @@ pub(crate) enum Failure {
     Busy,
     /// The request asks for what is not given: a key of the words, and the bound.
     Refused(&'static str, usize),
+    /// The parameters of the address cannot be read.
+    Unreadable,
     /// A parameter that is to be a number is none.
     NoNumber(&'static str),
     /// Nothing is there: keys of heading and sentence.
@@ -71,7 +73,7 @@ impl Failure {
     fn status(&self) -> StatusCode {
         match self {
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Refused(..) | Self::NoNumber(_) => StatusCode::BAD_REQUEST,
+            Self::Refused(..) | Self::NoNumber(_) | Self::Unreadable => StatusCode::BAD_REQUEST,
             Self::Missing(..) => StatusCode::NOT_FOUND,
             Self::Private | Self::NeedsRole(_) | Self::Forged => StatusCode::FORBIDDEN,
             Self::WrongToken => StatusCode::UNAUTHORIZED,
@@ -96,6 +98,7 @@ impl Failure {
         match self {
             Self::Busy => (usual, w.t("error.busy").to_owned()),
             Self::Refused(key, bound) => (usual, w.f(key, w.number(*bound))),
+            Self::Unreadable => (usual, w.t("error.unreadable").to_owned()),
             Self::NoNumber(name) => (usual, w.f("error.number", name)),
             Self::Missing(heading, sentence) => (w.t(heading), w.t(sentence).to_owned()),
             Self::Private => (w.t("archive.none"), w.t("archive.private").to_owned()),
@@ -118,6 +121,15 @@ impl Failure {
                 (usual, w.t("error.failed").to_owned())
             }
             Self::Desk(error) => (usual, error.to_string()),
+        }
+    }
+
+    /// A page for people, and JSON for programs.
+    pub(crate) fn into_answer(self, frame: &Frame) -> Response {
+        if frame.is_at("/api") {
+            self.into_json(frame)
+        } else {
+            self.into_page(frame)
         }
     }
 

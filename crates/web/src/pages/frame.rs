@@ -4,7 +4,7 @@ use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, Uri, header};
 
-use crate::access::{Caller, Identity, Role};
+use crate::access::{Caller, Identity, Role, is_https};
 use crate::address::escape;
 use crate::words::{Tongue, Words};
 
@@ -18,8 +18,12 @@ pub(crate) struct Frame {
     pub(crate) here: String,
     /// What stands in the query box.
     pub(crate) query: String,
+    /// What a new query from this page keeps: names and values.
+    pub(crate) kept: Vec<(&'static str, String)>,
     /// The `Host` that was asked.
     pub(crate) host: String,
+    /// How the browser came here, also through a proxy.
+    scheme: &'static str,
     /// Who asks, where they are known.
     pub(crate) caller: Option<Caller>,
 }
@@ -27,6 +31,11 @@ pub(crate) struct Frame {
 impl Frame {
     pub(crate) fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
+    }
+
+    /// The address of this server, as the one who asks knows it.
+    pub(crate) fn base(&self) -> String {
+        format!("{}://{}", self.scheme, self.host)
     }
 
     /// What the forms of this session carry; empty where there is none.
@@ -126,6 +135,8 @@ impl Frame {
                 .path_and_query()
                 .map_or_else(|| "/".to_owned(), ToString::to_string),
             query: String::new(),
+            kept: Vec::new(),
+            scheme: if is_https(headers) { "https" } else { "http" },
             host: text(header::HOST).to_owned(),
             caller: identity.and_then(Identity::caller).cloned(),
         }

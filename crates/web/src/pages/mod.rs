@@ -14,6 +14,7 @@
 
 mod api_search;
 mod archive;
+mod asking;
 mod failure;
 mod frame;
 mod hits;
@@ -37,6 +38,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+pub(crate) use asking::Asking;
 pub(crate) use failure::{Failure, whole_seconds};
 pub(crate) use frame::Frame;
 pub(crate) use manage::PARQUET;
@@ -72,6 +74,7 @@ pub(crate) struct Inner {
     /// Becomes true when the server ends.
     pub(crate) ended: watch::Receiver<bool>,
     lookups: Arc<Semaphore>,
+    journal_readers: Arc<Semaphore>,
 }
 
 impl std::ops::Deref for App {
@@ -105,6 +108,7 @@ impl App {
             desk: Arc::new(Desk::new(root, runs, inside)),
             listeners: Arc::new(Semaphore::new(config.listeners)),
             lookups: Arc::new(Semaphore::new(config.lookups)),
+            journal_readers: Arc::new(Semaphore::new(config.journal_readers)),
             ended,
             library,
             config,
@@ -115,7 +119,11 @@ impl App {
 
     /// One of the few places for work; nothing where none is free in time.
     pub(crate) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
-        let turn = Arc::clone(&self.lookups).acquire_owned();
+        self.turn_among(&self.lookups).await
+    }
+
+    async fn turn_among(&self, places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+        let turn = Arc::clone(places).acquire_owned();
         let turn = tokio::time::timeout(self.config.patience, turn).await;
         turn.ok()?.ok()
     }
@@ -126,8 +134,29 @@ impl App {
         frame: Frame,
         work: impl FnOnce(&Self, Frame) -> Result<Response, Failure> + Send + 'static,
     ) -> Response {
-        let Some(turn) = self.turn().await else {
-            return Failure::Busy.into_page(&frame);
+        let turn = self.turn().await;
+        self.do_in(turn, frame, work).await
+    }
+
+    /// The same for work that may read a whole journal: it has places of its own, so that searches do not
+    /// wait for it.
+    pub(crate) async fn read_journal(
+        &self,
+        frame: Frame,
+        work: impl FnOnce(&Self, Frame) -> Result<Response, Failure> + Send + 'static,
+    ) -> Response {
+        let turn = self.turn_among(&self.journal_readers).await;
+        self.do_in(turn, frame, work).await
+    }
+
+    async fn do_in(
+        &self,
+        turn: Option<OwnedSemaphorePermit>,
+        frame: Frame,
+        work: impl FnOnce(&Self, Frame) -> Result<Response, Failure> + Send + 'static,
+    ) -> Response {
+        let Some(turn) = turn else {
+            return Failure::Busy.into_answer(&frame);
         };
         let (app, asked) = (self.clone(), frame.clone());
         let done = tokio::task::spawn_blocking(move || {
@@ -138,10 +167,10 @@ impl App {
         });
         match done.await {
             Ok(Ok(response)) => response,
-            Ok(Err(failure)) => failure.into_page(&frame),
+            Ok(Err(failure)) => failure.into_answer(&frame),
             Err(error) => {
                 tracing::error!(%error, "a page could not be made");
-                Failure::Broken.into_page(&frame)
+                Failure::Broken.into_answer(&frame)
             }
         }
     }

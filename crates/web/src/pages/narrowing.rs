@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use teia_base::{Clock, SystemClock, Timestamp};
-use teia_search::{SearchRequest, Sort};
+use teia_search::{Filter, SearchRequest, Sort};
 
 use super::Failure;
 use crate::address::escape;
@@ -34,6 +34,9 @@ pub(crate) struct Asked {
     pub(crate) sort: String,
     #[serde(default)]
     pub(crate) expand: String,
+    /// `1` shows near-duplicates too.
+    #[serde(default)]
+    pub(crate) similar: String,
     #[serde(default)]
     pub(crate) page: String,
     #[serde(default)]
@@ -121,25 +124,42 @@ impl Asked {
         filters.iter().any(|filter| !filter.is_empty())
     }
 
-    /// The filters in the language of queries; they stand first, where no open quotation mark reaches them.
-    pub(crate) fn conditions(&self) -> String {
-        let mut text = String::new();
-        let mut add = |name: &str, value: &str| {
-            let value: String = value.chars().filter(|c| *c != '"' && *c != '*').collect();
+    /// Whether near-duplicates are results like others.
+    pub(crate) fn shows_similar(&self) -> bool {
+        self.similar == "1"
+    }
+
+    /// What a new query on the same page keeps.
+    pub(crate) fn kept(&self) -> Vec<(&'static str, String)> {
+        let all = [
+            ("site", &self.site),
+            ("lang", &self.lang),
+            ("type", &self.kind),
+            ("date", &self.date),
+            ("collection", &self.collection),
+            ("sort", &self.sort),
+            ("limit", &self.limit),
+        ];
+        let set = all.into_iter().filter(|(_, value)| !value.is_empty());
+        set.map(|(name, value)| (name, value.clone())).collect()
+    }
+
+    /// The filters, apart from the query: whatever that says, they hold.
+    fn filters(&self) -> Vec<Filter> {
+        let mut filters = Vec::new();
+        let mut add = |value: &str, filter: fn(String) -> Filter| {
             if !value.trim().is_empty() {
-                text.push_str(&format!("{name}:\"{}\" ", value.trim()));
+                filters.push(filter(value.to_owned()));
             }
         };
-        add("site", &self.site);
-        add("lang", &self.lang);
-        add("type", &self.kind);
+        add(&self.site, Filter::Site);
+        add(&self.lang, Filter::Language);
+        add(&self.kind, Filter::Type);
         if let Some((after, before)) = self.dates() {
-            add("after", &after);
-            if let Some(before) = before {
-                add("before", &before);
-            }
+            filters.push(Filter::After(after));
+            filters.extend(before.map(Filter::Before));
         }
-        text
+        filters
     }
 
     /// The request to the index. What was removed from view is passed over at once.
@@ -148,7 +168,8 @@ impl Asked {
             "" => EVERYTHING,
             words => words,
         };
-        let mut request = SearchRequest::new(format!("{}{words}", self.conditions()));
+        let mut request = SearchRequest::new(words);
+        request.filters = self.filters();
         (request.offset, request.limit) = self.window()?;
         if !self.collection.is_empty() {
             request.collections = vec![self.collection.clone()];
@@ -157,12 +178,14 @@ impl Asked {
             request.sort = Sort::Date;
         }
         request.expand = self.expand == "1";
+        request.group_similar = !self.shows_similar();
         request.facets = true;
         request.hidden = library.hidden()?;
         Ok(request)
     }
 
-    fn dates(&self) -> Option<(String, Option<String>)> {
+    /// From when, and until when.
+    fn dates(&self) -> Option<(Timestamp, Option<Timestamp>)> {
         let day = 86_400_000_000_i64;
         let days = match self.date.as_str() {
             "d" => 1,
@@ -170,17 +193,15 @@ impl Asked {
             "m" => 31,
             "y" => 366,
             year => {
-                let year: u16 = year
-                    .parse()
-                    .ok()
-                    .filter(|year| (1000..9999).contains(year))?;
-                return Some((format!("{year}-01-01"), Some(format!("{}-01-01", year + 1))));
+                let year: u16 = year.parse().ok()?;
+                let begin = |year: u16| Timestamp::parse(&format!("{year:04}-01-01"));
+                return Some((begin(year)?, begin(year.checked_add(1)?)));
             }
         };
         let since = SystemClock.wall().as_micros() - days * day;
-        let digits = Timestamp::from_micros(since).to_digits();
-        let date = format!("{}-{}-{}", &digits[..4], &digits[4..6], &digits[6..8]);
-        Some((date, None))
+        // From the beginning of that day.
+        let since = since - since.rem_euclid(day);
+        Some((Timestamp::from_micros(since), None))
     }
 
     /// The address of the same search with one thing changed; a new filter begins at the first page.
@@ -195,6 +216,8 @@ impl Asked {
             ("collection", &self.collection),
             ("sort", &self.sort),
             ("expand", &self.expand),
+            ("similar", &self.similar),
+            ("limit", &self.limit),
         ];
         let mut is_put = false;
         for (key, old) in all {

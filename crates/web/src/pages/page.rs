@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use teia_graph::Counts;
 use teia_repository::State as UrlStanding;
 
 use super::panels::{self, Panel};
-use super::{App, Failure, Frame, html, html_with};
+use super::{App, Asking, Failure, Frame, html, html_with};
 use crate::WebError;
 use crate::address::{Address, clean, escape};
 use crate::difference::{Compared, Part};
@@ -33,6 +33,9 @@ pub(crate) struct Asked {
     pub(crate) to: String,
     #[serde(default)]
     pub(crate) page: String,
+    /// Which of the collections that know it; the one that was there last where none is named.
+    #[serde(default)]
+    pub(crate) collection: String,
 }
 
 #[derive(Template)]
@@ -47,6 +50,11 @@ struct AboutPage {
     tab: &'static str,
     tabs: Vec<(&'static str, String, String)>,
     panel: Panel,
+    /// Collections that know it, where there are several: names and addresses.
+    collections: Vec<(String, String)>,
+    /// The one that is shown.
+    collection: String,
+    is_partial: bool,
 }
 
 /// One line of the header.
@@ -62,17 +70,19 @@ struct Fact {
 pub(crate) struct Known {
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) url: CanonicalUrl,
-    pub(crate) explanation: Explanation,
+    pub(crate) explanation: Arc<Explanation>,
     pub(crate) counts: Option<Counts>,
+    /// Its name stands in addresses, because others know the URL too.
+    pub(crate) is_named: bool,
 }
 
 /// The page about a page.
 pub(crate) async fn page(
     State(app): State<App>,
     frame: Frame,
-    Query(asked): Query<Asked>,
+    Asking(asked): Asking<Asked>,
 ) -> Response {
-    app.look_up(frame, move |app, frame| answer(app, frame, &asked))
+    app.read_journal(frame, move |app, frame| answer(app, frame, &asked))
         .await
 }
 
@@ -82,17 +92,15 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     let Some(first) = candidates.first() else {
         return Err(Failure::Missing("error.title", "error.url"));
     };
-    let known = candidates
+    let found = candidates
         .iter()
-        .map(|url| find(app, url))
+        .filter(|url| !app.library.hides(url.as_str()))
+        .map(|url| find(app, url, &asked.collection))
         .find_map(Result::transpose)
         .transpose()?;
-    let Some(known) = known else {
+    let Some((known, names)) = found else {
         return unknown(&frame, first.as_str());
     };
-    if app.library.hides(known.url.as_str()) {
-        return unknown(&frame, first.as_str());
-    }
     let copies = app.library.versions(known.url.as_str())?;
     let is_private = copies.is_empty() && app.library.is_private(known.url.as_str())?;
     let tab = match asked.tab.as_str() {
@@ -105,7 +113,7 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     let panel = match tab {
         "in" | "out" => panels::links(app, w, &known, tab, &asked.page)?,
         "map" => panels::map(app, w, &known)?,
-        "history" => panels::history(&known),
+        "history" => panels::history(w, &known),
         _ => panels::versions(w, &copies, &asked.from, &asked.to)?,
     };
     let titles = known.explanation.attempts.iter().rev();
@@ -120,7 +128,16 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
             .map(|copy| address.copy(&copy.entry.timestamp)),
         is_private,
         facts: facts(w, &known, &copies)?,
-        tabs: tabs(w, &known.url),
+        tabs: tabs(w, &known),
+        collections: names
+            .into_iter()
+            .map(|name| {
+                let href = known.href(tab, Some(&name));
+                (name, href)
+            })
+            .collect(),
+        collection: known.shelf.name.clone(),
+        is_partial: known.explanation.is_partial,
         tab,
         panel,
         address,
@@ -162,27 +179,52 @@ pub(crate) fn spellings(text: &str) -> Vec<CanonicalUrl> {
         .collect()
 }
 
-fn find(app: &App, url: &CanonicalUrl) -> Result<Option<Known>, WebError> {
-    let mut best: Option<Known> = None;
-    for shelf in app.library.shelves() {
-        let Some(explanation) = shelf.reading.explain(url)? else {
-            continue;
-        };
-        // Of several collections the one that was there last.
-        if best
-            .as_ref()
-            .is_none_or(|known| visited(&known.explanation) < visited(&explanation))
-        {
-            let counts = shelf.links()?.counts(url)?;
-            best = Some(Known {
-                shelf,
-                url: url.clone(),
-                explanation,
-                counts,
-            });
-        }
+impl Known {
+    /// The address of a tab, of this collection or another.
+    pub(crate) fn href(&self, tab: &str, collection: Option<&str>) -> String {
+        let own = self.is_named.then_some(self.shelf.name.as_str());
+        let named = collection.or(own);
+        let named = named.map(|name| format!("&collection={}", escape(name)));
+        let url = escape(self.url.as_str());
+        format!("/page?url={url}&tab={tab}{}", named.unwrap_or_default())
     }
-    Ok(best)
+}
+
+/// What is known of a URL, and the names of the collections that know it, where there are several.
+fn find(
+    app: &App,
+    url: &CanonicalUrl,
+    wanted: &str,
+) -> Result<Option<(Known, Vec<String>)>, Failure> {
+    let mut found = Vec::new();
+    for shelf in app.library.shelves() {
+        let life = app.desk.life(&shelf.name, url, app.config.journal_time)?;
+        found.extend(life.map(|life| (shelf, life)));
+    }
+    let mut names: Vec<String> = found.iter().map(|(shelf, _)| shelf.name.clone()).collect();
+    if names.len() < 2 {
+        names.clear();
+    }
+    let chosen = found.iter().position(|(shelf, _)| shelf.name == wanted);
+    // Of several collections the one that was there last.
+    let last = || {
+        let all = found.iter().enumerate().rev();
+        all.max_by_key(|(_, (_, life))| visited(life))
+            .map(|(place, _)| place)
+    };
+    let Some(place) = chosen.or_else(last) else {
+        return Ok(None);
+    };
+    let (shelf, explanation) = found.swap_remove(place);
+    let counts = shelf.links()?.counts(url).map_err(WebError::from)?;
+    let known = Known {
+        is_named: !names.is_empty(),
+        shelf,
+        url: url.clone(),
+        explanation,
+        counts,
+    };
+    Ok(Some((known, names)))
 }
 
 fn visited(explanation: &Explanation) -> Option<Timestamp> {
@@ -212,7 +254,7 @@ fn facts(w: &Words, known: &Known, copies: &[Copy]) -> Result<Vec<Fact>, WebErro
         (Some(exclusion), _) => format!(
             "{} ({})",
             w.told(exclusion.outcome.sentence()),
-            exclusion.rule
+            w.rule(&exclusion.rule)
         ),
         (None, Some(fetched)) => w.told(fetched.outcome.sentence()).to_owned(),
         (None, None) => String::new(),
@@ -289,7 +331,7 @@ fn facts(w: &Words, known: &Known, copies: &[Copy]) -> Result<Vec<Fact>, WebErro
     Ok(facts)
 }
 
-fn tabs(w: &Words, url: &CanonicalUrl) -> Vec<(&'static str, String, String)> {
+fn tabs(w: &Words, known: &Known) -> Vec<(&'static str, String, String)> {
     let names = [
         ("versions", "tab.versions"),
         ("in", "tab.in"),
@@ -297,8 +339,7 @@ fn tabs(w: &Words, url: &CanonicalUrl) -> Vec<(&'static str, String, String)> {
         ("map", "tab.map"),
         ("history", "tab.history"),
     ];
-    let href = |name: &str| format!("/page?url={}&tab={name}", escape(url.as_str()));
     names
-        .map(|(name, key)| (name, w.t(key).to_owned(), href(name)))
+        .map(|(name, key)| (name, w.t(key).to_owned(), known.href(name, None) + "#panel"))
         .to_vec()
 }

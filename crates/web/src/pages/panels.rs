@@ -1,12 +1,13 @@
 //! What lies under the tabs of the page about a page.
 
+use teia_engine::Explanation;
 use teia_extract::{Extractors, Source};
 use url::Url;
 
 use super::page::Known;
 use super::{App, Failure};
 use crate::WebError;
-use crate::address::{Address, clean, cut, escape};
+use crate::address::{Address, clean, cut};
 use crate::difference::{Compared, compare};
 use crate::library::Copy;
 use crate::neighbourhood::Map;
@@ -87,7 +88,7 @@ pub(crate) fn versions(w: &Words, copies: &[Copy], from: &str, to: &str) -> Resu
         changes.push(change != "versions.same");
         rows.push(Version {
             digits: copy.entry.timestamp.clone(),
-            when: w.moment(&copy.entry.fetched().unwrap_or_default()),
+            when: Copy::shown_moment(w, copies, at),
             change,
             status: copy
                 .entry
@@ -110,7 +111,10 @@ pub(crate) fn versions(w: &Words, copies: &[Copy], from: &str, to: &str) -> Resu
         row.is_to = true;
     }
     let difference = match chosen {
-        Some((old, new)) => Some(difference(w, &copies[old], &copies[new])?),
+        Some((old, new)) => {
+            let moments = [old, new].map(|place| Copy::shown_moment(w, copies, place));
+            Some(difference(w, (&copies[old], &copies[new]), &moments)?)
+        }
         None => None,
     };
     let dots = dots(copies, &changes);
@@ -149,11 +153,12 @@ fn dots(copies: &[Copy], changes: &[bool]) -> Vec<(String, bool)> {
         .collect()
 }
 
-fn difference(w: &Words, old: &Copy, new: &Copy) -> Result<Difference, Failure> {
-    let moment = |copy: &Copy| w.moment(&copy.entry.fetched().unwrap_or_default());
-    let between = w
-        .f("diff.between", moment(old))
-        .replacen("{}", &moment(new), 1);
+fn difference(
+    w: &Words,
+    (old, new): (&Copy, &Copy),
+    [from, to]: &[String; 2],
+) -> Result<Difference, Failure> {
+    let between = w.f("diff.between", from).replacen("{}", to, 1);
     let outcome = match (text_of(old)?, text_of(new)?) {
         (Some(old), Some(new)) => compare(&old, &new),
         _ => Compared::Unreadable,
@@ -199,6 +204,24 @@ pub(crate) fn links(
 ) -> Result<Panel, Failure> {
     let page = page.parse::<usize>().unwrap_or(1).clamp(1, 1_000_000);
     let offset = (page - 1) * LINKS_A_PAGE;
+    let (links, total) = links_from(app, w, known, tab, page)?;
+    // A page after the last: the last.
+    if offset >= total && offset > 0 {
+        let last = total.div_ceil(LINKS_A_PAGE).max(1);
+        return Ok(Panel::Links(links_from(app, w, known, tab, last)?.0));
+    }
+    Ok(Panel::Links(links))
+}
+
+/// A page of links, and how many there are in all.
+fn links_from(
+    app: &App,
+    w: &Words,
+    known: &Known,
+    tab: &str,
+    page: usize,
+) -> Result<(Links, usize), Failure> {
+    let offset = (page - 1) * LINKS_A_PAGE;
     let snapshot = known.shelf.links()?;
     let listing = if tab == "in" {
         Some(snapshot.in_links(&known.url, offset as u64, LINKS_A_PAGE)?)
@@ -212,11 +235,11 @@ pub(crate) fn links(
             let rows = listing.items.into_iter().map(|neighbour| {
                 let anchors = neighbour.labels.iter().map(|label| label.anchor.as_str());
                 let kinds = neighbour.labels.iter().map(|label| label.kind.name());
-                row(&neighbour.url, anchors, kinds)
+                row(w, &neighbour.url, anchors, kinds)
             });
             (listing.total, rows.collect())
         }
-        None => from_journal(known, tab, offset),
+        None => from_journal(w, known, tab, offset),
     };
     let rows: Vec<Row> = rows;
     let shown: Vec<Row> = rows
@@ -224,33 +247,29 @@ pub(crate) fn links(
         .filter(|row| !app.library.hides(&row.address.url))
         .collect();
     let total = usize::try_from(total).unwrap_or(usize::MAX);
-    let href = |page: usize| {
-        format!(
-            "/page?url={}&tab={tab}&page={page}",
-            escape(known.url.as_str())
-        )
-    };
+    let href = |page: usize| format!("{}&page={page}#panel", known.href(tab, None));
     let end = (offset + LINKS_A_PAGE).min(total);
     let range = [offset + 1, end, total]
         .iter()
         .fold(w.t("links.range").to_owned(), |text, number| {
             text.replacen("{}", &w.number(*number), 1)
         });
-    Ok(Panel::Links(Links {
+    let links = Links {
         rows: shown,
         range,
         previous: (page > 1).then(|| href(page - 1)),
         next: (end < total).then(|| href(page + 1)),
         is_from_journal,
-    }))
+    };
+    Ok((links, total))
 }
 
 /// What the journal says, while the graph does not know the page.
-fn from_journal(known: &Known, tab: &str, offset: usize) -> (u64, Vec<Row>) {
+fn from_journal(w: &Words, known: &Known, tab: &str, offset: usize) -> (u64, Vec<Row>) {
     let explanation = &known.explanation;
     if tab == "in" {
         let rows = explanation.in_links.iter().skip(offset).take(LINKS_A_PAGE);
-        let rows = rows.map(|link| row(&link.url, [link.anchor.as_str()], [link.kind]));
+        let rows = rows.map(|link| row(w, &link.url, [link.anchor.as_str()], [link.kind]));
         return (explanation.in_links.len() as u64, rows.collect());
     }
     let mut attempts = explanation.attempts.iter().rev();
@@ -260,6 +279,7 @@ fn from_journal(known: &Known, tab: &str, offset: usize) -> (u64, Vec<Row>) {
     let rows = last.links.iter().skip(offset).take(LINKS_A_PAGE);
     let rows = rows.map(|link| {
         row(
+            w,
             link.url.normal().as_str(),
             [link.anchor.as_str()],
             [link.kind.name()],
@@ -269,6 +289,7 @@ fn from_journal(known: &Known, tab: &str, offset: usize) -> (u64, Vec<Row>) {
 }
 
 fn row<'a>(
+    w: &Words,
     url: &str,
     anchors: impl IntoIterator<Item = &'a str>,
     kinds: impl IntoIterator<Item = &'static str>,
@@ -280,7 +301,7 @@ fn row<'a>(
             texts.push(text);
         }
     }
-    let mut names: Vec<&str> = kinds.into_iter().collect();
+    let mut names: Vec<&str> = kinds.into_iter().map(|kind| w.told(kind)).collect();
     names.sort_unstable();
     names.dedup();
     Row {
@@ -302,10 +323,12 @@ pub(crate) fn map(app: &App, w: &Words, known: &Known) -> Result<Panel, Failure>
 }
 
 /// Everything that happened to it, in words, the newest first.
-pub(crate) fn history(known: &Known) -> Panel {
-    let life = known.explanation.life.iter().rev().take(MOST_MOMENTS);
-    Panel::History(
-        life.map(|moment| (moment.at.to_string(), clean(&moment.what)))
-            .collect(),
-    )
+pub(crate) fn history(w: &Words, known: &Known) -> Panel {
+    let Explanation { life, attempts, .. } = &*known.explanation;
+    let newest = life.iter().rev().take(MOST_MOMENTS);
+    let told = newest.map(|moment| {
+        let what = moment.told(attempts, |english| w.rule(english).into_owned());
+        (moment.at.to_string(), clean(&what))
+    });
+    Panel::History(told.collect())
 }

@@ -1,13 +1,13 @@
 //! The small pages: the first one, help, the switches, and files that never change.
 
 use askama::Template;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use teia_search::{SearchRequest, Sort};
 
-use super::{App, Failure, Frame, html};
+use super::{App, Asking, Failure, Frame, html};
 
 /// How long a browser keeps a choice of language or appearance: a year.
 const KEPT: &str = "Path=/; Max-Age=31536000; SameSite=Lax";
@@ -99,7 +99,7 @@ pub(crate) struct Choice {
 }
 
 /// Notes a choice in a cookie and goes back, to a page of ours only.
-pub(crate) async fn set(Query(choice): Query<Choice>) -> Response {
+pub(crate) async fn set(Asking(choice): Asking<Choice>) -> Response {
     let next = choice.next.as_deref().filter(|next| is_own_path(next));
     let mut response = (
         StatusCode::SEE_OTHER,
@@ -138,11 +138,11 @@ pub(crate) fn is_own_path(path: &str) -> bool {
 
 /// So that a browser can add this search.
 pub(crate) async fn opensearch(State(app): State<App>, frame: Frame) -> Response {
-    let host = if frame.host.is_empty() {
-        app.address.to_string()
-    } else {
-        frame.host.clone()
-    };
+    let mut frame = frame;
+    if frame.host.is_empty() {
+        frame.host = app.address.to_string();
+    }
+    let (host, base) = (&frame.host, frame.base());
     let name = match host.split(':').next() {
         Some("127.0.0.1" | "localhost") | None => "Teia".to_owned(),
         Some(name) => format!("Teia {}", name.chars().take(11).collect::<String>()),
@@ -154,11 +154,11 @@ pub(crate) async fn opensearch(State(app): State<App>, frame: Frame) -> Response
 <ShortName>{name}</ShortName>
 <Description>{}</Description>
 <InputEncoding>UTF-8</InputEncoding>
-<Image width="64" height="64" type="image/svg+xml">http://{host}/static/teia.svg</Image>
-<Url type="text/html" method="get" template="http://{host}/search?q={{searchTerms}}"/>
-<Url type="application/json" rel="results" method="get" template="http://{host}/api/search?q={{searchTerms}}"/>
-<Url type="application/x-suggestions+json" rel="suggestions" method="get" template="http://{host}/api/suggest?q={{searchTerms}}"/>
-<Url type="application/opensearchdescription+xml" rel="self" template="http://{host}/opensearch.xml"/>
+<Image width="64" height="64" type="image/svg+xml">{base}/static/teia.svg</Image>
+<Url type="text/html" method="get" template="{base}/search?q={{searchTerms}}"/>
+<Url type="application/json" rel="results" method="get" template="{base}/api/search?q={{searchTerms}}"/>
+<Url type="application/x-suggestions+json" rel="suggestions" method="get" template="{base}/api/suggest?q={{searchTerms}}"/>
+<Url type="application/opensearchdescription+xml" rel="self" template="{base}/opensearch.xml"/>
 </OpenSearchDescription>
 "#,
         frame.w.t("tagline")

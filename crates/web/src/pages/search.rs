@@ -1,14 +1,14 @@
 //! `/search`: results, filters, pages.
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use teia_search::{Facet, Repair, Results};
 
 use super::hits::ShownHit;
 use super::narrowing::Asked;
 use super::plain::{Help, examples};
-use super::{App, Failure, Frame, html};
+use super::{App, Asking, Failure, Frame, html};
 use crate::words::Words;
 
 /// Numbers of pages that are offered around the present one.
@@ -35,6 +35,11 @@ struct SearchPage {
     previous: Option<String>,
     next: Option<String>,
     many: bool,
+    /// Results that are nearly the same as one that is shown.
+    put_away: u64,
+    similar_href: String,
+    shows_similar: bool,
+    first_href: String,
 }
 
 /// One filter, and what it can be set to.
@@ -56,9 +61,10 @@ struct Choice {
 pub(crate) async fn search(
     State(app): State<App>,
     mut frame: Frame,
-    Query(asked): Query<Asked>,
+    Asking(asked): Asking<Asked>,
 ) -> Response {
     frame.query.clone_from(&asked.q);
+    frame.kept = asked.kept();
     if let Err(failure) = asked.check(&app.config) {
         return failure.into_page(&frame);
     }
@@ -78,20 +84,28 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     let (offset, limit) = (request.offset, request.limit);
     let results = app.library.searcher().search(&request)?;
     let page = offset / limit.max(1) + 1;
-    let reachable = usize::try_from(results.total)
+    // What was put away behind a better one is on no page.
+    let reachable = usize::try_from(results.distinct)
         .unwrap_or(usize::MAX)
         .min(app.config.max_results);
-    let last = reachable.div_ceil(limit.max(1)).max(1);
+    let is_last = results.hits.len() < limit;
+    let last = if is_last && !results.hits.is_empty() {
+        page
+    } else {
+        reachable.div_ceil(limit.max(1)).max(1)
+    };
     let from = page.saturating_sub(AROUND).max(1);
     let to = (page + AROUND).min(last);
     let shelves = app.library.shelves();
     let names: Vec<String> = shelves.iter().map(|shelf| shelf.name.clone()).collect();
-    let suggestion = results.suggestion.as_ref().map(|text| {
-        let text = text.strip_prefix(&asked.conditions()).unwrap_or(text);
-        (text.to_owned(), asked.href("q", text))
-    });
+    let suggestion = results
+        .suggestion
+        .as_ref()
+        .map(|text| (text.to_owned(), asked.href("q", text)));
     let bare = Asked {
         q: asked.q.clone(),
+        sort: asked.sort.clone(),
+        limit: asked.limit.clone(),
         ..Asked::default()
     };
     let expand = if asked.expand == "1" { "" } else { "1" };
@@ -120,6 +134,10 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         previous: (page > 1).then(|| asked.href("page", &(page - 1).to_string())),
         next: (page < last).then(|| asked.href("page", &(page + 1).to_string())),
         many: names.len() > 1,
+        put_away: results.total - results.distinct,
+        similar_href: asked.href("similar", if asked.shows_similar() { "" } else { "1" }),
+        shows_similar: asked.shows_similar(),
+        first_href: asked.href("page", "1"),
         results,
         frame,
     })
@@ -150,21 +168,21 @@ fn menus(w: &Words, asked: &Asked, facets: &[Facet], collections: &[String]) -> 
         by_count(
             w,
             asked,
-            ("site", "site", &asked.site),
+            ("site", "any", &asked.site),
             counts("site"),
             plain,
         ),
         by_count(
             w,
             asked,
-            ("lang", "lang", &asked.lang),
+            ("lang", "any.lang", &asked.lang),
             counts("language"),
             |code| w.language(code).to_owned(),
         ),
         by_count(
             w,
             asked,
-            ("type", "type", &asked.kind),
+            ("type", "any", &asked.kind),
             counts("type"),
             |kind| w.media_type(kind).to_owned(),
         ),
@@ -178,7 +196,7 @@ fn menus(w: &Words, asked: &Asked, facets: &[Facet], collections: &[String]) -> 
             asked,
             "collection",
             "",
-            w.t("any"),
+            w.t("any.collection"),
             &asked.collection,
         )];
         choices.extend(named);
@@ -215,11 +233,11 @@ fn choice(asked: &Asked, name: &str, value: &str, label: &str, chosen: &str) -> 
 fn by_count(
     w: &Words,
     asked: &Asked,
-    (name, key, chosen): (&str, &str, &str),
+    (name, any, chosen): (&str, &str, &str),
     counts: Vec<(String, u64)>,
     label: impl Fn(&str) -> String,
 ) -> Menu {
-    let mut choices = vec![choice(asked, name, "", w.t("any"), chosen)];
+    let mut choices = vec![choice(asked, name, "", w.t(any), chosen)];
     for (value, count) in counts.into_iter().take(MOST_CHOICES) {
         choices.push(Choice {
             count: Some(count),
@@ -227,7 +245,7 @@ fn by_count(
         });
     }
     Menu {
-        label: w.t(key).to_owned(),
+        label: w.t(name).to_owned(),
         chosen: label(chosen),
         is_set: !chosen.is_empty(),
         choices,

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
 use teia_search::{SearchRequest, fold};
 
-use super::{App, Failure, Frame};
+use super::{App, Asking, Failure, Frame};
 use crate::address::clean;
 
 const MOST_WORDS: usize = 4;
@@ -29,7 +29,7 @@ pub(crate) struct Typed {
 pub(crate) async fn suggest(
     State(app): State<App>,
     frame: Frame,
-    Query(typed): Query<Typed>,
+    Asking(typed): Asking<Typed>,
 ) -> Response {
     let answer = |text: &str, found: &[String]| {
         let headers = [(header::CONTENT_TYPE, "application/x-suggestions+json")];

@@ -33,6 +33,7 @@ impl Kind {
             "text/css" => Self::Css,
             "image/svg+xml" => Self::Svg,
             "text/plain" => Self::Text,
+            declared if is_readable(declared) => Self::Text,
             // Declared as a picture, a font or a film, and not one that is known.
             declared if declared.starts_with("image/") || declared.starts_with("font/") => {
                 Self::Attachment
@@ -42,6 +43,26 @@ impl Kind {
             _ => Self::Attachment,
         }
     }
+}
+
+/// Types that people read as they are. A browser is told that it is plain text, and not to guess.
+fn is_readable(declared: &str) -> bool {
+    matches!(
+        declared,
+        "text/markdown"
+            | "text/x-markdown"
+            | "text/csv"
+            | "text/tab-separated-values"
+            | "text/javascript"
+            | "text/x-rst"
+            | "text/calendar"
+            | "text/vtt"
+            | "application/json"
+            | "application/x-ndjson"
+            | "application/javascript"
+            | "application/yaml"
+            | "application/toml"
+    ) || declared.starts_with("application/") && declared.ends_with("+json")
 }
 
 fn looks_like_html(bytes: &[u8]) -> bool {
@@ -93,6 +114,9 @@ mod tests {
             Kind::of("application/pdf", b"%PDF-1.4", Role::Page),
             Kind::Attachment
         );
+        for readable in ["text/csv", "text/markdown", "application/ld+json"] {
+            assert_eq!(Kind::of(readable, page, Role::Page), Kind::Text);
+        }
         assert_eq!(
             Kind::of("text/html", b"GIF89a<script>", Role::Page),
             Kind::Media("image/gif")

@@ -1,6 +1,11 @@
 //! Pages: links, parts and styles lead to the archive; scripts, refreshes and forms lead nowhere.
+//!
+//! Where a link leads is in no policy of a browser, so the rewriter must read a page exactly as a
+//! browser without scripts does: `noscript` is an element like others, and where it is not sure whether
+//! something is text or markup, it is left out.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
@@ -50,29 +55,84 @@ fn declared(bytes: &[u8]) -> Option<String> {
 }
 
 /// Rewrites a page; what cannot be rewritten is shown as text.
-pub(crate) fn rewrite(page: &str, rewriter: Rewriter, banner: Option<&str>) -> Vec<u8> {
+pub(crate) fn rewrite(page: &str, rewriter: &Rewriter, banner: Option<&str>) -> Vec<u8> {
+    let page = without_noscript(page);
+    let written = rewritten(&page, rewriter.clone(), banner, Doubt::IsAnError)
+        .or_else(|_| rewritten(&page, rewriter.clone(), banner, Doubt::IsLeftOut));
+    match written {
+        Ok(text) => text.into_bytes(),
+        Err(error) => {
+            tracing::debug!(%error, "a copy is shown as text");
+            let text = page.replace('&', "&amp;").replace('<', "&lt;");
+            let banner = banner.unwrap_or_default();
+            format!("<!doctype html><meta charset=utf-8>{banner}<pre>{text}</pre>").into_bytes()
+        }
+    }
+}
+
+/// What becomes of elements that browsers take for text in some places, and for nothing in others
+/// (`<select><xmp>`): one of their readers sees links where another sees text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    IsAnError,
+    IsLeftOut,
+}
+
+/// Elements whose content is text, in most places.
+const TEXT_ELEMENTS: &str = "title, textarea, xmp, noembed, noframes, iframe, plaintext";
+
+fn rewritten(
+    page: &str,
+    rewriter: Rewriter,
+    banner: Option<&str>,
+    doubt: Doubt,
+) -> Result<String, lol_html::errors::RewritingError> {
     let rewriter = Rc::new(RefCell::new(rewriter));
     let (all, styles) = (Rc::clone(&rewriter), Rc::clone(&rewriter));
     let sheet = Rc::new(RefCell::new(String::new()));
-    let has_banner = Rc::new(RefCell::new(banner.is_none()));
-    let shown = Rc::clone(&has_banner);
+    let place = Rc::new(Cell::new(Place::Head));
+    let is_doubtful = Rc::new(Cell::new(false));
+    let (doubted, in_style, in_text) = (
+        Rc::clone(&is_doubtful),
+        Rc::clone(&is_doubtful),
+        is_doubtful,
+    );
+    let reached = Rc::clone(&place);
     let elements = element!("*", move |element| {
+        let tag = element.tag_name();
+        if doubt == Doubt::IsLeftOut && matches!(tag.as_str(), "select" | "frameset") {
+            doubted.set(true);
+        }
         change(element, &mut all.borrow_mut());
-        if element.tag_name() == "body"
-            && !shown.replace(true)
-            && let Some(banner) = banner
-        {
-            element.prepend(banner, ContentType::Html);
+        if reached.get() == Place::Head {
+            reached.set(Place::of(&tag));
+            if let Some(banner) = banner {
+                match reached.get() {
+                    Place::Body if tag == "body" => element.prepend(banner, ContentType::Html),
+                    Place::Body => element.before(banner, ContentType::Html),
+                    Place::Head | Place::Frames => {}
+                }
+            }
         }
         Ok(())
     });
     let sheets = text!("style", move |chunk: &mut TextChunk<'_>| {
+        if in_style.get() {
+            chunk.remove();
+            return Ok(());
+        }
         sheet.borrow_mut().push_str(chunk.as_str());
         if chunk.last_in_text_node() {
             let whole = sheet.replace(String::new());
             let rewritten = style::rewrite(&whole, &styles.borrow());
             chunk.replace(&rewritten.replace("</", "<\\/"), ContentType::Html);
         } else {
+            chunk.remove();
+        }
+        Ok(())
+    });
+    let texts = text!(TEXT_ELEMENTS, move |chunk: &mut TextChunk<'_>| {
+        if in_text.get() {
             chunk.remove();
         }
         Ok(())
@@ -85,17 +145,73 @@ pub(crate) fn rewrite(page: &str, rewriter: Rewriter, banner: Option<&str>) -> V
     let settings = RewriteStrSettings::new()
         .append_element_content_handler(elements)
         .append_element_content_handler(sheets)
+        .append_element_content_handler(texts)
         .append_document_content_handler(comments)
-        .with_strict(false);
-    match rewrite_str(page, settings) {
-        Ok(text) if *has_banner.borrow() => text.into_bytes(),
-        Ok(text) => format!("{}{text}", banner.unwrap_or_default()).into_bytes(),
-        Err(error) => {
-            tracing::debug!(%error, "a copy is shown as text");
-            let text = page.replace('&', "&amp;").replace('<', "&lt;");
-            format!("<!doctype html><meta charset=utf-8><pre>{text}</pre>").into_bytes()
+        .with_strict(doubt == Doubt::IsAnError);
+    let text = rewrite_str(page, settings)?;
+    Ok(match banner {
+        Some(banner) if place.get() == Place::Head => with_banner(&text, banner),
+        _ => text,
+    })
+}
+
+/// How far into a page one has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Head,
+    Body,
+    /// A page of frames has no body, and no place for a banner.
+    Frames,
+}
+
+impl Place {
+    /// Where an element stands that follows the head, or is of it.
+    fn of(tag: &str) -> Self {
+        match tag {
+            "html" | "head" | "title" | "meta" | "link" | "style" | "base" | "script"
+            | NOSCRIPT => Self::Head,
+            "frameset" => Self::Frames,
+            _ => Self::Body,
         }
     }
+}
+
+/// A page without elements in its body: the banner follows the doctype, because a browser reads a page
+/// otherwise that does not begin with it.
+fn with_banner(text: &str, banner: &str) -> String {
+    let start = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    let begins_so = start
+        .get(..9)
+        .is_some_and(|start| start.eq_ignore_ascii_case("<!doctype"));
+    let end = start.find('>').filter(|_| begins_so);
+    let at = end.map_or(0, |end| text.len() - start.len() + end + 1);
+    format!("{}{banner}{}", &text[..at], &text[at..])
+}
+
+/// What `noscript` is called in a copy.
+const NOSCRIPT: &str = "teia-noscript";
+
+/// Gives `noscript` another name. Whether its content is text depends on whether scripts run, and the
+/// rewriter takes it for text; under a name that nobody knows all read it alike.
+fn without_noscript(page: &str) -> Cow<'_, str> {
+    const NAME: &[u8] = b"noscript";
+    let mut out = String::new();
+    let mut done = 0;
+    for (at, _) in page.match_indices('<') {
+        let name = at + 1 + usize::from(page.as_bytes().get(at + 1) == Some(&b'/'));
+        let end = name + NAME.len();
+        let is_one = page.as_bytes().get(name..end);
+        if is_one.is_some_and(|found| found.eq_ignore_ascii_case(NAME)) {
+            out.push_str(&page[done..name]);
+            out.push_str(NOSCRIPT);
+            done = end;
+        }
+    }
+    if done == 0 {
+        return Cow::Borrowed(page);
+    }
+    out.push_str(&page[done..]);
+    Cow::Owned(out)
 }
 
 fn change(element: &mut Element<'_, '_>, rewriter: &mut Rewriter) {
@@ -127,6 +243,13 @@ fn change(element: &mut Element<'_, '_>, rewriter: &mut Rewriter) {
             element.remove();
             return;
         }
+        // Drawings can change where their links lead while one looks at them.
+        "set" | "animate" | "animatemotion" | "animatetransform" | "animatecolor"
+            if moves_a_link(element) =>
+        {
+            element.remove();
+            return;
+        }
         _ => {}
     }
     let names: Vec<String> = element
@@ -137,7 +260,7 @@ fn change(element: &mut Element<'_, '_>, rewriter: &mut Rewriter) {
     for name in names {
         attribute(element, rewriter, &tag, &name);
     }
-    if matches!(tag.as_str(), "a" | "area") {
+    if is_link(element, &tag) {
         // Out of the frame, so that the banner goes along.
         let _ = element.set_attribute("target", "_top");
         let _ = element.set_attribute("rel", "nofollow noopener");
@@ -145,6 +268,21 @@ fn change(element: &mut Element<'_, '_>, rewriter: &mut Rewriter) {
     if tag == "iframe" {
         let _ = element.set_attribute("sandbox", "allow-top-navigation-by-user-activation");
     }
+}
+
+/// Whether an element leads somewhere: in formulas all of them can.
+fn is_link(element: &Element<'_, '_>, tag: &str) -> bool {
+    let is_in_formula = || element.namespace_uri() == MATHML;
+    let has_address = || ["href", "xlink:href"].map(|name| element.has_attribute(name));
+    matches!(tag, "a" | "area") || is_in_formula() && has_address().contains(&true)
+}
+
+const MATHML: &str = "http://www.w3.org/1998/Math/MathML";
+
+/// Whether it is an animation of an address.
+fn moves_a_link(element: &Element<'_, '_>) -> bool {
+    let name = element.get_attribute("attributename").unwrap_or_default();
+    unescape(&name).to_ascii_lowercase().contains("href")
 }
 
 /// Style sheets and icons are parts of the page; everything else asks for something in advance.
@@ -164,9 +302,13 @@ fn attribute(element: &mut Element<'_, '_>, rewriter: &Rewriter, tag: &str, name
     // Values come as they are written, with character references.
     let value = unescape(&value);
     let new = match name {
-        "href" | "xlink:href" if matches!(tag, "a" | "area") => Some(link(rewriter, &value)),
+        "href" | "xlink:href" if is_link(element, tag) => Some(link(rewriter, &value)),
         "href" | "xlink:href" if tag == "link" => Some(rewriter.to_part(&value, Role::Style)),
         "href" | "xlink:href" if value.starts_with('#') => None,
+        // What is used becomes a part of this page, with its links.
+        "href" | "xlink:href" if tag == "use" => {
+            Some(rewriter.to_copy(&value, Role::Image).unwrap_or_default())
+        }
         "href" | "xlink:href" => Some(rewriter.to_part(&value, Role::Image)),
         "src" if matches!(tag, "iframe" | "frame") => {
             Some(rewriter.to_copy(&value, Role::Frame).unwrap_or_default())
@@ -178,7 +320,8 @@ fn attribute(element: &mut Element<'_, '_>, rewriter: &Rewriter, tag: &str, name
         "style" => Some(style::rewrite(&value, rewriter)),
         "action" | "formaction" => Some("about:blank".to_owned()),
         "srcdoc" | "ping" | "integrity" | "crossorigin" | "nonce" | "manifest" | "target"
-        | "referrerpolicy" | "http-equiv" | "codebase" | "classid" | "cite" => {
+        | "referrerpolicy" | "http-equiv" | "codebase" | "classid" | "cite" | "allow"
+        | "attributionsrc" | "browsingtopics" | "xml:base" => {
             element.remove_attribute(name);
             return;
         }
@@ -186,6 +329,9 @@ fn attribute(element: &mut Element<'_, '_>, rewriter: &Rewriter, tag: &str, name
             element.remove_attribute(name);
             return;
         }
+        // Drawings are styled by attributes too.
+        "fill" | "stroke" | "mask" | "clip-path" | "filter" | "cursor" | "marker-start"
+        | "marker-mid" | "marker-end" | "marker" => Some(style::rewrite(&value, rewriter)),
         _ => None,
     };
     if let Some(new) = new {
@@ -258,7 +404,7 @@ mod tests {
             time: "2026".to_owned(),
             key: String::new(),
         };
-        String::from_utf8(rewrite(page, rewriter, None)).unwrap()
+        String::from_utf8(rewrite(page, &rewriter, None)).unwrap()
     }
 
     #[track_caller]
@@ -332,6 +478,81 @@ mod tests {
             let before = &page[..at];
             assert!(before.ends_with("/archive/2026/http://"), "{page}");
         }
+    }
+
+    /// Every way to the live web that a page can write, and the one way to the archive.
+    #[test]
+    fn no_link_leads_to_the_live_web() {
+        for page in [
+            "<noscript><a href=http://evil.example/>x</a><img src=http://evil.example/></noscript>",
+            "<NOSCRIPT><meta http-equiv=refresh content='0;url=http://evil.example/'></noscript >",
+            "<noscript><noscript><noscript><a href=http://evil.example/>",
+            "<noscript><p title=\"</noscript><p title='\"><a href=http://evil.example/>x</a>'>",
+            "<p title='<noscript>'><a href=http://evil.example/>x</a>",
+            "<select><xmp></select><a href=http://evil.example/>x</a></xmp>",
+            "<select><style></select><a href=http://evil.example/>x</a></style>",
+            "<frameset><noframes></noframes><xmp><a href=http://evil.example/>x</a></xmp>",
+            "<svg><a href=/y><set attributeName=href to=http://evil.example/ /></a></svg>",
+            "<svg><a xlink:href=/y><animate attributeName=' XLINK:href' values='http://evil.example/'></animate></a></svg>",
+            "<svg><a href=/y><set attributeName='&#104;ref' to=http://evil.example/ /></a></svg>",
+            "<svg><style><img src=x><a href=http://evil.example/>y</a></style></svg>",
+            "<svg><style><a xlink:href=http://evil.example/>y</a></style></svg>",
+            "<svg><use href='data:image/svg+xml,http://evil.example/'/></svg>",
+            "<svg><title><a href=http://evil.example/>y</a></title></svg>",
+            "<math><mi href=http://evil.example/>x</mi><mrow xlink:href=http://evil.example/></math>",
+            "<map><area href=http://evil.example/ target=_blank></map>",
+            "<base href=http://evil.example/ target=_top><a href=y>x</a>",
+            "<a href=/y attributionsrc=http://evil.example/ ping=http://evil.example/>x</a>",
+            "<a href=\"ht\ntp://evil.example/\">x</a><a href='//evil.example/'>x</a>",
+            "<a href=' http:\\\\evil.example/'>x</a>",
+            "<template shadowrootmode=open><a href=http://evil.example/>x</a></template>",
+            "<iframe srcdoc='<a href=http://evil.example/>x</a>'></iframe>",
+            "<object data=http://evil.example/><param name=movie value=http://evil.example/></object>",
+            "<button formaction=http://evil.example/>x</button><form action=http://evil.example/></form>",
+            "<?xml-stylesheet href='http://evil.example/'?><p>x",
+            "<link rel='alternate stylesheet' href=http://evil.example/><link rel=next href=http://evil.example/>",
+        ] {
+            let page = rewritten(page);
+            for (at, _) in page.match_indices("evil.example") {
+                let before = &page[..at];
+                let is_copy =
+                    before.ends_with("_/http://") || before.ends_with("/archive/2026/http://");
+                assert!(is_copy, "{page}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_for_browsers_without_scripts_is_shown() {
+        check(
+            "<noscript><img src=/i.png></noscript>",
+            "<teia-noscript><img src=\"/archive/2026im_/http://a.example/i.png\">",
+        );
+        check("<select><script>x</script><option>a</select>", "<option>a");
+    }
+
+    #[test]
+    fn a_banner_follows_the_doctype() {
+        let rewriter = Rewriter {
+            base: None,
+            time: "2026".to_owned(),
+            key: String::new(),
+        };
+        let check = |page: &str, expected: &str| {
+            let found = rewrite(page, &rewriter, Some("[B]"));
+            assert_eq!(String::from_utf8(found).unwrap(), expected);
+        };
+        check("<!doctype html><body>x", "<!doctype html><body>[B]x");
+        check(
+            "<!doctype html><title>t</title><p>x",
+            "<!doctype html><title>t</title>[B]<p>x",
+        );
+        check(" <!DOCTYPE html>\nx", " <!DOCTYPE html>[B]\nx");
+        check("only text", "[B]only text");
+        check(
+            "<frameset><frame></frameset>",
+            "<frameset><frame></frameset>",
+        );
     }
 
     #[test]

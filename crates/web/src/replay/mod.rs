@@ -111,7 +111,7 @@ pub(crate) fn render(
     let (media_type, body) = match kind {
         Kind::Html => {
             let text = markup::decoded(&bytes, charset);
-            let page = markup::rewrite(&text, rewriter, banner);
+            let page = markup::rewrite(&text, &rewriter, banner);
             ("text/html; charset=utf-8".to_owned(), page.into())
         }
         Kind::Css => {

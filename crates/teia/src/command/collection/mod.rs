@@ -18,8 +18,8 @@ use clap::Subcommand;
 use serde_json::json;
 use teia_base::Seed;
 use teia_engine::{
-    CollectionConfig, CollectionFile, Directory, EngineError, Layout, TakenUp, Tester, Turn,
-    annotated, hand_over, in_words, seeds_file_in_words,
+    CollectionConfig, CollectionFile, Directory, Layout, TakenUp, Tester, Turn, annotated,
+    hand_over, in_words, seeds_file_in_words,
 };
 
 use super::Usage;

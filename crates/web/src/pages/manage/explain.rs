@@ -1,6 +1,6 @@
 //! `/explain?url=…`: the life of one URL, as sentences with times.
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use teia_engine::Trial;
 use crate::address::Address;
 use crate::desk::ToCheck;
 use crate::pages::page::spellings;
-use crate::pages::{App, Failure, Frame};
+use crate::pages::{App, Asking, Failure, Frame};
 use crate::words::Words;
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -23,9 +23,9 @@ pub(crate) struct Asked {
 pub(crate) async fn explain(
     State(app): State<App>,
     frame: Frame,
-    Query(asked): Query<Asked>,
+    Asking(asked): Asking<Asked>,
 ) -> Response {
-    app.look_up(frame, move |app, frame| answer(app, frame, &asked))
+    app.read_journal(frame, move |app, frame| answer(app, frame, &asked))
         .await
 }
 
@@ -46,7 +46,7 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     for shelf in app.library.shelves() {
         let life = candidates
             .iter()
-            .map(|url| shelf.reading.explain(url))
+            .map(|url| app.desk.life(&shelf.name, url, app.config.journal_time))
             .find_map(Result::transpose)
             .transpose()?;
         let Some(known) = life else { continue };
@@ -56,10 +56,14 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         let state = format!("url.{}", known.state.state.name());
         w.t(&state).clone_into(&mut panel.note);
         for happening in &known.life {
+            let what = happening.told(&known.attempts, |english| w.rule(english).into_owned());
             panel.row(vec![
                 Cell::moment(w, happening.at.as_micros()),
-                Cell::text(&happening.what),
+                Cell::text(what),
             ]);
+        }
+        if known.is_partial {
+            page.sentences.push(w.t("history.partial").to_owned());
         }
         page.panels.push(panel);
     }
