@@ -266,6 +266,45 @@ fn rank_freshness_and_date_order_equal_pages() {
 }
 
 #[test]
+fn by_date_a_second_counts_and_what_is_found_does_not_depend_on_how_much_is_shown() {
+    let mut place = Place::new();
+    for second in [3, 1, 4, 0, 2] {
+        let url = format!("http://a.pt/{second}");
+        let text = format!("a ponte número {second} sobre o rio");
+        let mut page = document(&url, "Ponte", &text);
+        page.fetched = Timestamp::parse(&format!("2026-11-17T19:58:3{second}Z")).unwrap();
+        place.writer.add(&page, &Extras::default()).unwrap();
+    }
+    place
+        .writer
+        .add(
+            &document("http://a.pt/x", "Outra", "a torre e o mar"),
+            &Extras::default(),
+        )
+        .unwrap();
+    place.writer.commit(1).unwrap();
+    let searcher = place.searcher();
+    let by_date = SearchRequest {
+        sort: Sort::Date,
+        group_similar: false,
+        ..SearchRequest::new("ponte")
+    };
+    let hits = searcher.search(&by_date).unwrap().hits;
+    let urls: Vec<&str> = hits.iter().map(|hit| hit.url.as_str()).collect();
+    let expected = [4, 3, 2, 1, 0].map(|second| format!("http://a.pt/{second}"));
+    assert_eq!(urls, expected);
+    assert!(hits[0].score < 1000.0, "{}", hits[0].score);
+    // Small words alone lead nowhere while there is something else, on no page.
+    for limit in [1, 100] {
+        let request = SearchRequest {
+            limit,
+            ..SearchRequest::new("a ponte e o rio")
+        };
+        assert_eq!(searcher.search(&request).unwrap().total, 5, "{limit}");
+    }
+}
+
+#[test]
 fn several_indexes_are_one() {
     let (one, two) = (
         Place::with(&[

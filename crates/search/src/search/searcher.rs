@@ -321,8 +321,9 @@ impl Query<'_> {
             results.added_words = added;
             collected = self.collect(&group, planned, most, self.request.facets)?;
         }
-        if collected.0.len() < end && !planned.left_out.is_empty() && planned.group.must.is_empty()
-        {
+        // Small words alone are looked for only where nothing else is found: what is found must not depend on how
+        // many results are shown.
+        if collected.1.total == 0 && !planned.left_out.is_empty() && planned.group.must.is_empty() {
             let mut group = planned.group.clone();
             group.wishes.extend(planned.left_out.iter().cloned());
             collected = self.collect(&group, planned, most, self.request.facets)?;
