@@ -57,9 +57,9 @@ SWEEP = {
     "memory": [64 << 20, 256 << 20, 1 << 30],
     "compact-share": [1, 3],
     "page-bytes": [8 << 10, 32 << 10],
-    "base-level": [-3, 3],
-    "small-level": [0, 3],
-    "pending-level": [0, 1],
+    "base-packing": ["1", "3"],
+    "small-packing": ["no", "1"],
+    "pending-packing": ["no", "1"],
     "threads": [1],
     "recent-links": [4 << 20],
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::{Body, MediaPattern, MediaType, Outcome, Timestamp};
+use crate::{Body, MediaPattern, MediaType, Outcome, PayloadReader, Timestamp};
 
 /// What a fetcher is asked to do.
 #[derive(Clone, Debug)]
@@ -161,6 +161,14 @@ impl Response {
         self.chunks
             .clone()
             .unwrap_or_else(|| std::iter::once(0..self.body.len()).collect())
+    }
+
+    /// Reads the payload, content coding still on, from its first byte to its last.
+    pub fn read_payload<T>(&self, read: impl FnOnce(PayloadReader<'_>) -> T) -> T {
+        let whole = 0..self.body.len();
+        let whole = std::slice::from_ref(&whole);
+        let ranges = self.chunks.as_deref().unwrap_or(whole);
+        read(self.body.payload_reader(ranges))
     }
 
     /// The declared media type, if there is a readable one.

@@ -33,7 +33,7 @@ pub mod scope;
 mod seed;
 mod timestamp;
 
-pub use body::Body;
+pub use body::{Body, PayloadReader};
 pub use canonical::{CanonicalUrl, FoundUrl, NORMAL_FORM_VERSION, NormalForm, UrlError, UrlId};
 pub use clock::{Clock, ManualClock, SteadyClock, SystemClock};
 pub use document::{CaptureId, Document};

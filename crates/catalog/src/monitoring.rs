@@ -200,6 +200,8 @@ pub enum HostOrder {
 pub struct HostReport {
     /// Its sums.
     pub host: HostRow,
+    /// Which of the collections that were named have met it, by their places.
+    pub collections: Vec<usize>,
     /// The shortest rest between the end of an answer and the next request, in microseconds; none
     /// with fewer than two requests.
     pub shortest_rest_micros: Option<i64>,
@@ -231,6 +233,8 @@ pub struct Asked {
 }
 
 const HOST_COLUMNS: &str = "host, admitted, fetched, errors, bytes, requests, CASE WHEN answered > 0 THEN answer_micros / answered ELSE 0 END, COALESCE(first_at, 0), COALESCE(last_at, 0)";
+/// The same over several collections.
+const HOST_SUMS: &str = "host, CAST(SUM(admitted) AS BIGINT), CAST(SUM(fetched) AS BIGINT), CAST(SUM(errors) AS BIGINT), CAST(SUM(bytes) AS BIGINT), CAST(SUM(requests) AS BIGINT), CASE WHEN SUM(answered) > 0 THEN CAST(SUM(answer_micros) / SUM(answered) AS BIGINT) ELSE 0 END, COALESCE(MIN(first_at), 0), COALESCE(MAX(last_at), 0)";
 const SPENT: &str = "COALESCE(dns_micros, 0) + COALESCE(connect_micros, 0) + COALESCE(tls_micros, 0) + COALESCE(first_byte_micros, 0) + COALESCE(body_micros, 0)";
 
 impl Known {
@@ -334,8 +338,7 @@ impl Known {
         })
     }
 
-    /// What was asked of a host: its sums, its rests, and a part of its requests, newest first. None
-    /// where nothing is known of it.
+    /// What this collection asked of a host; see [`HostReport::of`].
     pub fn host_report(
         self,
         reader: &mut Reader,
@@ -343,17 +346,39 @@ impl Known {
         limit: u32,
         offset: u32,
     ) -> Result<Option<HostReport>, CatalogError> {
-        let of = format!("collection = {} AND host = {}", self.id, quoted(host));
-        let rows = reader.ask(&format!("SELECT {HOST_COLUMNS} FROM host WHERE {of}"))?;
+        HostReport::of(reader, &[self], host, limit, offset)
+    }
+}
+
+impl HostReport {
+    /// What these collections together asked of a host: its sums, its rests, and a part of its requests,
+    /// newest first. None where nothing is known of it.
+    pub fn of(
+        reader: &mut Reader,
+        collections: &[Known],
+        host: &str,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Option<Self>, CatalogError> {
+        let ids: Vec<String> = collections.iter().map(|one| one.id.to_string()).collect();
+        if ids.is_empty() {
+            return Ok(None);
+        }
+        let ids = ids.join(", ");
+        let of = format!("collection IN ({ids}) AND host = {}", quoted(host));
+        let rows = reader.ask(&format!(
+            "SELECT {HOST_SUMS} FROM host WHERE {of} GROUP BY host"
+        ))?;
         let Some(host) = rows.first().map(host_row) else {
             return Ok(None);
         };
+        let met = reader.ask(&format!("SELECT collection FROM host WHERE {of}"))?;
         // However much was asked of a host, so many requests are looked at.
         let newest = format!(
             "(SELECT * FROM attempt WHERE {of} AND is_request = 1 ORDER BY started_at DESC LIMIT {MOST_RESTS}) AS newest"
         );
         let rests = format!(
-            "SELECT entry, place, started_at, url, outcome, wire_bytes, {SPENT} AS spent, started_at - LAG(started_at + {SPENT}) OVER (ORDER BY started_at, entry, place) AS rest FROM {newest}"
+            "SELECT collection, entry, place, started_at, url, outcome, wire_bytes, {SPENT} AS spent, started_at - LAG(started_at + {SPENT}) OVER (ORDER BY started_at, collection, entry, place) AS rest FROM {newest}"
         );
         let sums = reader.ask(&format!("SELECT COUNT(*), MIN(rest) FROM ({rests}) AS r"))?;
         let count = sums.first().map_or(0, |row| number(row, 0));
@@ -363,10 +388,13 @@ impl Known {
             (count - 1).max(0) / 2
         ))?;
         let requests = reader.ask(&format!(
-            "SELECT started_at, url, outcome, COALESCE(wire_bytes, 0), spent, rest FROM ({rests}) AS r ORDER BY started_at DESC, entry DESC, place DESC LIMIT {limit} OFFSET {offset}"
+            "SELECT started_at, url, outcome, COALESCE(wire_bytes, 0), spent, rest FROM ({rests}) AS r ORDER BY started_at DESC, collection DESC, entry DESC, place DESC LIMIT {limit} OFFSET {offset}"
         ))?;
-        Ok(Some(HostReport {
+        Ok(Some(Self {
             host,
+            collections: (0..collections.len())
+                .filter(|at| met.iter().any(|row| number(row, 0) == collections[*at].id))
+                .collect(),
             shortest_rest_micros: shortest,
             median_rest_micros: median.first().and_then(|row| maybe(row, 0)),
             requests: requests.iter().map(asked).collect(),

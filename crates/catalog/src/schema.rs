@@ -5,7 +5,7 @@
 //! changed: the next one is added to the list.
 
 /// The migrations, in order; the first brings a catalog to schema 1.
-const MIGRATIONS: &[&str] = &[include_str!("sql/0001-begin.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[include_str!("sql/0001-begin.sql")];
 
 /// The newest schema.
 pub(crate) const NEWEST: i64 = MIGRATIONS.len() as i64;
@@ -20,8 +20,17 @@ pub(crate) enum Dialect {
 impl Dialect {
     /// What brings a catalog from this schema to the newest: each number with its statements.
     pub(crate) fn migrations_after(self, schema: i64) -> impl Iterator<Item = (i64, String)> {
+        self.migrations_of(MIGRATIONS, schema)
+    }
+
+    /// The same with another list of them.
+    pub(crate) fn migrations_of(
+        self,
+        all: &[&str],
+        schema: i64,
+    ) -> impl Iterator<Item = (i64, String)> {
         (1..)
-            .zip(MIGRATIONS)
+            .zip(all)
             .filter(move |(number, _)| *number > schema)
             .map(move |(number, text)| (number, self.spell(text)))
     }

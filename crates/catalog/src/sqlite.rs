@@ -12,7 +12,7 @@ use crate::CatalogError;
 use crate::catalog::{Identity, Position};
 use crate::database::{Advance, Found, Rows};
 use crate::reader::Row;
-use crate::schema::{Dialect, NEWEST};
+use crate::schema::{Dialect, MIGRATIONS, NEWEST};
 use crate::tables::{OF_A_COLLECTION, Table};
 use crate::value::Value;
 
@@ -67,7 +67,7 @@ impl Connection {
         let inner = rusqlite::Connection::open_with_flags(path, flags).map_err(&failed)?;
         inner.busy_timeout(PATIENCE).map_err(&failed)?;
         let found = schema_of(&inner).map_err(&failed)?;
-        check_schema(path, found)?;
+        check_schema(path, found, NEWEST)?;
         let connection = Self {
             path: path.to_owned(),
             inner,
@@ -220,22 +220,31 @@ fn schema_of(inner: &rusqlite::Connection) -> Result<i64, rusqlite::Error> {
     }
 }
 
-fn check_schema(path: &Path, found: i64) -> Result<(), CatalogError> {
-    if found > NEWEST {
+fn check_schema(path: &Path, found: i64, known: i64) -> Result<(), CatalogError> {
+    if found > known {
         return Err(CatalogError::Newer {
             at: path.display().to_string(),
             found,
-            known: NEWEST,
+            known,
         });
     }
     Ok(())
 }
 
 fn migrate(inner: &mut rusqlite::Connection, path: &Path) -> Result<(), CatalogError> {
+    migrate_by(inner, path, MIGRATIONS)
+}
+
+fn migrate_by(
+    inner: &mut rusqlite::Connection,
+    path: &Path,
+    migrations: &[&str],
+) -> Result<(), CatalogError> {
+    let newest = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
     let failed = failed("prepare", path);
     let found = schema_of(inner).map_err(&failed)?;
-    check_schema(path, found)?;
-    if found == NEWEST {
+    check_schema(path, found, newest)?;
+    if found == newest {
         return Ok(());
     }
     let transaction = inner
@@ -243,11 +252,11 @@ fn migrate(inner: &mut rusqlite::Connection, path: &Path) -> Result<(), CatalogE
         .map_err(&failed)?;
     // Another process may have been faster.
     let found = schema_of(&transaction).map_err(&failed)?;
-    check_schema(path, found)?;
+    check_schema(path, found, newest)?;
     transaction
         .execute_batch("CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY)")
         .map_err(&failed)?;
-    for (number, text) in Dialect::Sqlite.migrations_after(found) {
+    for (number, text) in Dialect::Sqlite.migrations_of(migrations, found) {
         transaction.execute_batch(&text).map_err(&failed)?;
         transaction
             .execute("INSERT INTO migration (number) VALUES (?1)", [number])
@@ -264,5 +273,63 @@ impl ToSql for Value {
             Self::Text(text) => ValueRef::Text(text.as_bytes()),
             Self::Bytes(bytes) => ValueRef::Blob(bytes),
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a later version might bring.
+    const LATER: &str = "ALTER TABLE collection ADD COLUMN note {{text}} DEFAULT 'none';";
+
+    fn with_later(text: &'static str) -> Vec<&'static str> {
+        MIGRATIONS.iter().copied().chain([text]).collect()
+    }
+
+    fn numbers(inner: &rusqlite::Connection) -> Vec<i64> {
+        let question = "SELECT number FROM migration ORDER BY number";
+        let mut statement = inner.prepare(question).unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        rows.map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn a_catalog_of_an_older_schema_is_brought_up_to_date_with_its_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalog.sqlite");
+        // As the first version made it.
+        let mut inner = rusqlite::Connection::open(&path).unwrap();
+        migrate_by(&mut inner, &path, &MIGRATIONS[..1]).unwrap();
+        let row = "INSERT INTO collection (directory, name, position, position_at, options) VALUES ('d', 'birds', 7, 8, 'x')";
+        inner.execute(row, []).unwrap();
+        assert_eq!(numbers(&inner), [1]);
+        drop(inner);
+        drop(Connection::open(&path).unwrap());
+        // One that fails changes nothing.
+        let mut inner = rusqlite::Connection::open(&path).unwrap();
+        let halfway = "ALTER TABLE collection ADD COLUMN half BIGINT; SELECT no_such_function();";
+        assert!(migrate_by(&mut inner, &path, &with_later(halfway)).is_err());
+        assert!(inner.prepare("SELECT half FROM collection").is_err());
+        assert_eq!(numbers(&inner).last(), Some(&NEWEST));
+        // And one that does not is made once, however often the catalog is opened.
+        for _ in 0..2 {
+            migrate_by(&mut inner, &path, &with_later(LATER)).unwrap();
+            assert_eq!(numbers(&inner).last(), Some(&(NEWEST + 1)));
+            let question = "SELECT name, position, note FROM collection";
+            let found: (String, i64, String) = inner
+                .query_row(question, [], |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+                })
+                .unwrap();
+            assert_eq!(found, ("birds".to_owned(), 7, "none".to_owned()));
+            drop(inner);
+            inner = rusqlite::Connection::open(&path).unwrap();
+        }
+        // The program before it leaves it alone.
+        assert!(matches!(
+            Connection::open(&path),
+            Err(CatalogError::Newer { .. })
+        ));
     }
 }

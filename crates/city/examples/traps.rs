@@ -119,6 +119,7 @@ fn simulate(web: TrapWeb, each: usize) -> Result<Counts> {
     let form = NormalForm::default();
     let media_type = MediaType::parse("text/html; charset=utf-8");
     let mut watch = TrapWatch::default();
+    let mut dots = 0;
     let mut held: HashSet<String> = HashSet::new();
     let mut counts = Counts {
         honest: web.honest_pages(),
@@ -164,7 +165,10 @@ fn simulate(web: TrapWeb, each: usize) -> Result<Counts> {
                 continue;
             }
             if link.kind == LinkKind::Image {
-                else_new = true;
+                else_new |= watch.may_be_new(&target);
+                let is_new = !is_dot(target.path_and_query()) || dots == 0;
+                dots += usize::from(is_dot(target.path_and_query()));
+                watch.note_requisite(&target, is_new);
             } else {
                 queue.push_back(target.clone());
                 new.push(target);
@@ -187,12 +191,19 @@ fn simulate(web: TrapWeb, each: usize) -> Result<Counts> {
     Ok(counts)
 }
 
+/// One picture, whatever its address says.
+fn is_dot(path: &str) -> bool {
+    path.starts_with("/px?")
+}
+
 /// The same site over HTTP, crawled by the program.
 fn crawl(web: TrapWeb, program: &str, pages: u64) -> Result<Counts> {
     let runtime = tokio::runtime::Runtime::new()?;
     let site = Site::new(move |path| {
         let (media_type, body) = if path.ends_with(".png") {
             ("image/png", path.as_bytes().to_vec())
+        } else if is_dot(path) {
+            ("image/gif", b"GIF89a".to_vec())
         } else {
             ("text/html; charset=utf-8", web.page(path)?.into_bytes())
         };

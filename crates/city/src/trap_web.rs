@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 /// The traps of the site.
-pub const TRAPS: [&str; 8] = [
+pub const TRAPS: [&str; 9] = [
     "calendar",
     "session",
     "facets",
@@ -31,6 +31,7 @@ pub const TRAPS: [&str; 8] = [
     "maze",
     "random",
     "soft-404",
+    "pixels",
 ];
 
 const PER_LIST: u64 = 20;
@@ -51,6 +52,7 @@ impl TrapWeb {
             "maze" => "maze",
             "r" => "random",
             "void" => "soft-404",
+            "pixels" => "pixels",
             "" | "shop" | "product" | "archive" | "user" | "gallery" | "weather" => {
                 return Some(Kind::Honest);
             }
@@ -98,6 +100,7 @@ impl TrapWeb {
             Some("maze") => maze(&mut page, path),
             Some("r") => random(&mut page, path),
             Some("void") => void(&mut page, path),
+            Some("pixels") => pixels(&mut page, number(1)?, number(2)?),
             Some(_) => return None,
         }
         Some(page)
@@ -118,6 +121,7 @@ impl TrapWeb {
             "/maze/start/here",
             "/r/00000000000000aa",
             "/void/first/page",
+            "/pixels/2026/11",
         ] {
             link(page, path, "go");
         }
@@ -251,6 +255,14 @@ fn calendar(page: &mut String, year: u64, month: u64) {
         &format!("/calendar/{last_year}/{last_month}"),
         "previous",
     );
+}
+
+/// A calendar that counts its readers with one dot, whose address is another on each page.
+fn pixels(page: &mut String, year: u64, month: u64) {
+    calendar(page, year, month);
+    *page = page.replace("/calendar/", "/pixels/");
+    let id = mix(year * 12 + month);
+    let _ = write!(page, "<img src=\"/px?r={id:016x}\">");
 }
 
 /// Thirty pages, whose links have another id at each visit.

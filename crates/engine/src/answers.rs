@@ -31,6 +31,8 @@ impl Extractor for Own {
 #[derive(Debug)]
 pub(crate) struct Answers {
     usual: Reader,
+    /// How far bodies of hosts in no site are unpacked.
+    usual_limits: RwLock<DecodeLimits>,
     sites: RwLock<Arc<Sites>>,
     /// A program's own extractor, which reads for all hosts alike.
     own: Option<Arc<dyn Extractor>>,
@@ -80,6 +82,7 @@ impl Answers {
     pub(crate) fn of(config: &CollectionConfig, sites: Arc<Sites>) -> Self {
         Self {
             usual: Reader::new(config),
+            usual_limits: RwLock::new(config.decode_limits()),
             sites: RwLock::new(sites),
             own: None,
         }
@@ -99,6 +102,15 @@ impl Answers {
         *self.sites.write().unwrap_or_else(PoisonError::into_inner) = sites;
     }
 
+    /// Unpacks as far as other settings say from now on.
+    pub(crate) fn change_limits(&self, config: &CollectionConfig) {
+        let mut limits = self
+            .usual_limits
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *limits = config.decode_limits();
+    }
+
     /// What is different for a host.
     pub(crate) fn own(&self, host: &str) -> Option<Arc<Settings>> {
         let sites = self.sites.read().unwrap_or_else(PoisonError::into_inner);
@@ -107,9 +119,11 @@ impl Answers {
 
     /// How far a body of this host is unpacked.
     pub(crate) fn decode_limits(&self, host: &str) -> DecodeLimits {
-        let own = self.own(host);
-        let reader = own.as_ref().map_or(&self.usual, |own| &own.reader);
-        reader.decode.clone()
+        if let Some(own) = self.own(host) {
+            return own.reader.decode.clone();
+        }
+        let limits = self.usual_limits.read();
+        limits.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What the extractors make of an answer, whose body was decoded.

@@ -6,13 +6,14 @@ use teia_base::Seed;
 use teia_base::filter::{Candidate, Rules};
 use teia_base::journal::{Exclusion, LinkVerdict, Record, RunStarted, UrlChange};
 use teia_base::{HostId, LinkKind, Outcome};
+use teia_fetch::{FetchConfig, Fetcher};
 use teia_repository::{Admission, UrlState};
 
 use crate::collection::CollectionConfig;
 use crate::feedback::{Event, Level};
 use crate::given::{hours_of, normal_seeds};
 use crate::judge::{Judge, admission};
-use crate::limits::{hosts_at_once, waiting_hosts};
+use crate::limits::{hosts_at_once, idle_connections, waiting_hosts};
 use crate::ring::Ring;
 use crate::sites::{SiteRules, Sites};
 use crate::traps::Quarantine;
@@ -39,7 +40,7 @@ impl Ring {
 
     fn change_settings(&mut self, wanted: &CollectionConfig) -> Result<String, String> {
         let next = self.merged(wanted);
-        let later = sections_that_differ(&next, wanted);
+        let later = settings_that_differ(&next, &self.as_started(wanted));
         let given = next
             .seeds
             .iter()
@@ -80,6 +81,9 @@ impl Ring {
             self.most_waiting = waiting_hosts(next.run.hosts_at_once);
         }
         self.frontier.set_politeness(next.politeness.clone());
+        self.change_fetching(&next)?;
+        self.workshop.answers.change_limits(&next);
+        self.workshop.throttle.set(next.run.cpu_share);
         self.config = next;
         self.workshop.answers.change_sites(Arc::clone(&sites));
         self.count_addresses(&sites);
@@ -136,12 +140,42 @@ impl Ring {
         next.traps.clone_from(&wanted.traps);
         next.politeness.clone_from(&wanted.politeness);
         next.politeness.key = self.config.politeness.key;
+        change_limits(&mut next.fetch, &wanted.fetch);
+        next.settle();
+        next.run.cpu_share = wanted.run.cpu_share;
         next.run.hosts_at_once = wanted.run.hosts_at_once;
         next.run.retries = wanted.run.retries;
         next.run.max_time = wanted.run.max_time;
         next.run.max_redirects = wanted.run.max_redirects;
         next.run.revisit = wanted.run.revisit;
         next
+    }
+
+    /// These settings with what a start makes of them, so that only what a person has changed differs.
+    fn as_started(&self, wanted: &CollectionConfig) -> CollectionConfig {
+        let mut wanted = wanted.clone();
+        wanted.settle();
+        wanted.fetch.max_idle_connections = idle_connections(
+            wanted.fetch.max_idle_connections,
+            hosts_at_once(self.config.run.hosts_at_once),
+        );
+        wanted
+    }
+
+    /// Fetches with other limits from the next request on; the bandwidth is also that of requests under way.
+    fn change_fetching(&mut self, next: &CollectionConfig) -> Result<(), String> {
+        let Some(http) = &self.book.http else {
+            return Ok(());
+        };
+        http.set_bandwidth(next.fetch.bandwidth);
+        let as_table = |fetch: &FetchConfig| toml::Table::try_from(fetch).unwrap_or_default();
+        if as_table(&self.config.fetch) != as_table(&next.fetch) {
+            let other = http.with_settings(&next.fetch);
+            let other = Arc::new(other.map_err(|error| error.to_string())?);
+            self.fetcher = Arc::clone(&other) as Arc<dyn Fetcher>;
+            self.book.http = Some(other);
+        }
+        Ok(())
     }
 
     /// The rule that leaves a URL out which was let in before the rules changed.
@@ -198,15 +232,42 @@ impl Ring {
     }
 }
 
-/// Sections in which the two differ.
-fn sections_that_differ(one: &CollectionConfig, other: &CollectionConfig) -> Vec<String> {
+/// Limits of time and size of fetching, and its bandwidth: what a fetcher can take under a run.
+fn change_limits(fetch: &mut FetchConfig, wanted: &FetchConfig) {
+    fetch.bandwidth = wanted.bandwidth;
+    fetch.connect_timeout = wanted.connect_timeout;
+    fetch.tls_timeout = wanted.tls_timeout;
+    fetch.first_byte_timeout = wanted.first_byte_timeout;
+    fetch.min_rate = wanted.min_rate;
+    fetch.min_rate_window = wanted.min_rate_window;
+    fetch.timeout = wanted.timeout;
+    fetch.document_timeout = wanted.document_timeout;
+    fetch.body_wire_bytes = wanted.body_wire_bytes;
+    fetch.document_wire_bytes = wanted.document_wire_bytes;
+    fetch.body_decoded_bytes = wanted.body_decoded_bytes;
+    fetch.document_decoded_bytes = wanted.document_decoded_bytes;
+}
+
+/// Settings in which the two differ, as `fetch.user-agent`.
+fn settings_that_differ(one: &CollectionConfig, other: &CollectionConfig) -> Vec<String> {
+    fn differing(path: &str, one: &toml::Table, other: &toml::Table, all: &mut Vec<String>) {
+        let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+        for key in keys {
+            let inner = [path, key].join(".");
+            let inner = inner.trim_start_matches('.');
+            match (one.get(key), other.get(key)) {
+                (one, other) if one == other => {}
+                (Some(toml::Value::Table(one)), Some(toml::Value::Table(other))) => {
+                    differing(inner, one, other, all);
+                }
+                _ => all.push(format!("`{inner}`")),
+            }
+        }
+    }
     let table = |config: &CollectionConfig| {
         toml::Table::try_from(config.without_secrets()).unwrap_or_default()
     };
-    let (one, other) = (table(one), table(other));
-    let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
-    let differ = keys
-        .into_iter()
-        .filter(|key| one.get(*key) != other.get(*key));
-    differ.map(|key| format!("`{key}`")).collect()
+    let mut all = Vec::new();
+    differing("", &table(one), &table(other), &mut all);
+    all
 }

@@ -1,6 +1,6 @@
 //! A collection: what to collect, how, and how gently. `collections/NAME.toml` is these structs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,10 @@ use teia_frontier::{OrderName, Politeness};
 
 use crate::EngineError;
 use crate::collection_file::CollectionFile;
+use crate::cpu_share::CpuShare;
 use crate::directory::Layout;
 use crate::followers::{CatalogSection, IndexSection, LinksSection};
+use crate::logins::LoginConfig;
 use crate::schedule::ScheduleConfig;
 use crate::sites::SiteConfig;
 use crate::traps::TrapsConfig;
@@ -31,6 +33,10 @@ pub struct CollectionConfig {
     pub mode: Mode,
     /// Where to begin; one URL each, with or without scheme.
     pub seeds: Vec<String>,
+    /// And in this file, one URL a line, `#` before a comment; a path without `/` before it begins at the directory of
+    /// the collection's file. It is read at each start of a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seeds_file: Option<PathBuf>,
     /// When runs begin by themselves, where `teia serve` runs, and in which hours they make requests.
     pub schedule: ScheduleConfig,
     /// How a run goes.
@@ -59,6 +65,9 @@ pub struct CollectionConfig {
     pub webhook: WebhookConfig,
     /// Which spellings are one URL; fixed when the collection is created.
     pub normal_form: NormalForm,
+    /// Where to log in, how, as whom, and where the secret lies: in a variable of the environment or a file, never here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub login: Vec<LoginConfig>,
     /// Other settings for some hosts. `match` names hosts (`www.example.org`, `*.example.pt` for it and all below
     /// it) or ranges of addresses (`10.0.0.0/8`), and below it stands what is different there, in the sections of
     /// this file. Where several match, each is laid over those before it: the last one that says something counts.
@@ -120,6 +129,10 @@ pub struct RunConfig {
     /// beside them those that have let us wait for more than two seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts_at_once: Option<usize>,
+    /// Of all cores of this machine, so much is used for reading what was fetched (unpacking, parsing, hashing, packing),
+    /// averaged over time: `50%`. Fetching waits for it. Without it there is no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_share: Option<CpuShare>,
     /// Which URL goes first: `breadth`, `depth`, `random`, `longest-wait`; `backlinks` and `pagerank` go by the
     /// ranks of what was collected so far, and keep links.
     pub order: OrderName,
@@ -180,6 +193,7 @@ impl Default for RunConfig {
     fn default() -> Self {
         Self {
             hosts_at_once: None,
+            cpu_share: None,
             order: OrderName::Breadth,
             retries: 4,
             max_time: None,
@@ -331,29 +345,64 @@ fn explain(text: &str, error: &toml::de::Error) -> String {
     let line = before.matches('\n').count() + 1;
     match between(message, "unknown field `", "`") {
         Some(unknown) => format!("line {line}: {}", tell_unknown(unknown, section_at(before))),
-        None => format!("line {line}: {}", for_people(message)),
+        None => {
+            let written = error.span().and_then(|span| text.get(span));
+            let key = before.lines().last().unwrap_or_default();
+            let key = key.split('=').next().unwrap_or_default().trim();
+            format!(
+                "line {line}: {}",
+                for_people(message, key, written.unwrap_or_default())
+            )
+        }
     }
 }
 
-/// What serde calls by the names of Rust's types.
-pub(crate) fn for_people(message: &str) -> String {
-    let mut message = message.to_owned();
-    for (from, to) in [
-        ("u8", "a whole number from 0 to 255"),
-        ("u16", "a whole number from 0 to 65535"),
-        ("u32", "a whole number"),
-        ("u64", "a whole number"),
-        ("usize", "a whole number"),
-        ("a boolean", "true or false"),
-        ("a sequence", "a list such as [\"one\", \"two\"]"),
-        ("a string", "a text between quotes"),
-    ] {
-        if let Some(before) = message.strip_suffix(&format!("expected {from}")) {
-            message = format!("{before}expected {to}");
-            break;
-        }
+/// What serde calls by the names of Rust's types: in words, for what is written at a key.
+pub(crate) fn for_people(message: &str, key: &str, written: &str) -> String {
+    let Some((found, expected)) = message
+        .strip_prefix("invalid type: ")
+        .and_then(|it| it.rsplit_once(", expected "))
+    else {
+        return match between(message, "unknown variant `", "`") {
+            Some(unknown) => {
+                let choices = message.split("expected ").nth(1).unwrap_or_default();
+                let choices = choices.trim_start_matches("one of ");
+                format!("`{unknown}` is not known here; write {choices}")
+            }
+            None => message.to_owned(),
+        };
+    };
+    // A moment is a text here, because it may leave out its time and its zone.
+    if found == "map" && written.starts_with(|c: char| c.is_ascii_digit()) {
+        return format!("a moment stands between quotes: write \"{written}\"");
     }
-    message
+    let plain = |text: &str, word: &str| Some(format!("{word}{}", text.replace('`', "")));
+    let found = match found.split_once(' ') {
+        Some(("string", text)) => plain(text, "the text "),
+        Some(("integer", number)) => plain(number, "the number "),
+        Some(("boolean", truth)) => plain(truth, ""),
+        _ => found
+            .strip_prefix("floating point ")
+            .and_then(|number| plain(number, "the number ")),
+    }
+    .unwrap_or_else(|| match found {
+        "map" => "a section".to_owned(),
+        "sequence" => "a list".to_owned(),
+        other => other.to_owned(),
+    });
+    let expected = match expected {
+        "u8" => "a whole number from 0 to 255".to_owned(),
+        "u16" => "a whole number from 0 to 65535".to_owned(),
+        "u32" | "u64" | "usize" => "a whole number".to_owned(),
+        "a boolean" => "true or false".to_owned(),
+        "a sequence" => "a list such as [\"one\", \"two\"]".to_owned(),
+        "a string" => "a text between quotes".to_owned(),
+        _ if expected.starts_with("struct ") || expected == "a map" => {
+            format!("a section: write [{key}] on a line of its own, and its settings below")
+        }
+        other => other.to_owned(),
+    };
+    format!("expected {expected}, not {found}")
 }
 
 /// The section to which the end of a text belongs; empty above the first.
@@ -444,6 +493,7 @@ pub(crate) fn sections() -> Vec<(&'static str, Vec<String>)> {
         ("links", keys::<LinksSection>()),
         ("catalog", keys::<CatalogSection>()),
         ("webhook", keys::<WebhookConfig>()),
+        ("login", keys::<LoginConfig>()),
         ("normal-form", keys::<NormalForm>()),
     ]
 }

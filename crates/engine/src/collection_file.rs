@@ -10,8 +10,12 @@ use crate::collection::{CollectionConfig, nearest_setting, sections};
 use crate::directory::Layout;
 use crate::sites::MATCH;
 
-/// The section of which there may be several.
-const SITE: &str = "site";
+/// The sections of which there may be several.
+const LISTS: [&str; 2] = ["site", "login"];
+
+fn is_list(name: &str) -> bool {
+    LISTS.contains(&name)
+}
 
 /// The file of a collection: its text, which is always good settings.
 #[derive(Clone, Debug)]
@@ -102,11 +106,16 @@ impl CollectionFile {
     /// is TOML; what is none is taken for a text, and one text for a list of one.
     pub fn with_setting(&self, key: &str, value: &str) -> Result<Self, EngineError> {
         let path = self.resolve(key)?;
-        if let [site, number] = path.as_slice()
-            && site == SITE
+        if let [list, number] = path.as_slice()
+            && is_list(list)
         {
+            let such = if list == "site" {
+                "politeness.delay"
+            } else {
+                MATCH
+            };
             return Err(self.wrong(format!(
-                "`site.{number}` is a whole site; name a setting of it, such as `site.{number}.politeness.delay`"
+                "`{list}.{number}` is a whole {list}; name a setting of it, such as `{list}.{number}.{such}`"
             )));
         }
         let text = Value::from(value);
@@ -136,19 +145,7 @@ impl CollectionFile {
     pub fn without_setting(&self, key: &str) -> Result<Self, EngineError> {
         let path = self.resolve(key)?;
         let mut document = self.document()?;
-        match path.as_slice() {
-            [site, number] if site == SITE => {
-                if let Ok(number) = number.parse::<usize>() {
-                    remove_site(document.as_table_mut(), number.saturating_sub(1));
-                }
-            }
-            [site, number, rest @ ..] if site == SITE => {
-                if let Some(table) = site_table(document.as_table_mut(), number, false) {
-                    take_out(table, rest);
-                }
-            }
-            path => take_out(document.as_table_mut(), path),
-        }
+        remove(document.as_table_mut(), &path);
         self.with_text(document.to_string())
     }
 
@@ -173,10 +170,27 @@ impl CollectionFile {
                 false
             });
             if let Some(wrong) = wrong.filter(|_| changes.len() == count) {
-                return Err(wrong);
+                // Some make sense only together: a login with its kind and its secret.
+                return file.with_all(&changes).map_err(|_| wrong);
             }
         }
         Ok(file)
+    }
+
+    /// The file with all of these changes made before it is looked at.
+    fn with_all(&self, changes: &[(&str, Option<&str>)]) -> Result<Self, EngineError> {
+        let mut document = self.document()?;
+        for (key, value) in changes {
+            let path = self.resolve(key)?;
+            match value {
+                Some(value) => {
+                    let value = value.parse::<Value>().unwrap_or_else(|_| (*value).into());
+                    put(document.as_table_mut(), &path, value);
+                }
+                None => remove(document.as_table_mut(), &path),
+            }
+        }
+        self.with_text(document.to_string())
     }
 
     /// Writes another file in the place of this one, unless that changes what cannot change any more.
@@ -210,21 +224,32 @@ impl CollectionFile {
         }
     }
 
-    /// The way to a setting of a site: `2.politeness.delay`, counted from 1.
-    fn resolve_site(&self, key: &str) -> Result<Vec<String>, EngineError> {
+    /// The way to a setting of a site or a login: `2.politeness.delay`, counted from 1.
+    fn resolve_entry(&self, list: &str, key: &str) -> Result<Vec<String>, EngineError> {
         let (number, setting) = key.split_once('.').unwrap_or((key, ""));
-        let count = self.config.site.len();
+        let count = match list {
+            "site" => self.config.site.len(),
+            _ => self.config.login.len(),
+        };
         let known = number.parse::<usize>().ok();
         let Some(known) = known.filter(|known| (1..=count + 1).contains(known)) else {
             return Err(self.wrong(format!(
-                "there is no site `{number}`: the file has {count}, counted from 1, and `site.{}.{MATCH}` begins another",
+                "there is no {list} `{number}`: the file has {count}, counted from 1, and `{list}.{}.{MATCH}` begins another",
                 count + 1
             )));
         };
-        let mut path = vec![SITE.to_owned(), known.to_string()];
+        let mut path = vec![list.to_owned(), known.to_string()];
         match setting {
             "" => {}
             MATCH => path.push(MATCH.to_owned()),
+            setting if list == "login" => {
+                let sections = sections();
+                let own = sections.iter().find(|(name, _)| *name == list);
+                if !own.is_some_and(|(_, keys)| keys.iter().any(|key| key == setting)) {
+                    return Err(self.wrong(nearest_setting(setting, list)));
+                }
+                path.push(setting.to_owned());
+            }
             setting => path.extend(self.resolve(setting)?),
         }
         Ok(path)
@@ -232,8 +257,10 @@ impl CollectionFile {
 
     /// The way to a setting.
     fn resolve(&self, key: &str) -> Result<Vec<String>, EngineError> {
-        if let Some(of_site) = key.strip_prefix("site.") {
-            return self.resolve_site(of_site);
+        if let Some((list, rest)) = key.split_once('.')
+            && is_list(list)
+        {
+            return self.resolve_entry(list, rest);
         }
         let wrong = |message: String| self.wrong(message);
         let sections = sections();
@@ -250,7 +277,7 @@ impl CollectionFile {
         let mut homes: Vec<&str> = sections
             .iter()
             .map(|(section, _)| *section)
-            .filter(|section| has(section, key) && !is_section)
+            .filter(|section| has(section, key) && !is_section && !is_list(section))
             .collect();
         if homes.len() > 1 {
             // Whoever says `retries` means those of pages.
@@ -285,9 +312,9 @@ fn change(document: &mut dyn TableLike, from: &toml::Table, to: &toml::Table) {
     for (key, value) in to {
         match (from.get(key), value) {
             (Some(before), value) if before == value => {}
-            (before, toml::Value::Array(sites)) if key == SITE => {
+            (before, toml::Value::Array(sites)) if is_list(key) => {
                 let before = before.and_then(toml::Value::as_array);
-                change_sites(document, before.map_or(&[][..], Vec::as_slice), sites);
+                change_entries(document, key, before.map_or(&[][..], Vec::as_slice), sites);
             }
             (before, toml::Value::Table(inner)) => {
                 let empty = toml::Table::new();
@@ -306,10 +333,15 @@ fn change(document: &mut dyn TableLike, from: &toml::Table, to: &toml::Table) {
     }
 }
 
-/// The same for sites: those that stay where they are keep their comments.
-fn change_sites(document: &mut dyn TableLike, from: &[toml::Value], to: &[toml::Value]) {
+/// The same for sites and logins: those that stay where they are keep their comments.
+fn change_entries(
+    document: &mut dyn TableLike,
+    list: &str,
+    from: &[toml::Value],
+    to: &[toml::Value],
+) {
     for gone in (to.len()..from.len()).rev() {
-        remove_site(document, gone);
+        remove_entry(document, list, gone);
     }
     let empty = toml::Table::new();
     for (place, site) in to.iter().enumerate() {
@@ -317,22 +349,23 @@ fn change_sites(document: &mut dyn TableLike, from: &[toml::Value], to: &[toml::
         let before = before.unwrap_or(&empty);
         let number = (place + 1).to_string();
         if let Some(site) = site.as_table().filter(|site| *site != before)
-            && let Some(table) = site_table(document, &number, true)
+            && let Some(table) = entry_table(document, list, &number, true)
         {
             change(table, before, site);
         }
     }
 }
 
-/// The table of a site, counted from 1; one more than there are is made, if that is wanted.
-fn site_table<'a>(
+/// The table of a site or a login, counted from 1; one more than there are is made, if that is wanted.
+fn entry_table<'a>(
     document: &'a mut dyn TableLike,
+    list: &str,
     number: &str,
     make: bool,
 ) -> Option<&'a mut dyn TableLike> {
     let place = number.parse::<usize>().ok()?.checked_sub(1)?;
     let none = Item::ArrayOfTables(ArrayOfTables::new());
-    match document.entry(SITE).or_insert(none) {
+    match document.entry(list).or_insert(none) {
         Item::ArrayOfTables(sites) => {
             if make && place == sites.len() {
                 sites.push(Table::new());
@@ -349,9 +382,9 @@ fn site_table<'a>(
     }
 }
 
-/// Takes a site out, counted from 0.
-fn remove_site(document: &mut dyn TableLike, place: usize) {
-    match document.get_mut(SITE) {
+/// Takes a site or a login out, counted from 0.
+fn remove_entry(document: &mut dyn TableLike, list: &str, place: usize) {
+    match document.get_mut(list) {
         Some(Item::ArrayOfTables(sites)) if place < sites.len() => {
             sites.remove(place);
         }
@@ -359,6 +392,23 @@ fn remove_site(document: &mut dyn TableLike, place: usize) {
             sites.remove(place);
         }
         _ => {}
+    }
+}
+
+/// Takes a setting out, or a whole site or login.
+fn remove(document: &mut dyn TableLike, path: &[String]) {
+    match path {
+        [list, number] if is_list(list) => {
+            if let Ok(number) = number.parse::<usize>() {
+                remove_entry(document, list, number.saturating_sub(1));
+            }
+        }
+        [list, number, rest @ ..] if is_list(list) => {
+            if let Some(table) = entry_table(document, list, number, false) {
+                take_out(table, rest);
+            }
+        }
+        path => take_out(document, path),
     }
 }
 
@@ -383,8 +433,8 @@ fn put(document: &mut dyn TableLike, path: &[String], value: Value) {
     match path {
         [] => {}
         [key] => put_here(document, key, value),
-        [site, number, rest @ ..] if site == SITE => {
-            if let Some(table) = site_table(document, number, true) {
+        [list, number, rest @ ..] if is_list(list) => {
+            if let Some(table) = entry_table(document, list, number, true) {
                 put(table, rest, value);
             }
         }

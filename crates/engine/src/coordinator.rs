@@ -6,8 +6,9 @@
 //!     the journal's last run ───┘            └── Desk: pause, resume, stop, other settings
 //! ```
 //!
-//! It keeps nothing of its own on disk. That a run was begun is known from the journal of its
-//! collection; so a restart neither forgets one nor begins one twice. All runs share one [`Company`].
+//! That a run was begun is known from the journal of its collection; so a restart neither forgets one nor
+//! begins one twice. Of its own it keeps one small list (`begun.list`): the runs without a schedule that are
+//! to go on after a restart, because they were begun here. All runs share one [`Company`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use std::time::Duration;
 use teia_base::{Clock, Seed, Timestamp};
 
 use crate::EngineError;
+use crate::begun;
 use crate::collection::CollectionConfig;
 use crate::company::Company;
 use crate::control::Control;
@@ -31,8 +33,8 @@ use crate::schedule::{Due, Schedule};
 /// A run that failed is begun again after this long.
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
 
-/// Hears what happens, for a log or for people.
-pub type Tell = Box<dyn Fn(Level, &str) + Send>;
+/// Hears what happens, for a log or for people; where it is the failure of a run, of which collection.
+pub type Tell = Box<dyn Fn(Level, Option<&str>, &str) + Send>;
 
 /// What a Coordinator is given.
 pub struct CoordinatorConfig {
@@ -116,6 +118,8 @@ struct Shared {
 struct State {
     running: BTreeMap<String, Control>,
     wanted: BTreeSet<String>,
+    /// Why the last run of a collection could not begin or go on.
+    failures: BTreeMap<String, String>,
     is_ending: bool,
     is_changed: bool,
 }
@@ -137,8 +141,16 @@ impl Desk {
 
     /// Begins a run, or goes on with one, though it is not due.
     pub fn start(&self, name: &str) {
-        self.lock().wanted.insert(name.to_owned());
+        let mut state = self.lock();
+        state.failures.remove(name);
+        state.wanted.insert(name.to_owned());
+        drop(state);
         self.wake();
+    }
+
+    /// Why the last run of a collection could not begin or go on, where it could not.
+    pub fn failure(&self, name: &str) -> Option<String> {
+        self.lock().failures.get(name).cloned()
     }
 
     /// Ends all runs as a signal does: the next process goes on with them.
@@ -250,15 +262,19 @@ impl Coordinator {
     /// Now, or when it may be.
     fn is_due(&mut self, name: &str, now: Timestamp) -> Result<(), Option<Timestamp>> {
         let known = self.collections.get_mut(name).ok_or(None)?;
-        let (Some(schedule), Some(_)) = (&known.schedule, &known.config) else {
+        if known.config.is_none() {
             return Err(None);
-        };
+        }
         if let Some(moment) = known.not_before.filter(|moment| *moment > now) {
             return Err(Some(moment));
         }
+        // Also without a schedule: somebody asked for this run, and it has not ended.
         if known.goes_on {
             return Ok(());
         }
+        let Some(schedule) = &known.schedule else {
+            return Err(None);
+        };
         match schedule.due(known.considered(schedule), now) {
             Due::Run { .. } => Ok(()),
             Due::Wait { until, considered } => {
@@ -297,19 +313,35 @@ impl Coordinator {
         if !is_wanted && self.is_due(name, now).is_err() {
             return;
         }
+        if let Err(error) = begun::note(&*self.config.directory.files(), name, true) {
+            self.say(
+                Level::Warning,
+                format!("the run of `{name}` may not go on after a restart: {error}"),
+            );
+        }
         if let Err(error) = self.spawn(name) {
             self.put_off(name, now, &error.to_string());
         }
     }
 
+    /// A run could not begin, or broke off. Another try follows where a schedule asks for it, or where
+    /// the journal has a run that has not ended.
     fn put_off(&mut self, name: &str, now: Timestamp, why: &str) {
-        self.say(
-            Level::Error,
-            format!("the run of `{name}` failed: {why}; another try follows in a minute"),
-        );
+        let files = self.config.directory.files();
+        let last = Layout::new(name).and_then(|layout| LastRun::read(&files, &layout));
+        let is_begun = last.is_ok_and(|last| last.is_some_and(|last| last.goes_on()));
+        let mut text = format!("the run of `{name}` failed: {why}");
         if let Some(known) = self.collections.get_mut(name) {
             known.not_before = Some(now.plus(AFTER_FAILURE));
+            known.goes_on |= is_begun;
+            if known.schedule.is_some() || known.goes_on {
+                text.push_str("; another try follows in a minute");
+            }
         }
+        let mut state = self.desk.lock();
+        state.failures.insert(name.to_owned(), text.clone());
+        drop(state);
+        (self.config.tell)(Level::Error, Some(name), &text);
     }
 
     fn spawn(&mut self, name: &str) -> Result<(), EngineError> {
@@ -320,6 +352,9 @@ impl Coordinator {
             return Ok(());
         };
         known.goes_on = false;
+        let mut state = self.desk.lock();
+        state.failures.remove(name);
+        drop(state);
         let seeds = config.seeds.iter();
         let seeds = seeds.filter_map(|text| Seed::parse(text).ok().flatten());
         let directory = &self.config.directory;
@@ -480,17 +515,18 @@ impl Coordinator {
             .then(|| Schedule::parse(&config.schedule).ok())
             .flatten();
         known.config = Some(config.clone());
+        let has_schedule = known.schedule.is_some();
         if let Some(control) = self.desk.control(name) {
             control.change(config);
             self.say(
                 Level::Info,
                 format!("the settings of `{name}` were edited; its run goes on with them"),
             );
-        } else if known.schedule.is_none() {
+        } else if !has_schedule && !self.is_begun_here(name) {
             // Nobody asks what it was about before a person begins it.
         } else if let Err(error) = self.look_at_past(name) {
             self.put_off(name, now, &error.to_string());
-        } else if is_new {
+        } else if is_new && has_schedule {
             self.say(Level::Info, format!("`{name}` has a schedule"));
         }
     }
@@ -499,16 +535,32 @@ impl Coordinator {
     fn look_at_past(&mut self, name: &str) -> Result<(), EngineError> {
         let files = self.config.directory.files();
         let last = LastRun::read(&files, &Layout::new(name)?)?;
+        let goes_on = last.as_ref().is_some_and(LastRun::goes_on);
+        if !goes_on {
+            begun::note(&*files, name, false)?;
+        }
+        let is_meant = self.has_schedule(name) || self.is_begun_here(name);
         let Some(known) = self.collections.get_mut(name) else {
             return Ok(());
         };
-        known.goes_on = last.as_ref().is_some_and(LastRun::goes_on);
+        // A run that a person interrupted at a terminal waits for that person.
+        known.goes_on = goes_on && is_meant;
         known.began = last.map(|last| last.began);
         Ok(())
     }
 
+    fn has_schedule(&self, name: &str) -> bool {
+        let known = self.collections.get(name);
+        known.is_some_and(|known| known.schedule.is_some())
+    }
+
+    /// Whether a Coordinator of this directory began the last run.
+    fn is_begun_here(&self, name: &str) -> bool {
+        begun::read(&*self.config.directory.files()).contains(name)
+    }
+
     fn say(&self, level: Level, text: impl AsRef<str>) {
-        (self.config.tell)(level, text.as_ref());
+        (self.config.tell)(level, None, text.as_ref());
     }
 }
 

@@ -26,9 +26,11 @@ use crate::analyzed::Analyzed;
 use crate::analyzer::Analyzer;
 use crate::answers::Answers;
 use crate::collection::{CollectionConfig, Mode};
+use crate::collection_file::CollectionFile;
 use crate::company::Company;
 use crate::control::Control;
 use crate::copies::Copies;
+use crate::cpu_share::Throttle;
 use crate::crashes::Crashes;
 use crate::digests::Digests;
 use crate::directory::Layout;
@@ -236,10 +238,14 @@ impl Crawl {
             layout,
             mut config,
             save,
-            seeds,
+            mut seeds,
             mut parts,
             control,
         } = self;
+        if parts.fetcher.is_none() && parts.authenticator.is_none() {
+            parts.authenticator = logins(&*files, &root, &layout, &config, &*parts.clock)?;
+        }
+        seeds.extend(seeds_in_file(&config, &root, &layout)?);
         // Whatever is done to the machine's clock, this run's goes on.
         let steady = Arc::new(SteadyClock::new(parts.clock));
         parts.clock = Arc::clone(&steady) as Arc<dyn Clock>;
@@ -287,10 +293,12 @@ impl Crawl {
         if all_seeds.is_empty() && past.repository.is_empty() {
             return Err(EngineError::NoSeeds);
         }
-        let removals = Removals::read(&*files, &layout)
+        let mut removals = Removals::read(&*files, &layout)
             .map_err(EngineError::disk("read the removals of", layout.name()))?;
+        let others = Removals::read_all(&*files);
+        removals.extend(others.map_err(EngineError::disk("read the removals in", &root))?);
+        let has_removals = removals != Removals::default() || Removals::is_begun(&*files);
         let removals = Arc::new(removals);
-        let has_removals = Removals::is_begun(&*files, &layout);
         let spool = clear_spool(&*files, &layout)?;
         remove_aside(&*files, &layout)?;
         config.archive.warc.spool_dir.clone_from(&spool);
@@ -373,11 +381,12 @@ impl Crawl {
                 (true, true) => Readers::Index,
                 (true, false) => Readers::None,
             },
+            throttle: Throttle::new(config.run.cpu_share),
         });
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         let (messages, inbox) = mpsc::channel(1024);
         let (jobs, job_queue) = mpsc::channel(workers * 16);
-        spawn_workers(workers, job_queue, &workshop, &messages)
+        spawn_workers(workers, job_queue, &workshop, &messages, &control)
             .map_err(EngineError::disk("start a thread for", layout.name()))?;
         let documents = if parts.analyzers.is_empty() {
             None
@@ -614,6 +623,47 @@ fn clear_spool(files: &dyn Files, layout: &Layout) -> Result<Option<PathBuf>, En
     Ok(Some(spool))
 }
 
+/// The logins of the collection. A secret that is not there is told with the line that says where it should be.
+fn logins(
+    files: &dyn Files,
+    root: &Path,
+    layout: &Layout,
+    config: &CollectionConfig,
+    clock: &dyn Clock,
+) -> Result<Option<Arc<dyn Authenticator>>, EngineError> {
+    match config.logins(clock.wall()) {
+        Ok(logins) => Ok(logins.map(|logins| Arc::new(logins) as Arc<dyn Authenticator>)),
+        Err(senseless) => {
+            let file = CollectionFile::read(files, root, layout).ok().flatten();
+            let line = file
+                .filter(|file| file.config().login == config.login)
+                .and_then(|file| Some((file.path().to_owned(), senseless.line_in(file.text())?)));
+            Err(match line {
+                Some((path, line)) => EngineError::Config {
+                    path,
+                    message: format!("line {line}: {senseless}"),
+                },
+                None => senseless.into(),
+            })
+        }
+    }
+}
+
+/// The seeds in the file that the collection names, beside its own.
+fn seeds_in_file(
+    config: &CollectionConfig,
+    root: &Path,
+    layout: &Layout,
+) -> Result<Vec<Seed>, EngineError> {
+    let own = root.join(layout.config());
+    let lines = config.seeds_in_file(own.parent().unwrap_or(root))?;
+    let mut seeds = Vec::with_capacity(lines.len());
+    for line in &lines {
+        seeds.extend(Seed::parse(line)?);
+    }
+    Ok(seeds)
+}
+
 fn http_fetcher(
     config: &CollectionConfig,
     spool: Option<&Path>,
@@ -682,11 +732,15 @@ fn spawn_workers(
     jobs: mpsc::Receiver<Job>,
     workshop: &Arc<Workshop>,
     messages: &mpsc::Sender<Message>,
+    control: &Control,
 ) -> std::io::Result<()> {
     let jobs = Arc::new(Mutex::new(jobs));
     for number in 0..count {
-        let (jobs, workshop, messages) =
-            (Arc::clone(&jobs), Arc::clone(workshop), messages.clone());
+        // The end of a run waits for nobody who may still read a page: it is not committed, and so it is
+        // fetched again.
+        let messages = messages.downgrade();
+        let (jobs, workshop) = (Arc::clone(&jobs), Arc::clone(workshop));
+        let control = control.clone();
         let work = move || {
             loop {
                 let job = jobs
@@ -695,14 +749,20 @@ fn spawn_workers(
                     .blocking_recv();
                 let Some(job) = job else { return };
                 // A part that a program brought may panic; the run then ends instead of hanging.
-                let worked = catch_unwind(AssertUnwindSafe(|| workshop.work(job)));
+                let throttle = &workshop.throttle;
+                let (worked, computed) =
+                    throttle.measure(|| catch_unwind(AssertUnwindSafe(|| workshop.work(job))));
                 let message = match worked {
                     Ok(page) => Message::Worked(Box::new(page)),
                     Err(_) => Message::Broken(EngineError::WorkerLost),
                 };
+                let Some(messages) = messages.upgrade() else {
+                    return;
+                };
                 if messages.blocking_send(message).is_err() {
                     return;
                 }
+                throttle.pay(computed, || control.end().is_some());
             }
         };
         std::thread::Builder::new()

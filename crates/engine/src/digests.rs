@@ -70,16 +70,14 @@ impl Digests {
     pub(crate) fn print(&self, response: &Response) -> Option<u128> {
         let mut hash = Xxh3::with_seed(self.key);
         let mut buffer = vec![0; 64 << 10];
-        for range in response.payload() {
-            let mut part = response.body.reader(range.start, range.end);
+        response.read_payload(|mut payload| {
             loop {
-                match part.read(&mut buffer).ok()? {
-                    0 => break,
+                match payload.read(&mut buffer).ok()? {
+                    0 => return Some(hash.digest128()),
                     read => hash.update(&buffer[..read]),
                 }
             }
-        }
-        Some(hash.digest128())
+        })
     }
 
     /// The capture was read, and has this payload.

@@ -18,6 +18,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::EngineError;
 use crate::collection::CollectionConfig;
+use crate::steering::{ask, run_of};
+use crate::turn::Turn;
 
 const LAYOUT_VERSION: u32 = 1;
 
@@ -212,7 +214,7 @@ impl Directory {
         names
     }
 
-    /// Deletes a collection: its file, and everything that was collected. Nobody may collect meanwhile.
+    /// Deletes a collection: its file, and everything that was collected. It must not run; others may.
     pub fn remove_collection(&self, layout: &Layout) -> Result<(), EngineError> {
         let (file, folder) = (
             self.root.join(layout.config()),
@@ -221,8 +223,19 @@ impl Directory {
         if !file.exists() && !folder.exists() {
             return Err(self.no_collection(layout.name()));
         }
-        let _lock = self.lock()?;
+        let _lock = match self.lock() {
+            Ok(lock) => Some(lock),
+            // Whoever has the directory says what runs. Who says nothing may be about to begin with this one.
+            Err(error @ EngineError::InUse { .. }) => {
+                match ask(&self.control_socket(), "status")? {
+                    Some(reply) if run_of(&reply, layout.name()).is_none() => None,
+                    _ => return Err(error),
+                }
+            }
+            Err(error) => return Err(error),
+        };
         let files = self.files();
+        let _turn = Turn::take(&*files)?;
         // The catalog first: where it cannot be reached, nothing is half gone.
         let config = CollectionConfig::load(&*files, &self.root, layout);
         if let Ok(Some(config)) = config

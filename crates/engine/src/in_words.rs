@@ -1,8 +1,11 @@
 //! What a collection would do, in words.
 
+use std::path::Path;
+
 use teia_base::measure::{format_duration, format_size};
 use teia_base::scope::Scope;
 
+use crate::EngineError;
 use crate::collection::{CollectionConfig, Mode};
 use crate::limits::hosts_at_once;
 use crate::sites::SiteConfig;
@@ -18,9 +21,29 @@ pub fn in_words(name: &str, config: &CollectionConfig) -> Vec<String> {
     words.extend(manners(config));
     words.extend(ends(config));
     words.push(keeps(config));
+    words.extend(crate::logins::in_words(config));
     words.extend(sites(config));
     words.extend(config.webhook.in_words());
     words
+}
+
+/// How many seeds there are in the file that the settings name; the directory is that of the collection's file.
+pub fn seeds_file_in_words(
+    config: &CollectionConfig,
+    directory: &Path,
+) -> Result<Option<String>, EngineError> {
+    let Some(file) = &config.seeds_file else {
+        return Ok(None);
+    };
+    let count = config.seeds_in_file(directory)?.len() as u64;
+    let file = file.display();
+    Ok(Some(format!(
+        "In {file} there {} now; it is read again at each start (seeds-file).",
+        match count {
+            1 => "is 1 seed".to_owned(),
+            count => format!("are {}", counted(count, "seed")),
+        }
+    )))
 }
 
 /// What is different for some hosts.
@@ -41,16 +64,21 @@ fn sites(config: &CollectionConfig) -> Vec<String> {
 
 fn seeds(name: &str, config: &CollectionConfig) -> String {
     let seeds = &config.seeds;
+    let file = config.seeds_file.as_ref().map(|file| file.display());
     if seeds.is_empty() {
-        return format!("{name} has no seeds: `teia crawl` must name some.");
+        return match file {
+            Some(file) => format!("{name} begins at the seeds in {file}."),
+            None => format!("{name} has no seeds: `teia crawl` must name some."),
+        };
     }
     let named: Vec<&str> = seeds.iter().take(NAMED).map(String::as_str).collect();
     let more = match seeds.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
+    let file = file.map_or_else(String::new, |file| format!(", and at the seeds in {file}"));
     format!(
-        "{name} begins at {}: {}{more}.",
+        "{name} begins at {}: {}{more}{file}.",
         counted(seeds.len() as u64, "seed"),
         named.join(", ")
     )
@@ -185,6 +213,11 @@ fn manners(config: &CollectionConfig) -> Vec<String> {
         words.push(format!(
             "It receives at most {} a second.",
             format_size(bandwidth)
+        ));
+    }
+    if let Some(share) = config.run.cpu_share {
+        words.push(format!(
+            "Reading what it fetched takes at most {share} of all cores, averaged over time (run.cpu-share)."
         ));
     }
     if let Some(proxy) = &config.fetch.proxy {

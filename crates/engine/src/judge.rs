@@ -6,7 +6,7 @@ use std::sync::Arc;
 use teia_base::filter::{Candidate, Fetched, Filter, RuleKind, Rules, Verdict};
 use teia_base::journal::Exclusion;
 use teia_base::{CanonicalUrl, LinkKind, Outcome};
-use teia_repository::Admission;
+use teia_repository::{Admission, UrlState};
 
 use crate::removals::Removals;
 use crate::sites::{Held, SiteRules};
@@ -44,6 +44,26 @@ impl Judge {
             return verdict;
         }
         self.trap(link.url).unwrap_or(verdict)
+    }
+
+    /// The rule of the collection by which a page that was kept would not be fetched now. Traps and removals
+    /// are no rules: what was kept of a trap is kept, and what is removed is hidden.
+    pub(crate) fn outside(&self, url: &UrlState) -> Option<Exclusion> {
+        let link = Candidate {
+            url: url.url.normal(),
+            depth: if url.depth == u16::MAX { 0 } else { url.depth },
+            kind: if url.seed {
+                LinkKind::Seed
+            } else {
+                LinkKind::Anchor
+            },
+            from_kept_in_scope: false,
+            from: None,
+        };
+        match admission(self.rules_of(link.url).before(&link)) {
+            Admission::Admit => None,
+            Admission::Exclude(exclusion) => Some(exclusion),
+        }
     }
 
     /// The refusal of a URL whose pattern is in quarantine.

@@ -100,6 +100,10 @@ impl Ledger {
             Record::Quarantined(one) => self.head.quarantined.push(one.clone()),
             // What a person adds belongs to no run.
             Record::Added(_) | Record::Recovered(_) => return,
+            Record::Spelled(form) => {
+                self.head.options.get_or_insert_with(|| form.clone());
+                return;
+            }
             Record::RunEnded(end) => {
                 if let Some(run) = &mut self.head.current {
                     run.ended = Some(end.reason.clone());

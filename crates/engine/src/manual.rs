@@ -1,6 +1,7 @@
 //! The manual of collection files: every setting with its default and its meaning.
 
 use crate::collection::CollectionConfig;
+use crate::logins::LoginConfig;
 use crate::sense::sensible;
 use crate::sites::{MATCH, SiteConfig};
 
@@ -114,8 +115,8 @@ impl Section {
             let line = line.trim();
             if let Some(text) = line.strip_prefix("///") {
                 meaning.push(text.trim().to_owned());
-            } else if line.starts_with("pub site:") {
-                // Whole sections for some hosts, which are told of at the end.
+            } else if line.starts_with("pub site:") || line.starts_with("pub login:") {
+                // Whole sections, several of each, which are told of at the end.
                 meaning.clear();
             } else if let Some((field, kind)) = line
                 .strip_prefix("pub ")
@@ -189,6 +190,16 @@ pub fn annotated(config: &CollectionConfig) -> String {
             out.push_str(&format!("{line}\n\n"));
         }
     }
+    out.push_str(LOGINS);
+    match config.login.as_slice() {
+        [] => out.push_str(LOGIN_EXAMPLE),
+        logins => {
+            let table = [("login", logins)];
+            let table: std::collections::BTreeMap<_, _> = table.into_iter().collect();
+            out.push_str(&toml::to_string(&table).unwrap_or_default());
+        }
+    }
+    out.push('\n');
     out.push_str(SITES);
     match config.site.as_slice() {
         [] => out.push_str(SITE_EXAMPLE),
@@ -199,6 +210,23 @@ pub fn annotated(config: &CollectionConfig) -> String {
     }
     out
 }
+
+/// What the manual says of logins.
+const LOGINS: &str = "\
+# Logins: as many of these as you like. `match` names hosts (`www.example.org`, or `*.example.pt` for it and all below
+# it); `https://` before it keeps the secret off http, `:8443` after it is a port other than the usual one, and a path
+# (`/private/`) keeps it to that path and below. `kind` is `basic` or `digest` (a user and a password, said when the server asks),
+# `bearer` (a token) or `cookie` (cookies that a browser has saved, as a cookies.txt). The secret lies in a variable of the
+# environment (`secret-variable`) or in a file (`secret-file`, with its whole path), never here. Redirects to other
+# hosts do not get it. Where several match a URL, the last counts.
+";
+const LOGIN_EXAMPLE: &str = "\
+# [[login]]
+# match = \"https://www.example.org/private/\"
+# kind = \"basic\"
+# user = \"ann\"
+# secret-variable = \"TEIA_EXAMPLE_PASSWORD\"
+";
 
 /// What the manual says of sites.
 const SITES: &str = "\
@@ -267,6 +295,10 @@ pub fn described(config: &CollectionConfig) -> Vec<Described> {
             });
         }
     }
+    for number in 0..=config.login.len() {
+        // One more can be begun.
+        all.extend(of_login(number, config.login.get(number)));
+    }
     for (number, site) in config.site.iter().enumerate() {
         let prefix = format!("site.{}", number + 1);
         all.push(of_hosts(&prefix, &site.hosts()));
@@ -285,6 +317,58 @@ pub fn described(config: &CollectionConfig) -> Vec<Described> {
     // One more can be begun.
     all.push(of_hosts(&format!("site.{}", config.site.len() + 1), &[]));
     all
+}
+
+fn of_login(number: usize, login: Option<&LoginConfig>) -> Vec<Described> {
+    const LOGIN: Section = Section {
+        name: "login",
+        structure: "LoginConfig",
+        source: include_str!("logins/config.rs"),
+    };
+    let table = login.and_then(|login| toml::Table::try_from(login).ok());
+    let table = table.unwrap_or_default();
+    let settings = LOGIN.settings().into_iter();
+    settings
+        .map(|setting| {
+            let is_list = setting.key == "hosts";
+            let key = if is_list { MATCH } else { &setting.key };
+            let value = table.get(key).and_then(|it| serde_json::to_value(it).ok());
+            Described {
+                key: format!("login.{}.{key}", number + 1),
+                meaning: setting.meaning.join(" "),
+                value: value.unwrap_or_else(|| {
+                    if is_list {
+                        [""; 0].into()
+                    } else {
+                        serde_json::Value::Null
+                    }
+                }),
+                is_list,
+            }
+        })
+        .collect()
+}
+
+/// Whether a setting names a place on this machine, or who gets a secret from it, and so is never changed over the
+/// network.
+pub fn is_of_the_machine(key: &str) -> bool {
+    let of_a_site = key
+        .strip_prefix("site.")
+        .and_then(|rest| rest.split_once('.'));
+    let key = of_a_site.map_or(key, |(_, key)| key);
+    key.starts_with("login.")
+        || matches!(
+            key,
+            "seeds-file"
+                | "catalog.url"
+                | "webhook.secret-variable"
+                | "webhook.secret-file"
+                | "webhook.hosts"
+                | "webhook.allow-private"
+                | "fetch.ca-file"
+                | "fetch.spool-dir"
+                | "archive.warc.spool-dir"
+        )
 }
 
 fn of_hosts(prefix: &str, hosts: &[&str]) -> Described {

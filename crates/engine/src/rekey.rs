@@ -26,6 +26,7 @@ use crate::digests::Digests;
 use crate::directory::{Directory, DirectoryLock, Layout};
 use crate::followers::OrderByRank;
 use crate::past::Past;
+use crate::sense::spelled;
 
 /// What a move came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -230,6 +231,7 @@ impl Move<'_> {
                     found.verdict = self.verdict(found.url.normal(), &found.verdict);
                 }
             }
+            Record::Spelled(form) => *form = spelled(self.form),
             // The new blocks find out for themselves.
             Record::Folded(_) => return Ok(()),
             _ => {}

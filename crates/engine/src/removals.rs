@@ -45,6 +45,22 @@ impl Removals {
         })
     }
 
+    /// What no run of the directory fetches: all that some collection of it hides. Whoever asked to be left
+    /// alone did not ask one collection.
+    pub fn read_all(files: &dyn Files) -> io::Result<Self> {
+        let mut all = Self::default();
+        for layout in layouts(files)? {
+            all.extend(Self::read(files, &layout)?);
+        }
+        Ok(all)
+    }
+
+    /// Hides what another list hides too.
+    pub fn extend(&mut self, other: Self) {
+        self.urls.extend(other.urls);
+        self.hosts.extend(other.hosts);
+    }
+
     fn parse(content: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(content).ok()?;
         let lines = match text.strip_prefix("check ") {
@@ -110,9 +126,10 @@ impl Removals {
         self.hosts.contains(host)
     }
 
-    /// Whether somebody ever asked for anything; it may have been taken back.
-    pub fn is_begun(files: &dyn Files, layout: &Layout) -> bool {
-        files.exists(&path(layout))
+    /// Whether somebody ever asked for anything in the directory; it may have been taken back.
+    pub fn is_begun(files: &dyn Files) -> bool {
+        let layouts = layouts(files).unwrap_or_default();
+        layouts.iter().any(|layout| files.exists(&path(layout)))
     }
 
     /// The URLs, then the hosts.
@@ -148,7 +165,11 @@ impl RemovalWatch {
             return None;
         }
         self.looked = Some(now);
-        Removals::read(&*self.files, &self.layout).ok()
+        let mut removals = Removals::read_all(&*self.files).ok()?;
+        // A run without a file of its own has a list all the same.
+        let own = Removals::read(&*self.files, &self.layout).ok()?;
+        removals.extend(own);
+        Some(removals)
     }
 }
 
@@ -174,6 +195,13 @@ impl Ring {
             .unwrap_or_else(PoisonError::into_inner) = Arc::new(judge);
         self.look_again();
     }
+}
+
+/// The collections of the directory.
+fn layouts(files: &dyn Files) -> io::Result<Vec<Layout>> {
+    let names = files.list(Path::new("collections"))?;
+    let names = names.iter().filter_map(|name| name.strip_suffix(".toml"));
+    Ok(names.filter_map(|name| Layout::new(name).ok()).collect())
 }
 
 fn check_of(lines: &str) -> String {
@@ -203,6 +231,22 @@ mod tests {
         assert!(removals.hides(&url("https://b.example:8080/anything")));
         assert!(!removals.hides(&url("http://a.example/y")));
         assert!(!removals.hides(&url("http://www.b.example/")));
+    }
+
+    #[test]
+    fn what_one_collection_hides_no_run_of_the_directory_fetches() {
+        let files = SimulatedDisk::new();
+        files.create_dir(Path::new("collections")).unwrap();
+        for (name, host) in [("one", "a.example"), ("two", "b.example")] {
+            let layout = Layout::new(name).unwrap();
+            files.replace(&layout.config(), b"").unwrap();
+            let mut removals = Removals::default();
+            removals.add_host(host);
+            removals.write(&files, &layout).unwrap();
+        }
+        let all = Removals::read_all(&files).unwrap();
+        assert!(all.hides_host("a.example") && all.hides_host("b.example"));
+        assert!(Removals::is_begun(&files));
     }
 
     #[test]

@@ -47,6 +47,7 @@ use crate::stage::commit::{Order, Window};
 use crate::stage::extract::{Page, Workshop};
 use crate::stage::fetch::{Errand, Job};
 use crate::stage::shortcut::Shortcuts;
+use crate::stage::sitemaps::SitemapFiles;
 use crate::stage::spread::{Backlog, MOST_CHANGES};
 use crate::stats::{Stats, is_answer};
 use crate::traps::TrapWatch;
@@ -114,7 +115,7 @@ pub(crate) struct Ring {
     /// Other runs of this process.
     pub(crate) company: Option<Companion>,
     /// Sitemaps that a host has given in this run, as far as this process saw it.
-    pub(crate) sitemap_files: HashMap<HostId, u32>,
+    pub(crate) sitemap_files: HashMap<HostId, SitemapFiles>,
     pub(crate) traps: TrapWatch,
     /// Traps that were found, and the journal has not been told of yet.
     pub(crate) trapped: Vec<Quarantined>,

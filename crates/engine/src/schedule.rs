@@ -29,6 +29,8 @@ const GRACE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
 /// Clocks are moved by less.
 const LOOK_BACK: Duration = Duration::from_secs(3 * 3600);
+/// Moments that passed are counted up to here.
+const MOST_COUNTED: u64 = 1_000;
 /// Runs closer than this to each other are a mistake.
 const LEAST: Duration = Duration::from_secs(60);
 
@@ -70,6 +72,25 @@ impl ScheduleConfig {
     /// Whether it says when runs begin.
     pub fn is_set(&self) -> bool {
         self.start.is_some() || self.every.is_some() || self.cron.is_some()
+    }
+}
+
+/// The setting to which a mistake in a schedule belongs.
+pub(crate) fn blamed(config: &ScheduleConfig) -> &'static str {
+    let Ok(zone) = TimeZone::get(&config.time_zone) else {
+        return "time-zone";
+    };
+    let moment = |text: &Option<String>| text.as_ref().map(|text| read_moment(text, &zone));
+    match (moment(&config.start), moment(&config.end)) {
+        (Some(None), _) => return "start",
+        (_, Some(None)) => return "end",
+        (Some(Some(start)), Some(Some(end))) if end < start => return "end",
+        _ => {}
+    }
+    match (&config.every, &config.cron) {
+        (Some(_), _) => "every",
+        (None, Some(_)) => "cron",
+        _ => "start",
     }
 }
 
@@ -125,7 +146,7 @@ pub enum Due {
     Run {
         /// The moment for which; this is what was considered from now on.
         of: Timestamp,
-        /// How many moments before it had no run.
+        /// How many moments before it had no run; at most about a thousand are counted.
         missed: u64,
     },
     /// Nothing until then; never again where there is no moment. Everything up to `considered` was
@@ -179,6 +200,17 @@ impl Schedule {
             beat,
             missed: config.missed,
         })
+    }
+
+    /// Whether the clock and the moments can be read, whatever else is there.
+    pub(crate) fn check_moments(config: &ScheduleConfig) -> Result<(), String> {
+        let alone = ScheduleConfig {
+            // With it nothing else is asked for.
+            cron: Some("0 0 * * *".to_owned()),
+            every: None,
+            ..config.clone()
+        };
+        Self::parse(&alone).map(drop)
     }
 
     /// The last moment before the start, where there is a start.
@@ -256,6 +288,24 @@ impl Schedule {
         }
     }
 
+    /// The last moment after one and up to another, found by halves.
+    fn last_until(&self, after: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        let passed = |from: Timestamp| self.next(from).filter(|moment| *moment <= now);
+        let (mut low, mut high) = (after.as_micros(), now.as_micros());
+        let mut last = passed(after)?;
+        while let Some(later) = passed(last) {
+            last = later;
+            low = low.max(later.as_micros());
+            // There is a moment after `low`, and none after `high`.
+            let middle = low + (high - low) / 2;
+            match passed(Timestamp::from_micros(middle)) {
+                Some(moment) => (low, last) = (middle, moment),
+                None => high = middle,
+            }
+        }
+        Some(last)
+    }
+
     /// What is to be done now, if everything up to `considered` has been done or let go.
     pub fn due(&self, considered: Timestamp, now: Timestamp) -> Due {
         let mut last = None;
@@ -264,6 +314,13 @@ impl Schedule {
         while let Some(moment) = self.next(from).filter(|moment| *moment <= now) {
             (last, from) = (Some(moment), moment);
             passed += 1;
+            if passed == MOST_COUNTED {
+                // Of every minute since 1990 nobody wants the number, and all wait for the answer.
+                (last, from) = self
+                    .last_until(moment, now)
+                    .map_or((last, from), |it| (Some(it), it));
+                break;
+            }
         }
         match last {
             Some(of) if self.missed == Missed::Run || now.since(of) <= GRACE => Due::Run {
@@ -356,6 +413,26 @@ mod tests {
     fn shown(moments: &[Zoned]) -> Vec<String> {
         let show = |moment: &Zoned| moment.strftime("%m-%d %H:%M %z").to_string();
         moments.iter().map(show).collect()
+    }
+
+    #[test]
+    fn however_many_moments_were_missed_the_answer_comes_at_once() {
+        let minutes = schedule("start = \"1990-01-01\"\ncron = \"* * * * *\"");
+        let now = at("2026-11-17T20:00:30Z");
+        let due = minutes.due(minutes.before_start().unwrap(), now);
+        let Due::Run { of, missed } = due else {
+            panic!("{due:?}");
+        };
+        assert_eq!(of, at("2026-11-17T20:00:00Z"));
+        assert!(missed >= 999);
+        // Also where the last of them is long ago.
+        let january = schedule("start = \"1990-01-01\"\ncron = \"*/5 * * 1 *\"\nmissed = \"skip\"");
+        let due = january.due(january.before_start().unwrap(), now);
+        let wait = Due::Wait {
+            until: Some(at("2027-01-01T00:00:00Z")),
+            considered: at("2026-01-31T23:55:00Z"),
+        };
+        assert_eq!(due, wait);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use toml::de::DeTable;
 use crate::EngineError;
 use crate::collection::CollectionConfig;
 use crate::hours::Hours;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, blamed};
 
 /// A setting whose value makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,15 +25,18 @@ pub struct Senseless {
     pub key: Cow<'static, str>,
     /// What is wrong, and what to write.
     pub message: String,
-    /// The `[[site]]` in which it stands, from 0.
-    pub site: Option<usize>,
+    /// The `[[site]]` or `[[login]]` in which it stands, from 0.
+    pub entry: Option<(&'static str, usize)>,
     /// There is no such setting; then the message names it.
     pub is_unknown: bool,
 }
 
 impl fmt::Display for Senseless {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let site = self.site.map(|number| format!("site {}", number + 1));
+        let list = self.entry.map_or("", |(list, _)| list);
+        let site = self
+            .entry
+            .map(|(_, number)| format!("{list} {}", number + 1));
         match (&*self.section, site) {
             (_, None) if self.is_unknown => f.write_str(&self.message),
             (_, Some(site)) if self.is_unknown => write!(f, "{site}: {}", self.message),
@@ -43,7 +46,7 @@ impl fmt::Display for Senseless {
             (section, Some(site)) => {
                 write!(
                     f,
-                    "{site}, `{}` in [site.{section}]: {}",
+                    "{site}, `{}` in [{list}.{section}]: {}",
                     self.key, self.message
                 )
             }
@@ -63,15 +66,15 @@ impl Senseless {
             section: section.into(),
             key: key.into(),
             message: message.into(),
-            site: None,
+            entry: None,
             is_unknown: false,
         }
     }
 
-    /// The same in a site.
-    pub(crate) fn of_site(self, number: usize) -> Self {
-        let site = Some(number);
-        Self { site, ..self }
+    /// The same in an entry of a list of sections.
+    pub(crate) fn of(self, list: &'static str, number: usize) -> Self {
+        let entry = Some((list, number));
+        Self { entry, ..self }
     }
 
     /// The same for a setting that there is not.
@@ -83,13 +86,13 @@ impl Senseless {
     }
 
     /// The line of a collection file in which the setting stands.
-    pub(crate) fn line_in(&self, text: &str) -> Option<usize> {
+    pub fn line_in(&self, text: &str) -> Option<usize> {
         let table = DeTable::parse(text).ok()?;
         let mut table = table.get_ref();
         let line_of = |at: usize| Some(text.get(..at)?.matches('\n').count() + 1);
         let mut home = None;
-        if let Some(number) = self.site {
-            let (_, sites) = table.iter().find(|(key, _)| key.get_ref() == "site")?;
+        if let Some((list, number)) = self.entry {
+            let (_, sites) = table.iter().find(|(key, _)| key.get_ref() == list)?;
             let site = sites.get_ref().as_array()?.get(number)?;
             home = line_of(site.span().start);
             table = site.get_ref().as_table()?;
@@ -242,10 +245,12 @@ impl CollectionConfig {
             }
         }
         self.check_seeds()?;
+        self.check_seeds_file()?;
         self.check_filter()?;
         self.check_fetch()?;
         self.check_catalog()?;
         self.check_webhook()?;
+        self.check_logins()?;
         self.check_order()?;
         self.check_schedule()?;
         self.check_archive()?;
@@ -254,6 +259,8 @@ impl CollectionConfig {
 
     fn check_schedule(&self) -> Result<(), Senseless> {
         let schedule = &self.schedule;
+        let wrong = |message| senseless("schedule", blamed(schedule), message);
+        Schedule::check_moments(schedule).map_err(wrong)?;
         if let Some(window) = &schedule.window {
             Hours::parse(window, &schedule.time_zone)
                 .map_err(|message| senseless("schedule", "window", message))?;
@@ -268,14 +275,7 @@ impl CollectionConfig {
                 Err(senseless("schedule", key, message))
             };
         }
-        let key = match (&schedule.every, &schedule.cron, &schedule.start) {
-            (Some(_), ..) => "every",
-            (None, Some(_), _) => "cron",
-            _ => "start",
-        };
-        Schedule::parse(schedule)
-            .map(drop)
-            .map_err(|message| senseless("schedule", key, message))
+        Schedule::parse(schedule).map(drop).map_err(wrong)
     }
 
     /// Ranks come from links.
@@ -308,10 +308,21 @@ impl CollectionConfig {
     }
 
     fn check_seeds(&self) -> Result<(), Senseless> {
-        let bad = self.seeds.iter().find_map(|seed| Seed::parse(seed).err());
-        bad.map_or(Ok(()), |error| {
-            Err(senseless("", "seeds", error.to_string()))
-        })
+        for text in &self.seeds {
+            let seed =
+                Seed::parse(text).map_err(|error| senseless("", "seeds", error.to_string()))?;
+            let Some(seed) = seed else { continue };
+            let scheme = seed.url.scheme();
+            // A program that brings a fetcher for others says so in the schemes.
+            let is_fetched = matches!(scheme, "http" | "https");
+            if !is_fetched && !self.filter.schemes.iter().any(|known| known == scheme) {
+                let message = format!(
+                    "`{text}` cannot be collected: {scheme} is not built yet, so far there are http and https; write for example `https://example.org/`"
+                );
+                return Err(senseless("", "seeds", message));
+            }
+        }
+        Ok(())
     }
 
     fn check_filter(&self) -> Result<(), Senseless> {
@@ -409,6 +420,15 @@ pub(crate) fn check_fixed(
             setting: "normal-form",
         })
     }
+}
+
+/// A normal form as settings have it: what [`check_fixed`] compares with where nobody has crawled yet.
+pub(crate) fn spelled(form: &NormalForm) -> String {
+    let mut settings = toml::Table::new();
+    if let Ok(form) = toml::Value::try_from(form) {
+        settings.insert("normal-form".to_owned(), form);
+    }
+    settings.to_string()
 }
 
 fn stored_normal_form(text: &str) -> Result<NormalForm, toml::de::Error> {
@@ -591,5 +611,52 @@ mod tests {
         refused("[fetch]\nproxy = \"gopher://x\"\n", &["line 2", "gopher"]);
         refused("[robots]\nmax-bytes = \"1KB\"\n", &["line 2", "500KiB"]);
         refused("seeds = [\"http://\"]\n", &["line 1", "seeds"]);
+    }
+
+    #[test]
+    fn a_mistake_is_told_on_its_own_line_in_words_for_people() {
+        let schedule = |lines: &str| format!("[schedule]\n{lines}\n");
+        refused(
+            &schedule("start = \"2026-13-01\"\nevery = \"1d\""),
+            &["line 2", "`start`", "2026-11-15"],
+        );
+        refused(
+            &schedule("every = \"1d\"\nstart = \"2026-11-01\"\ntime-zone = \"Lisbon\""),
+            &["line 4", "`time-zone`", "Europe/Lisbon"],
+        );
+        refused(
+            &schedule("time-zone = \"Lisbon\""),
+            &["line 2", "time-zone"],
+        );
+        refused(&schedule("end = \"2026-13-01\""), &["line 2", "no moment"]);
+        refused(
+            &schedule("start = \"2026-11-02\"\nend = \"2026-11-01\""),
+            &["line 3", "`end`", "before"],
+        );
+        refused(
+            &schedule("start = 2026-11-01"),
+            &["line 2", "between quotes", "\"2026-11-01\""],
+        );
+        refused("archive = true\n", &["line 1", "[archive]"]);
+        refused(
+            "[run]\nretries = \"x\"\n",
+            &["line 2", "the text \"x\"", "0 to 255"],
+        );
+        refused("[run]\nretries = 2.5\n", &["line 2", "the number 2.5"]);
+        refused("seeds = 5\n", &["line 1", "a list", "the number 5"]);
+        refused(
+            "seeds = []\n[[site]]\nmach = \"*.pt\"\npoliteness.delay = \"2s\"\n",
+            &["line 3", "`mach`", "`match`"],
+        );
+        for text in [
+            "archive = true",
+            "[schedule]\nstart = 2026-11-01",
+            "run = 5",
+        ] {
+            let message = CollectionConfig::parse(text).unwrap_err();
+            for jargon in ["struct", "map", "sequence", "invalid type", "variant"] {
+                assert!(!message.contains(jargon), "{message}");
+            }
+        }
     }
 }

@@ -60,6 +60,11 @@ pub trait Runs: std::fmt::Debug + Send + Sync + 'static {
     fn start(&self, _name: &str) -> bool {
         false
     }
+
+    /// Why the last run of a collection could not begin or go on in this process, where it could not.
+    fn failure(&self, _name: &str) -> Option<String> {
+        None
+    }
 }
 
 /// The one run of a command that collects.
@@ -122,6 +127,9 @@ async fn answer(stream: tokio::net::UnixStream, runs: &dyn Runs) -> std::io::Res
 async fn obey(runs: &dyn Runs, command: &str, name: &str, rest: &str) -> Result<Value, String> {
     if command == "status" {
         return Ok(standing(runs, None));
+    }
+    if command == "failure" {
+        return Ok(json!({"collection": name, "failure": runs.failure(name)}));
     }
     if command == "start" && !runs.running().iter().any(|run| run.name == name) {
         if runs.start(name) {
@@ -239,6 +247,8 @@ fn state(control: &Control, latest: &Progress) -> &'static str {
         _ if control.end().is_some() => "stopping",
         (true, _) => "paused",
         (false, Some(rest)) if rest != "paused" => rest,
+        // It reads what was collected before, and may still find that it cannot begin.
+        (false, _) if control.effective_settings().is_empty() => "starting",
         (false, _) => "running",
     }
 }
@@ -304,6 +314,45 @@ pub fn ask(path: &Path, line: &str) -> Result<Option<Value>, EngineError> {
     converse()
         .map(Some)
         .map_err(|source: std::io::Error| EngineError::NoAnswer { source })
+}
+
+/// What becomes of other settings for a run under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TakenUp {
+    /// The collection does not run.
+    NoRun,
+    /// The process in which it runs looks at files by itself, within a second or so.
+    Minded,
+    /// It was told, and answered.
+    Answered(String),
+    /// It was told, and cannot take them.
+    Refused(String),
+}
+
+/// Hands the settings of a file that was changed over to the run of its collection, where it runs in a process
+/// that does not look at files.
+pub fn hand_over(
+    path: &Path,
+    name: &str,
+    config: &CollectionConfig,
+) -> Result<TakenUp, EngineError> {
+    let Some(reply) = ask(path, "status")? else {
+        return Ok(TakenUp::NoRun);
+    };
+    if run_of(&reply, name).is_none() {
+        return Ok(TakenUp::NoRun);
+    }
+    if reply["minds"] == true {
+        return Ok(TakenUp::Minded);
+    }
+    let text = Value::from(config.without_secrets().to_toml());
+    let Some(reply) = ask(path, &format!("change {name} {text}"))? else {
+        return Ok(TakenUp::NoRun);
+    };
+    Ok(match reply["error"].as_str() {
+        Some(why) => TakenUp::Refused(why.to_owned()),
+        None => TakenUp::Answered(reply["answer"].as_str().unwrap_or("changed").to_owned()),
+    })
 }
 
 /// What the process that collects says of the run of a collection.

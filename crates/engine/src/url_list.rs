@@ -15,6 +15,7 @@ use crate::digests::Digests;
 use crate::directory::{DirectoryLock, Layout};
 use crate::followers::OrderByRank;
 use crate::past::{Past, forget_blocks};
+use crate::sense::{check_fixed, spelled};
 
 /// The URLs of a collection. Nobody else may write the data directory meanwhile.
 pub struct UrlList {
@@ -51,7 +52,7 @@ pub struct AddReport {
 impl AddReport {
     /// URLs met before, once everything is decided.
     pub fn known(&self) -> u64 {
-        self.read - self.new - self.invalid
+        self.read.saturating_sub(self.new + self.invalid)
     }
 }
 
@@ -70,7 +71,8 @@ impl UrlList {
         let (order, _) = OrderByRank::policy(config.run.order, key);
         let place = (layout, key);
         let mut past = Past::open(files, root, place, config, &order, &*clock, &digests)?;
-        Ok(Self {
+        check_fixed(config, past.ledger.head.options.as_deref())?;
+        let mut list = Self {
             warnings: std::mem::take(&mut past.lost),
             files: Arc::clone(files),
             layout: layout.clone(),
@@ -80,7 +82,17 @@ impl UrlList {
             normal_form: config.normal_form.clone(),
             report: AddReport::default(),
             _lock: lock,
-        })
+        };
+        if list.past.ledger.head.options.is_none() {
+            list.commit(Record::Spelled(spelled(&config.normal_form)))?;
+        }
+        // What an earlier process left undecided is none of what this one adds.
+        if list.past.repository.undecided() > 0 {
+            list.past.repository.decide_everything()?;
+        }
+        list.look_after()?;
+        list.report = AddReport::default();
+        Ok(list)
     }
 
     /// Adds URLs, one a line, in one commit: when this returns, they are there.

@@ -218,13 +218,26 @@ fn what_cannot_change_under_a_run_is_said_and_a_mistake_changes_nothing() {
     let report = run_and_change(&disk, &script, &config, |control| {
         let mut wanted = config.clone();
         wanted.archive.enabled = false;
+        wanted.filter.max_depth = Some(9);
+        wanted.fetch.user_agent = "Other/1.0".to_owned();
         wanted.politeness.delay = Duration::from_millis(1);
+        wanted.fetch.bandwidth = Some(100 << 20);
+        wanted.fetch.timeout = Duration::from_secs(9);
+        wanted.filter.max_size = 40 << 20;
+        wanted.run.cpu_share = Some("90%".to_owned().try_into().unwrap());
         control.change(wanted);
         let said = answer(control).unwrap();
-        assert!(
-            said.contains("`archive`") && !said.contains("`politeness`"),
-            "{said}"
-        );
+        let later = "but for `archive.enabled`, `fetch.user-agent`, `filter.max-depth`: ";
+        assert!(said.contains(later), "{said}");
+        let effective = control.effective_settings();
+        for line in [
+            "timeout = \"9s\"",
+            "cpu-share = \"90%\"",
+            "max-size = \"40MiB\"",
+            "body-wire-bytes = \"40MiB\"",
+        ] {
+            assert!(effective.contains(line), "no {line} in {effective}");
+        }
         let mut wrong = config.clone();
         wrong.filter.exclude = vec!["(".to_owned()];
         control.change(wrong);

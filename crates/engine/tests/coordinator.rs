@@ -81,7 +81,7 @@ impl World {
                 ..Parts::default()
             }),
             with_secrets: |config| config,
-            tell: Box::new(move |level, text| {
+            tell: Box::new(move |level, _, text| {
                 if level != Level::Info {
                     told.lock().unwrap().push(text.to_owned());
                 }
@@ -282,6 +282,67 @@ fn a_run_that_a_restart_interrupted_goes_on_and_is_not_begun_again() {
         "{asked} requests for {} pages",
         pages.len()
     );
+}
+
+#[test]
+fn a_run_that_was_asked_for_goes_on_after_a_restart_without_a_schedule() {
+    let mut world = World::new("2026-03-01T02:30:00Z", long_web());
+    world.collection("asked", "");
+    assert_eq!(world.settle(), None, "nobody asked for it");
+    world.desk().start("asked");
+    world.look();
+    for pages in [3, 6] {
+        until("pages are fetched", || world.script.pages().len() > pages);
+        world.start();
+        assert!(world.last("asked").goes_on());
+        world.look();
+        until("it runs again", || world.desk().control("asked").is_some());
+    }
+    world.desk().control("asked").unwrap().stop();
+    assert_eq!(world.settle(), None);
+    assert_eq!(world.last("asked").number, 1);
+    // What has ended is not begun again; nor is what others began and left.
+    let asked = world.script.pages().len();
+    world.start();
+    assert_eq!(world.settle(), None);
+    assert_eq!(world.script.pages().len(), asked);
+    world.desk().start("asked");
+    world.look();
+    until("pages are fetched", || world.script.pages().len() > asked);
+    world.stop();
+    assert!(world.last("asked").goes_on());
+    std::fs::remove_file(world.path().join("begun.list")).unwrap();
+    let asked = world.script.pages().len();
+    world.start();
+    assert_eq!(world.settle(), None);
+    assert_eq!(world.script.pages().len(), asked);
+}
+
+#[test]
+fn a_run_that_cannot_begin_says_why_and_promises_no_try_that_does_not_follow() {
+    let mut world = World::new("2026-03-01T02:30:00Z", little_web());
+    let folder = world.path().join("collections");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("empty.toml"), "seeds = []\n").unwrap();
+    world.desk().start("empty");
+    assert_eq!(world.settle(), None);
+    let why = world.desk().failure("empty").unwrap();
+    assert!(
+        why.contains("seed") && !why.contains("another try"),
+        "{why}"
+    );
+    world.told("seed");
+    let due = "seeds = []\n[schedule]\nstart = \"2026-03-01\"\n";
+    std::fs::write(folder.join("due.toml"), due).unwrap();
+    world.settle();
+    let why = world.desk().failure("due").unwrap();
+    assert!(why.contains("another try follows"), "{why}");
+    // Who mends it and asks again is not told of what was.
+    world.collection("empty", "");
+    world.desk().start("empty");
+    world.settle();
+    assert_eq!(world.desk().failure("empty"), None);
+    assert_eq!(world.last("empty").ended.as_deref(), Some("done"));
 }
 
 #[test]

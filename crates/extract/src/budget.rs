@@ -14,6 +14,7 @@ const STEPS_PER_LOOK: u32 = 4096;
 pub(crate) struct Budget {
     end: Duration,
     steps: u32,
+    spent: bool,
 }
 
 impl Budget {
@@ -21,7 +22,13 @@ impl Budget {
         Self {
             end: thread_time().saturating_add(cpu),
             steps: 0,
+            spent: false,
         }
+    }
+
+    /// Whether the time was over at the last look.
+    pub(crate) fn was_spent(&self) -> bool {
+        self.spent
     }
 
     /// Counts one step; true when the time is over.
@@ -32,7 +39,8 @@ impl Budget {
             return false;
         }
         self.steps = 0;
-        thread_time() > self.end
+        self.spent = thread_time() > self.end;
+        self.spent
     }
 }
 

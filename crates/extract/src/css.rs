@@ -23,26 +23,25 @@ impl Extractor for Css {
         let mut links = Links::new(limits.links_per_page);
         let mut budget = Budget::new(limits.cpu);
         let mut extracted = decoded.begin();
-        for (reference, kind) in references(&decoded.text) {
-            if budget.is_spent() {
-                extracted.flags.add(teia_base::Flags::PARSE_TIMEOUT);
-                break;
-            }
+        for (reference, kind) in references(&decoded.text, &mut budget) {
             if reference.len() <= limits.attr_bytes {
                 links.add(reference, kind, Rel::default());
             }
         }
-        if links.overflowed() {
-            extracted.flags.add(teia_base::Flags::PARSE_PARTIAL);
+        if budget.was_spent() {
+            extracted.flags.add(teia_base::Flags::PARSE_TIMEOUT);
         }
-        extracted.links = links.resolve(source.url);
+        links.resolve_into(source.url, &mut extracted);
         extracted
     }
 }
 
 /// The references of a style sheet, or of a `style` attribute, in order: `Style` for `@import`,
-/// `Css` for other `url()`. Those in comments and strings are none.
-pub(crate) fn references(css: &str) -> impl Iterator<Item = (Cow<'_, str>, LinkKind)> {
+/// `Css` for other `url()`. Those in comments and strings are none. They end where the time does.
+pub(crate) fn references<'c>(
+    css: &'c str,
+    budget: &mut Budget,
+) -> impl Iterator<Item = (Cow<'c, str>, LinkKind)> {
     let bytes = css.as_bytes();
     let end = last_candidate(bytes);
     let mut at = 0;
@@ -52,7 +51,7 @@ pub(crate) fn references(css: &str) -> impl Iterator<Item = (Cow<'_, str>, LinkK
             while at < end && !SPECIAL[usize::from(bytes[at])] {
                 at += 1;
             }
-            if at >= end {
+            if at >= end || budget.is_spent() {
                 return None;
             }
             match bytes[at] {
@@ -93,17 +92,23 @@ pub(crate) fn references(css: &str) -> impl Iterator<Item = (Cow<'_, str>, LinkK
 
 /// Where nothing more can follow: after the last `url(`, or the value of the last `@import`.
 /// Most style sheets of pages hold neither, and this is many times faster than reading them.
+///
+/// It looks from the end, and at the value of one `@import` only: a sheet of nothing else would be
+/// read as often as it has them.
 fn last_candidate(bytes: &[u8]) -> usize {
-    let mut end = 0;
-    for at in memchr::memchr2_iter(b'(', b'@', bytes) {
-        if bytes[at] == b'(' && ends_with_url(&bytes[..at]) {
-            end = at + 1;
+    let mut last_url = None;
+    for at in memchr::memrchr2_iter(b'(', b'@', bytes) {
+        if bytes[at] == b'(' {
+            if last_url.is_none() && ends_with_url(&bytes[..at]) {
+                last_url = Some(at + 1);
+            }
         } else if is_import(bytes, at + 1) {
             let value = memchr::memchr3(b'"', b'\'', b';', &bytes[at..]);
-            end = value.map_or(bytes.len(), |length| at + length + 1);
+            let end = value.map_or(bytes.len(), |length| at + length + 1);
+            return end.max(last_url.unwrap_or(0));
         }
     }
-    end
+    last_url.unwrap_or(0)
 }
 
 fn is_import(bytes: &[u8], start: usize) -> bool {
@@ -239,7 +244,8 @@ mod tests {
 
     #[track_caller]
     fn check(css: &str, expected: &[(&str, LinkKind)]) {
-        let found: Vec<_> = references(css).collect();
+        let mut budget = Budget::new(std::time::Duration::from_secs(60));
+        let found: Vec<_> = references(css, &mut budget).collect();
         let found: Vec<_> = found
             .iter()
             .map(|(text, kind)| (text.as_ref(), *kind))
@@ -268,6 +274,15 @@ mod tests {
             &[("a.css", Style), ("b.css", Style), ("e", Css)],
         );
         check("@media x{ a{content:'b'} }", &[]);
+        check("@import /* url(a) */ 'b.css'", &[("b.css", Style)]);
+    }
+
+    #[test]
+    fn without_time_nothing_more_is_found() {
+        let mut budget = Budget::new(std::time::Duration::ZERO);
+        let css = "a{b:url(c)}".repeat(10_000);
+        assert!(references(&css, &mut budget).count() < 10_000);
+        assert!(budget.was_spent());
     }
 
     #[test]

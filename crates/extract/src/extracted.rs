@@ -25,8 +25,11 @@ pub struct Extracted {
     pub robots: Directives,
     /// Links in order: absolute, without fragment, each URL once for each kind.
     pub links: Vec<Link>,
-    /// References beyond [`Limits::links_per_page`](crate::Limits::links_per_page), which were left out.
+    /// References beyond [`Limits::links_per_page`](crate::Limits::links_per_page), or longer together than
+    /// a page may have, which were left out.
     pub links_left_out: usize,
+    /// Whether its links are to further sitemaps: it is an index of them.
+    pub is_sitemap_index: bool,
     /// What extraction gave up on.
     pub flags: Flags,
 }

@@ -84,12 +84,12 @@ impl<'l> Collected<'l> {
     }
 
     pub(crate) fn finish(mut self, url: &Url) -> Extracted {
-        if self.text.len() > self.limits.text_bytes || self.links.overflowed() {
+        if self.text.len() > self.limits.text_bytes {
             self.extracted.flags.add(Flags::PARSE_PARTIAL);
         }
         self.text.truncate(self.limits.text_bytes);
         self.extracted.text = self.text.into_string();
-        self.extracted.links = self.links.resolve(url);
+        self.links.resolve_into(url, &mut self.extracted);
         self.extracted
     }
 }

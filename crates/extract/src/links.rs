@@ -4,21 +4,29 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use teia_base::{Link, LinkKind, Rel, Timestamp};
+use teia_base::{Flags, Link, LinkKind, Rel, Timestamp};
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::Extracted;
 use crate::resolve::Resolver;
+
+/// Bytes of URLs and texts that the links of a page may have: 10,000 of 400 bytes.
+const PAGE_BYTES: usize = 4 << 20;
+/// The same for a sitemap: 50,000 of 335 bytes.
+const SITEMAP_BYTES: usize = 16 << 20;
 
 /// References in the order found, each once for each kind.
 ///
 /// They are resolved at the end because `<base>` may stand after links it holds for.
-/// Past its limit it takes nothing more and says so.
+/// Past its limits it takes nothing more and says so: a short page can have many very long links, because
+/// one long `<base>` is enough.
 #[derive(Debug)]
 pub(crate) struct Links<'a> {
     found: Vec<Found<'a>>,
     seen: Seen,
     max: usize,
+    max_bytes: usize,
     /// Left out for the limit.
     left_out: usize,
 }
@@ -42,18 +50,17 @@ impl<'a> Links<'a> {
             found: Vec::new(),
             seen: Seen::default(),
             max,
+            max_bytes: PAGE_BYTES,
             left_out: 0,
         }
     }
 
-    /// Whether links were left out for the limit.
-    pub(crate) fn overflowed(&self) -> bool {
-        self.left_out > 0
-    }
-
-    /// How many were; one that stands there several times counts each time.
-    pub(crate) fn left_out(&self) -> usize {
-        self.left_out
+    /// For the URLs of a sitemap.
+    pub(crate) fn of_sitemap(max: usize) -> Self {
+        Self {
+            max_bytes: SITEMAP_BYTES,
+            ..Self::new(max)
+        }
     }
 
     /// Adds a reference. One met before gives its earlier id.
@@ -105,13 +112,26 @@ impl<'a> Links<'a> {
         found.last_modified = found.last_modified.or(moment);
     }
 
-    /// The links, absolute, each once for each kind.
-    pub(crate) fn resolve(self, base: &Url) -> Vec<Link> {
-        self.resolve_in(base, None)
+    /// Gives a document its links, absolute, each once for each kind, and says how many were left out for
+    /// the limits; one that stands there several times counts each time.
+    pub(crate) fn resolve_into(self, base: &Url, extracted: &mut Extracted) {
+        let (links, left_out) = self.resolve_in(base, extracted.charset);
+        if left_out > 0 {
+            extracted.flags.add(Flags::PARSE_PARTIAL);
+        }
+        extracted.links = links;
+        extracted.links_left_out += left_out;
     }
 
-    /// The same for a page in another charset than UTF-8.
-    pub(crate) fn resolve_in(self, base: &Url, charset: Option<&str>) -> Vec<Link> {
+    /// The links, for a document that is in no charset.
+    pub(crate) fn resolve(self, base: &Url) -> Vec<Link> {
+        self.resolve_in(base, None).0
+    }
+
+    /// The links of a page in this charset, and how many were left out.
+    pub(crate) fn resolve_in(self, base: &Url, charset: Option<&str>) -> (Vec<Link>, usize) {
+        let mut left_out = self.left_out;
+        let mut bytes = 0;
         let resolver = Resolver::new(base).in_charset(charset);
         let mut links: Vec<Link> = Vec::with_capacity(self.found.len());
         let mut seen = Seen::default();
@@ -127,6 +147,11 @@ impl<'a> Links<'a> {
                     merge(earlier, found);
                     continue;
                 }
+            }
+            bytes += url.len() + found.anchor.len();
+            if bytes > self.max_bytes {
+                left_out += 1;
+                continue;
             }
             seen.insert(hash, links.len());
             let Found {
@@ -144,7 +169,7 @@ impl<'a> Links<'a> {
                 last_modified,
             });
         }
-        links
+        (links, left_out)
     }
 }
 
@@ -258,6 +283,22 @@ mod tests {
             .len(),
             3
         );
+    }
+
+    #[test]
+    fn long_links_are_bounded_in_bytes_and_counted() {
+        let base = format!("http://a.example/{}/", "x".repeat(1000));
+        let base = Url::parse(&base).unwrap();
+        let mut extracted = Extracted::default();
+        let mut links = Links::new(10_000);
+        for n in 0..10_000 {
+            links.add(Cow::Owned(n.to_string()), LinkKind::Anchor, Rel::default());
+        }
+        links.resolve_into(&base, &mut extracted);
+        let bytes: usize = extracted.links.iter().map(|link| link.url.len()).sum();
+        assert!((PAGE_BYTES - 2000..=PAGE_BYTES).contains(&bytes), "{bytes}");
+        assert_eq!(extracted.links.len() + extracted.links_left_out, 10_000);
+        assert!(extracted.flags.has(Flags::PARSE_PARTIAL));
     }
 
     #[test]

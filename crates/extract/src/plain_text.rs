@@ -31,12 +31,11 @@ impl Extractor for PlainText {
         let decoded = Decoded::new(source, Language::Plain);
         let mut extracted = decoded.begin();
         let is_list = Self::is_list(decoded.text.as_bytes());
-        let (kind, max) = if is_list {
-            (LinkKind::Sitemap, limits.sitemap_urls)
+        let (kind, mut links) = if is_list {
+            (LinkKind::Sitemap, Links::of_sitemap(limits.sitemap_urls))
         } else {
-            (LinkKind::Text, limits.links_per_page)
+            (LinkKind::Text, Links::new(limits.links_per_page))
         };
-        let mut links = Links::new(max);
         let mut budget = Budget::new(limits.cpu);
         for url in urls(&decoded.text) {
             if budget.is_spent() {
@@ -52,10 +51,10 @@ impl Extractor for PlainText {
             text.push(crate::fold::cut(&decoded.text, limits.text_bytes));
             extracted.text = text.into_string();
         }
-        if links.overflowed() || !is_list && decoded.text.len() > limits.text_bytes {
+        if !is_list && decoded.text.len() > limits.text_bytes {
             extracted.flags.add(Flags::PARSE_PARTIAL);
         }
-        extracted.links = links.resolve(source.url);
+        links.resolve_into(source.url, &mut extracted);
         extracted
     }
 }

@@ -31,15 +31,17 @@ impl Extractor for Sitemap {
         let mut extracted = decoded.begin();
         let mut reader = Reader {
             scanner: Scanner::new(&decoded.text, Rules::Xml),
-            links: Links::new(limits.sitemap_urls),
+            links: Links::of_sitemap(limits.sitemap_urls),
             flags: Flags::default(),
+            is_index: false,
             media: Media::None,
             value: None,
             entry: Entry::default(),
         };
         reader.read(limits);
+        extracted.is_sitemap_index = reader.is_index;
         extracted.flags.add(reader.flags);
-        extracted.links = reader.links.resolve(source.url);
+        reader.links.resolve_into(source.url, &mut extracted);
         extracted
     }
 }
@@ -65,6 +67,7 @@ struct Reader<'a> {
     scanner: Scanner<'a>,
     links: Links<'a>,
     flags: Flags,
+    is_index: bool,
     media: Media,
     /// The element whose text is being read, and its text.
     value: Option<(u64, String)>,
@@ -116,7 +119,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.end_entry();
-        if !closed || self.links.overflowed() {
+        if !closed {
             self.flags.add(Flags::PARSE_PARTIAL);
         }
     }
@@ -127,6 +130,7 @@ impl<'a> Reader<'a> {
         match local {
             name if is_entry(name) => {
                 self.end_entry();
+                self.is_index |= name == const { key("sitemap") };
                 // Some write the URL here, without `loc`.
                 self.value = Some((name, String::new()));
             }

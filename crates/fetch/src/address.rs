@@ -137,6 +137,17 @@ pub(crate) fn is_inner_name(host: &str) -> bool {
     !host.contains('.') || SUFFIXES.iter().any(|suffix| host.ends_with(suffix))
 }
 
+/// Whether a URL names a host that is not of the public web: an address of a private network or of this
+/// machine, or a name that only leads to such. Where a public name leads is known when it is asked for.
+pub fn leads_inside(url: &url::Url) -> bool {
+    match url.host() {
+        Some(url::Host::Ipv4(address)) => !is_public_v4(address),
+        Some(url::Host::Ipv6(address)) => !is_public_v6(address),
+        Some(url::Host::Domain(name)) => is_inner_name(&name.to_ascii_lowercase()),
+        None => true,
+    }
+}
+
 /// Whether the address belongs to the public internet, also where it hides another one.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {

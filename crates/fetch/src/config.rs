@@ -118,7 +118,8 @@ pub struct FetchConfig {
     pub resolve: Vec<String>,
     /// Whether private and special addresses may be visited.
     pub allow_private: bool,
-    /// Private addresses and ports that may be visited all the same.
+    /// Private addresses and ports that may be visited all the same: `10.0.0.7:80`, `[fd00::7]:8080`.
+    #[serde(with = "addresses")]
     pub allowed: Vec<(IpAddr, u16)>,
     /// Whether cookies are kept and sent, in memory: 50 a host, 4 KiB each, 8 KiB a request.
     pub cookies: bool,
@@ -313,9 +314,62 @@ mod optional_size {
     }
 }
 
+/// Addresses with their ports, as people write them; pairs, as they were written down before, are read too.
+mod addresses {
+    use std::net::{IpAddr, SocketAddr};
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Text(String),
+        Pair(IpAddr, u16),
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<(IpAddr, u16)>, D::Error> {
+        let written = Vec::<Written>::deserialize(deserializer)?.into_iter();
+        written
+            .map(|written| match written {
+                Written::Pair(address, port) => Ok((address, port)),
+                Written::Text(text) => match text.trim().parse::<SocketAddr>() {
+                    Ok(address) => Ok((address.ip(), address.port())),
+                    Err(_) => Err(D::Error::custom(format!(
+                        "`{text}` is no address with its port; write `10.0.0.7:80` or `[fd00::7]:8080`"
+                    ))),
+                },
+            })
+            .collect()
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        all: &[(IpAddr, u16)],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let texts = all.iter().map(|pair| SocketAddr::from(*pair).to_string());
+        texts.collect::<Vec<String>>().serialize(serializer)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn allowed_addresses_are_written_as_people_do_and_read_as_before() {
+        let both = r#"{"allowed": ["10.0.0.7:80", "[fd00::7]:8080", ["127.0.0.1", 81]]}"#;
+        let config: FetchConfig = serde_json::from_str(both).unwrap();
+        let written = serde_json::to_value(&config).unwrap();
+        assert_eq!(
+            written["allowed"],
+            serde_json::json!(["10.0.0.7:80", "[fd00::7]:8080", "127.0.0.1:81"])
+        );
+        let wrong = serde_json::from_str::<FetchConfig>(r#"{"allowed": ["10.0.0.7"]}"#);
+        assert!(wrong.unwrap_err().to_string().contains("`10.0.0.7`"));
+    }
 
     #[test]
     fn settings_are_written_for_people() {

@@ -67,6 +67,19 @@ impl Cookies {
     }
 }
 
+/// The cookies of a login and those of the jar in one field: what a server has set since goes before what
+/// was saved.
+pub(crate) fn one_header(login: &str, jar: Option<String>) -> String {
+    let Some(jar) = jar else {
+        return login.to_owned();
+    };
+    let name = |cookie: &str| cookie.split('=').next().unwrap_or_default().to_owned();
+    let set: Vec<String> = jar.split("; ").map(name).collect();
+    let saved = login.split("; ").filter(|it| !set.contains(&name(it)));
+    let all: Vec<&str> = saved.chain([jar.as_str()]).collect();
+    all.join("; ")
+}
+
 /// What the store does not check by itself: public suffixes and the `__Host-`, `__Secure-` names.
 fn is_proper(cookie: &RawCookie<'_>, url: &Url, host: &str) -> bool {
     let domain = cookie
@@ -112,6 +125,13 @@ mod tests {
             after(&["a=1; Path=/; Secure"], "http://www.a.example/"),
             None
         );
+    }
+
+    #[test]
+    fn what_was_set_since_goes_before_what_was_saved() {
+        assert_eq!(one_header("a=1; b=2", None), "a=1; b=2");
+        let jar = Some("b=3; c=4".to_owned());
+        assert_eq!(one_header("a=1; b=2", jar), "a=1; b=3; c=4");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::bandwidth::Bandwidth;
 use crate::body_memory::BodyMemory;
 use crate::config::FetchConfig;
 use crate::connection::Connection;
-use crate::cookies::Cookies;
+use crate::cookies::{Cookies, one_header};
 use crate::dial::{Dialer, Target};
 use crate::error::FetchError;
 use crate::fault::Fault;
@@ -24,7 +24,7 @@ use crate::fetcher::{Fetcher, Fetching};
 use crate::h1::Setting;
 use crate::h2::GOAWAY;
 use crate::intake::SpoolRules;
-use crate::login::{Authenticator, Doors, LoginField, NoLogin, Opening};
+use crate::login::{Authenticator, Doors, LoginField, LoginFieldName, NoLogin, Opening};
 use crate::patience::Patience;
 use crate::pool::{Pool, PoolBounds, PoolKey};
 use crate::request_head::{RequestFields, TargetForm, is_field_value};
@@ -58,7 +58,7 @@ pub struct HttpFetcher {
     manner: u32,
     manners: Arc<AtomicU32>,
     spool: SpoolRules,
-    bandwidth: Option<Arc<Bandwidth>>,
+    bandwidth: Arc<Bandwidth>,
     cookies: Option<Arc<Cookies>>,
     peculiar: Arc<Mutex<HashMap<Box<str>, Peculiar>>>,
 }
@@ -86,7 +86,7 @@ impl HttpFetcher {
                 spool_bytes: config.spool_bytes,
                 dir: Arc::new(dir),
             },
-            bandwidth: config.bandwidth.map(|rate| Arc::new(Bandwidth::new(rate))),
+            bandwidth: Arc::new(Bandwidth::new(config.bandwidth)),
             cookies: config.cookies.then(Arc::default),
             peculiar: Arc::default(),
             config,
@@ -107,7 +107,7 @@ impl HttpFetcher {
             manner: self.manners.fetch_add(1, Ordering::Relaxed) + 1,
             manners: Arc::clone(&self.manners),
             spool: self.spool.clone(),
-            bandwidth: self.bandwidth.clone(),
+            bandwidth: Arc::clone(&self.bandwidth),
             cookies: config
                 .cookies
                 .then(|| self.cookies.clone().unwrap_or_default()),
@@ -121,6 +121,12 @@ impl HttpFetcher {
     pub fn with_authenticator(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
         self.authenticator = authenticator;
         self
+    }
+
+    /// Another limit of bytes a second, or none: also for what is under way, and for every fetcher that was
+    /// made of this one.
+    pub fn set_bandwidth(&self, bytes_per_second: Option<u64>) {
+        self.bandwidth.set(bytes_per_second);
     }
 
     /// Allows one private address and port, as for a seed that a person gave.
@@ -209,18 +215,20 @@ impl HttpFetcher {
         let setting = Setting {
             config: &self.config,
             spool: &self.spool,
-            bandwidth: self.bandwidth.as_deref(),
+            bandwidth: &self.bandwidth,
         };
         let (form, proxy_login) = self.dialer.form(target);
         let mut fields = RequestFields::new(&self.config, request);
+        let jar = self.cookies.as_ref();
+        let mut jar = jar.and_then(|cookies| cookies.header(&request.url));
         for field in login {
-            fields.add(field.name.as_str(), field.value.clone());
+            let value = match field.name {
+                LoginFieldName::Authorization => field.value.clone(),
+                LoginFieldName::Cookie => one_header(&field.value, jar.take()),
+            };
+            fields.add(field.name.as_str(), value);
         }
-        if let Some(value) = self
-            .cookies
-            .as_ref()
-            .and_then(|cookies| cookies.header(&request.url))
-        {
+        if let Some(value) = jar {
             fields.add("Cookie", value);
         }
         if let Some(value) = proxy_login {

@@ -36,6 +36,8 @@ pub(crate) struct Intake {
     /// The head, once the buffer no longer holds it.
     head: Option<Bytes>,
     grant: Grant,
+    /// What the places of its chunks take of the same budget.
+    chunks: Grant,
     file: Option<File>,
     written: u64,
 }
@@ -48,6 +50,7 @@ impl Intake {
             head_len: 0,
             head: None,
             grant: rules.memory.grant(),
+            chunks: rules.memory.grant(),
             file: None,
             written: 0,
             rules: rules.clone(),
@@ -92,6 +95,11 @@ impl Intake {
         self.buffer
             .get(self.head_len.saturating_add(skip)..)
             .unwrap_or_default()
+    }
+
+    /// Whether there is memory for knowing where the chunks lie; it is held as long as the answer is.
+    pub(crate) fn room_for_chunks(&mut self, bytes: usize) -> bool {
+        bytes <= UNCOUNTED || self.chunks.raise(bytes as u64)
     }
 
     /// Makes room for the next read of a body that is expected to bring `expected` bytes more,
@@ -178,7 +186,7 @@ impl Intake {
                 .map(Arc::new)
                 .ok_or_else(|| io::Error::other("no spool file"))?;
             return Ok((
-                head,
+                held(head, self.chunks),
                 Body::File {
                     file,
                     len: self.written.min(body_len),
@@ -189,19 +197,23 @@ impl Intake {
         self.buffer
             .truncate(usize::try_from(body_len).unwrap_or(usize::MAX));
         let bytes = self.buffer.freeze();
-        let bytes = if self.grant.is_empty() {
-            bytes
-        } else {
-            Bytes::from_owner(Held {
-                bytes,
-                _grant: self.grant,
-            })
-        };
-        Ok((head, Body::Memory(bytes)))
+        let body = Body::Memory(held(bytes, self.grant));
+        Ok((held(head, self.chunks), body))
     }
 }
 
-/// A body in memory, and its part of the budget for as long as anyone holds it.
+/// The bytes, with their part of the budget if they have one.
+fn held(bytes: Bytes, grant: Grant) -> Bytes {
+    if grant.is_empty() {
+        return bytes;
+    }
+    Bytes::from_owner(Held {
+        bytes,
+        _grant: grant,
+    })
+}
+
+/// A body in memory (or the head of one in many chunks), and its part of the budget for as long as anyone holds it.
 struct Held {
     bytes: Bytes,
     _grant: Grant,

@@ -51,13 +51,14 @@ pub mod robots;
 mod stream;
 mod tls;
 
-pub use address::{OwnService, refuse_own};
+pub use address::{OwnService, leads_inside, refuse_own};
 pub use config::{Certificates, FetchConfig, ProxyUrl};
 pub use decode::{DecodeLimits, Decoded, decode};
 pub use error::FetchError;
 pub use fetcher::{Fetcher, Fetching, NullFetcher, ScriptedFetcher};
 pub use http_fetcher::HttpFetcher;
 pub use login::{
-    Authenticator, BasicLogin, BearerLogin, LoginField, LoginFieldName, Logins, NoLogin,
+    Authenticator, BasicLogin, BearerLogin, Credential, LoginField, LoginFieldName, Logins,
+    NoLogin, PasswordWay, SavedCookies,
 };
 pub use poster::{Poster, Unanswered};

@@ -198,6 +198,36 @@ async fn an_http_proxy_gets_names_and_its_login() {
     );
 }
 
+/// The proxy stands inside, and may know names that we must not ask for.
+#[tokio::test]
+async fn no_inner_name_goes_out_through_a_proxy_unless_it_was_given_by_hand() {
+    let server = Server::with(vec![say(OK)]).await;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let port = http_proxy(server.address, Arc::clone(&seen)).await;
+    let fetcher = fetcher(FetchConfig {
+        proxy: Some(format!("http://127.0.0.1:{port}").into()),
+        ..FetchConfig::default()
+    });
+    for url in [
+        "http://intranet/",
+        "https://intranet/",
+        "http://metadata.google.internal/",
+        "http://printer.local/",
+        "http://router.home.arpa/",
+        "http://x.onion/",
+    ] {
+        let exchange = get(&fetcher, url).await;
+        let told = (exchange.outcome, exchange.detail.as_deref());
+        assert_eq!(told, (Outcome::ADDR_BLOCKED, Some("inner_name")), "{url}");
+    }
+    assert!(seen.lock().unwrap().is_empty(), "nothing goes out");
+    fetcher.allow_host("intranet", 80);
+    let exchange = get(&fetcher, "http://intranet/").await;
+    assert_eq!(exchange.outcome, Outcome::http(200));
+    let exchange = get(&fetcher, "http://intranet:8080/").await;
+    assert_eq!(exchange.outcome, Outcome::ADDR_BLOCKED, "that one only");
+}
+
 #[tokio::test]
 async fn a_proxy_that_refuses_is_named() {
     let server = Server::with(vec![say(

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use hashbrown::HashTable;
 use teia_base::journal::{Chain, Exclusion, LinkVerdict};
 use teia_base::{CanonicalUrl, FoundUrl, HostId, Order, Outcome, Retry, Timestamp};
 
@@ -109,7 +110,8 @@ pub struct Repository {
     config: RepositoryConfig,
     table: Table,
     hosts: Vec<HostRow>,
-    host_index: HashMap<Box<str>, u32>,
+    /// Places in `hosts`, by name.
+    host_index: HashTable<u32>,
     rules: Vec<Exclusion>,
     rule_index: HashMap<(i16, String), u32>,
     links: HashMap<u32, Box<[u32]>>,
@@ -151,7 +153,7 @@ impl Repository {
             table: Table::new(config.key),
             config,
             hosts: Vec::new(),
-            host_index: HashMap::new(),
+            host_index: HashTable::new(),
             rules: Vec::new(),
             rule_index: HashMap::new(),
             links: HashMap::new(),
@@ -490,7 +492,7 @@ impl Repository {
 
     /// The host of this name.
     pub fn host(&self, name: &str) -> Option<HostId> {
-        self.host_index.get(name).map(|&at| HostId(at))
+        self.place_of_host(name).map(HostId)
     }
 
     /// The host of this name, taken in if it was never met.
@@ -578,7 +580,7 @@ impl Repository {
     }
 
     fn intern_host(&mut self, name: &str) -> u32 {
-        if let Some(&at) = self.host_index.get(name) {
+        if let Some(at) = self.place_of_host(name) {
             return at;
         }
         let at = u32::try_from(self.hosts.len()).expect("fewer than 2^32 hosts");
@@ -587,8 +589,15 @@ impl Repository {
             name: name.into(),
             ..HostRow::default()
         });
-        self.host_index.insert(name.into(), at);
+        let (hosts, table) = (&self.hosts, &self.table);
+        let hash = |at: &u32| table.hash(&hosts[*at as usize].name);
+        self.host_index.insert_unique(hash(&at), at, hash);
         at
+    }
+
+    fn place_of_host(&self, name: &str) -> Option<u32> {
+        let is_it = |at: &u32| &*self.hosts[*at as usize].name == name;
+        self.host_index.find(self.table.hash(name), is_it).copied()
     }
 
     fn intern_rule(&mut self, exclusion: &Exclusion) -> u32 {

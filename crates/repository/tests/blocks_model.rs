@@ -38,6 +38,7 @@ fn tiny(filter: bool, recent: usize) -> StoreConfig {
         key: 77,
         page_bytes: 700,
         block_bytes: 24_000,
+        few_urls: 3000,
         delay: 5,
         scan_rows: 800,
         waiting_share: 60,

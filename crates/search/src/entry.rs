@@ -1,13 +1,17 @@
-//! A page as documents of the index: the indexed one, or a mere address of it.
+//! A page as documents of the index: the indexed one with its repute beside it, or a mere address of it.
+//!
+//! What a page says comes when it is fetched, what others say of it comes later and changes more often. So
+//! the two are documents of their own, joined when a query is answered (`search::reputes`): new ranks and
+//! anchor texts do not index a page again.
 
 use tantivy::TantivyDocument;
 use teia_base::site_of;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::SearchError;
-use crate::page::Page;
+use crate::page::{Page, Repute};
 use crate::record;
-use crate::schema::Fields;
+use crate::schema::{ANCHORS, Fields};
 use crate::text::marked;
 
 /// Folders below a host that `site:` can name.
@@ -16,7 +20,7 @@ const MAX_FOLDERS: usize = 3;
 /// The document of a page that is found by its words.
 pub(crate) fn indexed(fields: &Fields, page: &Page) -> Result<TantivyDocument, SearchError> {
     let mut entry = TantivyDocument::default();
-    let [title, headings, body, anchors, description, url_words] = fields.texts;
+    let [title, headings, body, _, description, url_words] = fields.texts;
     let language = page.language.as_str();
     let mut add = |field, text: &str| {
         if !text.is_empty() {
@@ -28,9 +32,6 @@ pub(crate) fn indexed(fields: &Fields, page: &Page) -> Result<TantivyDocument, S
     add(description, &page.description);
     for text in &page.headings {
         add(headings, text);
-    }
-    for text in &page.anchors {
-        add(anchors, text);
     }
     add(url_words, &spelt_out(&page.url));
 
@@ -50,11 +51,36 @@ pub(crate) fn indexed(fields: &Fields, page: &Page) -> Result<TantivyDocument, S
     entry.add_u64(fields.digest, page.short_digest());
     entry.add_i64(fields.fetched, page.fetched_micros);
     entry.add_u64(fields.size, page.size);
-    entry.add_f64(fields.rank, f64::from(page.rank));
     entry.add_u64(fields.simhash, page.simhash);
-    entry.add_u64(fields.tie, xxh3_64(page.url.as_bytes()));
+    entry.add_u64(fields.tie, tie(&page.url));
     entry.add_bytes(fields.page, &record::pack(page)?);
     Ok(entry)
+}
+
+/// The hash by which a page and its repute find each other. Two URLs with the same one are less likely than
+/// a disk that lies.
+pub(crate) fn tie(url: &str) -> u64 {
+    xxh3_64(url.as_bytes())
+}
+
+/// The document of what others say of a page; none where they say nothing.
+pub(crate) fn repute(
+    fields: &Fields,
+    tie: u64,
+    language: &str,
+    repute: &Repute,
+) -> Option<TantivyDocument> {
+    if repute.is_empty() {
+        return None;
+    }
+    let mut entry = TantivyDocument::default();
+    for text in repute.anchors.iter().filter(|text| !text.is_empty()) {
+        entry.add_text(fields.texts[ANCHORS], marked(language, text));
+    }
+    entry.add_u64(fields.of, tie);
+    entry.add_f64(fields.rank, f64::from(repute.rank));
+    entry.add_u64(fields.mark, repute.mark());
+    Some(entry)
 }
 
 /// The document of another address with the same text: kept, listed, found by nothing else.
@@ -66,7 +92,7 @@ pub(crate) fn alias(fields: &Fields, page: &Page) -> Result<TantivyDocument, Sea
     Ok(entry)
 }
 
-/// Host, its parents, and folders: `a.b.pt`, `b.pt`, `pt`, `a.b.pt/docs`.
+/// Host, its parents, folders, and the page itself: `a.b.pt`, `b.pt`, `pt`, `a.b.pt/docs`, `a.b.pt/docs/page`.
 fn places<'a>(host: &'a str, path: &'a str) -> impl Iterator<Item = String> + 'a {
     let parents = host
         .match_indices('.')
@@ -77,9 +103,11 @@ fn places<'a>(host: &'a str, path: &'a str) -> impl Iterator<Item = String> + 'a
         .skip(1)
         .take(MAX_FOLDERS)
         .map(move |(at, _)| format!("{host}{}", &path[..at]));
+    let page = (!path.ends_with('/')).then(|| format!("{host}{path}"));
     std::iter::once(host.to_owned())
         .chain(parents)
         .chain(folders)
+        .chain(page)
 }
 
 /// `application/pdf`, `application`, `pdf`.

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use teia_base::{CanonicalUrl, CaptureId, Document, Timestamp};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::config::IndexConfig;
 use crate::language::{UNDETERMINED, detect};
@@ -31,13 +31,13 @@ pub(crate) struct Page {
     pub(crate) title: String,
     pub(crate) description: String,
     pub(crate) headings: Vec<String>,
-    pub(crate) anchors: Vec<String>,
     pub(crate) language: String,
     pub(crate) media_type: String,
     pub(crate) fetched_micros: i64,
     pub(crate) capture: Option<CaptureId>,
     pub(crate) size: u64,
-    pub(crate) rank: f32,
+    /// Stored with a mere address only: that of an indexed page is a document of its own.
+    pub(crate) repute: Repute,
     pub(crate) digest: u128,
     pub(crate) simhash: u64,
     /// Stored beside the others, in pieces.
@@ -46,6 +46,43 @@ pub(crate) struct Page {
     /// Where all pieces but the first begin.
     #[serde(skip)]
     pub(crate) cuts: Vec<Cut>,
+}
+
+/// What others say of a page.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Repute {
+    /// Texts of links to it.
+    pub(crate) anchors: Vec<String>,
+    /// From 0 to 1.
+    pub(crate) rank: f32,
+}
+
+impl Repute {
+    pub(crate) fn new(anchors: &[String], rank: f32, config: &IndexConfig) -> Self {
+        Self {
+            anchors: lines(anchors, config.max_anchors),
+            rank: if rank.is_finite() {
+                rank.clamp(0.0, 1.0)
+            } else {
+                0.0
+            },
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.anchors.is_empty() && self.rank == 0.0
+    }
+
+    /// The same for the same repute.
+    pub(crate) fn mark(&self) -> u64 {
+        let mut mark = Xxh3::new();
+        mark.update(&self.rank.to_le_bytes());
+        for anchor in &self.anchors {
+            mark.update(&anchor.len().to_le_bytes());
+            mark.update(anchor.as_bytes());
+        }
+        mark.digest()
+    }
 }
 
 /// Titles, headings and anchors beyond this are cut off.
@@ -68,7 +105,6 @@ impl Page {
             title: cut(&document.title, MAX_LINE_BYTES).to_owned(),
             description: cut(&document.description, 4 * MAX_LINE_BYTES).to_owned(),
             headings: lines(&document.headings, MAX_HEADINGS),
-            anchors: lines(&extras.anchors, config.max_anchors),
             language: settled_language(
                 document.language.as_deref(),
                 &document.title,
@@ -79,22 +115,12 @@ impl Page {
             fetched_micros: document.fetched.as_micros(),
             capture: document.capture,
             size: extras.size,
-            rank: prior(extras.rank),
+            repute: Repute::new(&extras.anchors, extras.rank, config),
             digest,
             simhash,
             text,
             cuts,
         }
-    }
-
-    /// Takes over anchors and rank; whether that changes anything.
-    pub(crate) fn renew(&mut self, anchors: &[String], rank: f32, config: &IndexConfig) -> bool {
-        let anchors = lines(anchors, config.max_anchors);
-        let rank = prior(rank);
-        let is_new = self.anchors != anchors || self.rank != rank;
-        self.anchors = anchors;
-        self.rank = rank;
-        is_new
     }
 
     pub(crate) fn fetched(&self) -> Timestamp {
@@ -131,14 +157,6 @@ pub fn settled_language(
     match declared {
         Some(declared) if found.confidence < CERTAIN || found.language == UNDETERMINED => declared,
         _ => found.language.to_owned(),
-    }
-}
-
-fn prior(rank: f32) -> f32 {
-    if rank.is_finite() {
-        rank.clamp(0.0, 1.0)
-    } else {
-        0.0
     }
 }
 

@@ -10,19 +10,18 @@
 //! All numbers are little-endian. The record is the last thing in a stored document, so it is read from its
 //! end, without the index library, which would copy it byte by byte. In pieces, because a result shows a few
 //! lines of a page: nobody unpacks a long text for them. The library itself packs nothing, as it would
-//! make and throw away a zstd context for every block. Records of an older program have no trailer: they are
-//! the head and the whole text, and are still read.
+//! make and throw away a zstd context for every block.
 
 use std::cell::RefCell;
 use std::ops::Range;
 
 use crate::error::SearchError;
 use crate::page::Page;
-use crate::text::{Word, words};
+use crate::text::Word;
 
-const MAGIC: [u8; 4] = *b"TPg2";
+const MAGIC: [u8; 4] = *b"TPg3";
 /// Bytes after which the next word that allows it begins another piece.
-const PIECE_BYTES: usize = 8 << 10;
+const PIECE_BYTES: usize = 4 << 10;
 /// Faster than any other, and hardly larger for pieces of this size.
 const LEVEL: i32 = 1;
 /// More than a piece may have: what says so is damaged.
@@ -55,13 +54,6 @@ impl Cutter {
         }
         self.end = word.end;
         self.word = self.word.saturating_add(1);
-    }
-
-    /// The cuts of a text that nobody else reads.
-    fn of(text: &str) -> Vec<Cut> {
-        let mut cutter = Self::default();
-        words(text).for_each(|word| cutter.hear(word));
-        cutter.cuts
     }
 }
 
@@ -114,17 +106,14 @@ struct Piece {
 }
 
 impl<B: AsRef<[u8]>> Stored<B> {
-    /// Reads a record from the end of a stored document; none where an older program wrote it.
-    pub(crate) fn read(document: B) -> Result<Option<Self>, SearchError> {
+    /// Reads a record from the end of a stored document.
+    pub(crate) fn read(document: B) -> Result<Self, SearchError> {
         let bytes = document.as_ref();
-        let Some((rest, magic)) = bytes.split_last_chunk::<4>() else {
-            return Ok(None);
-        };
-        if *magic != MAGIC {
-            return Ok(None);
-        }
         let damaged = || SearchError::Page(postcard::Error::DeserializeUnexpectedEnd);
-        let mut left = rest;
+        let (mut left, magic) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
+        if *magic != MAGIC {
+            return Err(damaged());
+        }
         let mut figure = || {
             let (rest, figure) = left.split_last_chunk::<4>().ok_or_else(damaged)?;
             left = rest;
@@ -150,11 +139,11 @@ impl<B: AsRef<[u8]>> Stored<B> {
             });
             at = end;
         }
-        Ok(Some(Self {
+        Ok(Self {
             page,
             bytes: document,
             pieces,
-        }))
+        })
     }
 
     /// How many pieces the text has.
@@ -189,14 +178,6 @@ impl<B: AsRef<[u8]>> Stored<B> {
         self.page.cuts = self.pieces.iter().skip(1).map(|piece| piece.cut).collect();
         Ok(self.page)
     }
-}
-
-/// The page of a record that an older program wrote.
-pub(crate) fn old(bytes: &[u8]) -> Result<Page, SearchError> {
-    let (mut page, rest): (Page, _) = postcard::take_from_bytes(bytes)?;
-    page.text = postcard::from_bytes(rest)?;
-    page.cuts = Cutter::of(&page.text);
-    Ok(page)
 }
 
 thread_local! {
@@ -237,15 +218,21 @@ fn unpack_piece(packed: &[u8], out: &mut Vec<u8>) -> Result<(), SearchError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cutter, PIECE_BYTES, Stored, old, pack};
+    use super::{Cut, Cutter, PIECE_BYTES, Stored, pack};
     use crate::page::Page;
     use crate::text::words;
+
+    fn cuts_of(text: &str) -> Vec<Cut> {
+        let mut cutter = Cutter::default();
+        words(text).for_each(|word| cutter.hear(word));
+        cutter.cuts
+    }
 
     fn page(text: &str) -> Page {
         Page {
             url: "http://a.pt/".to_owned(),
             title: "Um título".to_owned(),
-            cuts: Cutter::of(text),
+            cuts: cuts_of(text),
             text: text.to_owned(),
             ..Page::default()
         }
@@ -255,7 +242,7 @@ mod tests {
     fn check(text: &str, pieces: usize) {
         let mut document = b"whatever stands before it".to_vec();
         document.extend(pack(&page(text)).unwrap());
-        let stored = Stored::read(&document[..]).unwrap().unwrap();
+        let stored = Stored::read(&document[..]).unwrap();
         assert_eq!(stored.pieces(), pieces);
         assert_eq!(stored.page.title, "Um título");
         // Every word is in the piece that its number says.
@@ -268,7 +255,7 @@ mod tests {
         }
         let whole = stored.whole().unwrap();
         assert_eq!(whole.text, text);
-        assert_eq!(whole.cuts, Cutter::of(text));
+        assert_eq!(whole.cuts, cuts_of(text));
     }
 
     #[test]
@@ -282,26 +269,16 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_an_older_program_is_read() {
-        let page = page("o texto todo");
-        let mut bytes = postcard::to_allocvec(&page).unwrap();
-        bytes.extend(postcard::to_allocvec(&page.text).unwrap());
-        assert!(Stored::read(&bytes[..]).unwrap().is_none());
-        let old = old(&bytes).unwrap();
-        assert_eq!((old.text, old.title), (page.text, page.title));
-    }
-
-    #[test]
     fn a_damaged_record_is_an_error_and_no_panic() {
         let record = pack(&page(&"palavra ".repeat(3_000))).unwrap();
         for at in 0..record.len() {
             let mut damaged = record.clone();
             damaged[at] ^= 0x55;
-            if let Ok(Some(stored)) = Stored::read(&damaged[..]) {
+            if let Ok(stored) = Stored::read(&damaged[..]) {
                 let _ = stored.text(0..1);
                 let _ = stored.whole();
             }
-            let _ = Stored::read(&record[at..]).map(|stored| stored.map(Stored::whole));
+            let _ = Stored::read(&record[at..]).map(Stored::whole);
         }
     }
 }

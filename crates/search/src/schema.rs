@@ -7,18 +7,19 @@ use tantivy::schema::{
 use crate::text::TOKENIZER;
 
 /// Changes whenever an older index could not be read as it is: it is then rebuilt.
-pub(crate) const FORMAT: &str = "teia-index-1";
+pub(crate) const FORMAT: &str = "teia-index-2";
 
 /// The fields with words, in the order of [`Fields::texts`] and of the weights.
 pub(crate) const TEXT_FIELDS: usize = 6;
 pub(crate) const TITLE: usize = 0;
 pub(crate) const BODY: usize = 2;
+pub(crate) const ANCHORS: usize = 3;
 pub(crate) const URL_WORDS: usize = 5;
 
 /// Handles of all fields. The order of creation is part of the format.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields {
-    /// title, headings, body, anchors, description, URL words.
+    /// title, headings, body, anchors, description, URL words. Anchors are those of a repute.
     pub(crate) texts: [Field; TEXT_FIELDS],
     /// The whole URL: identity.
     pub(crate) url: Field,
@@ -39,10 +40,15 @@ pub(crate) struct Fields {
     pub(crate) media_type: Field,
     pub(crate) fetched: Field,
     pub(crate) size: Field,
-    pub(crate) rank: Field,
     pub(crate) simhash: Field,
     /// Hash of the URL: decides between equal scores, the same in every rebuild.
     pub(crate) tie: Field,
+    /// Of a repute: the hash of the URL that it is of.
+    pub(crate) of: Field,
+    /// Of a repute: its rank.
+    pub(crate) rank: Field,
+    /// Of a repute: a hash of all that it says, to see whether anything changed.
+    pub(crate) mark: Field,
 }
 
 pub(crate) fn schema() -> (Schema, Fields) {
@@ -76,9 +82,11 @@ pub(crate) fn schema() -> (Schema, Fields) {
         media_type: builder.add_text_field("type", facet),
         fetched: builder.add_i64_field("fetched", FAST),
         size: builder.add_u64_field("size", FAST),
-        rank: builder.add_f64_field("rank", FAST),
         simhash: builder.add_u64_field("simhash", FAST),
         tie: builder.add_u64_field("tie", FAST),
+        of: builder.add_u64_field("of", INDEXED | FAST),
+        rank: builder.add_f64_field("rank", FAST),
+        mark: builder.add_u64_field("mark", FAST),
     };
     (builder.build(), fields)
 }

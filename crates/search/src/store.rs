@@ -5,16 +5,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tantivy::directory::{MmapDirectory, OwnedBytes};
 use tantivy::error::DataCorruption;
-use tantivy::schema::Value;
 use tantivy::store::{Compressor, StoreReader};
 use tantivy::tokenizer::TextAnalyzer;
-use tantivy::{
-    DocAddress, DocId, Index, IndexSettings, Searcher, TantivyDocument, TantivyError, Term,
-};
+use tantivy::{DocAddress, DocId, Index, IndexSettings, Searcher, TantivyError, Term};
 
 use crate::error::SearchError;
 use crate::page::Page;
-use crate::record::{self, Stored};
+use crate::record::Stored;
 use crate::schema::{FORMAT, Fields, schema};
 use crate::text::{TOKENIZER, WordTokenizer};
 
@@ -43,6 +40,8 @@ pub(crate) fn open_or_create(path: &Path) -> Result<(Index, Fields), SearchError
         // Records are packed by ourselves: see `record`.
         docstore_compression: Compressor::None,
         docstore_compress_dedicated_thread: false,
+        // A block is copied whole to read one record of it.
+        docstore_blocksize: 512,
         ..IndexSettings::default()
     };
     let directory = MmapDirectory::open(path).map_err(|error| failed(error.into()))?;
@@ -102,46 +101,24 @@ pub(crate) fn payload(index: &Index) -> Option<Payload> {
 }
 
 /// The stored page of a document, with all of its text.
-pub(crate) fn page(
-    searcher: &Searcher,
-    fields: &Fields,
-    at: DocAddress,
-) -> Result<Page, SearchError> {
+pub(crate) fn page(searcher: &Searcher, at: DocAddress) -> Result<Page, SearchError> {
     let store = searcher
         .segment_reader(at.segment_ord)
         .get_store_reader(1)?;
-    stored(&store, fields, at.doc_id)?.whole()
+    stored(&store, at.doc_id)?.whole()
 }
 
 /// The same without its text.
-pub(crate) fn head(
-    searcher: &Searcher,
-    fields: &Fields,
-    at: DocAddress,
-) -> Result<Page, SearchError> {
+pub(crate) fn head(searcher: &Searcher, at: DocAddress) -> Result<Page, SearchError> {
     let store = searcher
         .segment_reader(at.segment_ord)
         .get_store_reader(1)?;
-    Ok(stored(&store, fields, at.doc_id)?.page)
+    Ok(stored(&store, at.doc_id)?.page)
 }
 
 /// The same, whose text can be unpacked in pieces.
-pub(crate) fn stored(
-    store: &StoreReader,
-    fields: &Fields,
-    doc: DocId,
-) -> Result<Stored<OwnedBytes>, SearchError> {
-    if let Some(stored) = Stored::read(store.get_document_bytes(doc)?)? {
-        return Ok(stored);
-    }
-    // An older program wrote it.
-    let document: TantivyDocument = store.get(doc)?;
-    let bytes = document
-        .get_first(fields.page)
-        .and_then(|value| value.as_bytes());
-    let page = record::old(bytes.unwrap_or_default())?;
-    let stored = Stored::read(OwnedBytes::new(record::pack(&page)?))?;
-    Ok(stored.expect("it was packed just now"))
+pub(crate) fn stored(store: &StoreReader, doc: DocId) -> Result<Stored<OwnedBytes>, SearchError> {
+    Stored::read(store.get_document_bytes(doc)?)
 }
 
 /// Documents that hold a term and are not deleted, in any order.

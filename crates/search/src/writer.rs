@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! add(document) ──┐
+//! update(url) ────┤
 //! remove(url) ────┼──> Tantivy (memory, segments) ──commit(position)──> readers
 //!                 └──> pending: what the last commit does not know
 //! ```
@@ -17,7 +18,7 @@ use teia_base::{CanonicalUrl, Document};
 use crate::config::IndexConfig;
 use crate::entry;
 use crate::error::SearchError;
-use crate::page::{Extras, Page};
+use crate::page::{Extras, Page, Repute};
 use crate::pending::{Pending, Standing};
 use crate::schema::{FORMAT, Fields};
 use crate::store::{self, Payload};
@@ -101,10 +102,11 @@ impl Writer {
             self.remove(&document.url)?;
             return Ok(Added::Refused);
         }
-        self.put(&Page::new(document, extras, &self.config))
+        self.put(Page::new(document, extras, &self.config))
     }
 
-    /// Gives a page that is in the index other anchors and another rank; false when it is not there.
+    /// Gives a page that is in the index other anchors and another rank; false when it is not there. The
+    /// page is not indexed again: only its repute is.
     pub fn update(
         &mut self,
         url: &CanonicalUrl,
@@ -114,15 +116,30 @@ impl Writer {
         if self.pending.standing(url.as_str()).is_some() {
             self.flush()?;
         }
-        let Some((_, mut page, at)) = self.committed(url.as_str())? else {
+        self.bound()?;
+        let Some((standing, page, at)) = self.committed(url.as_str())? else {
             return Ok(false);
         };
+        let repute = Repute::new(anchors, rank, &self.config);
         // Nothing is written where nothing changed: most pages keep what they have.
-        if page.renew(anchors, rank, &self.config) {
-            let mut page = store::page(&self.reader.searcher(), &self.fields, at)?;
-            page.renew(anchors, rank, &self.config);
-            self.put(&page)?;
+        match standing {
+            Standing::Alias(_) if page.repute == repute => return Ok(true),
+            Standing::Alias(_) => {
+                let mut page = store::page(&self.reader.searcher(), at)?;
+                page.repute = repute;
+                self.delete(url.as_str());
+                self.write(entry::alias(&self.fields, &page)?)?;
+            }
+            Standing::Indexed(_) => {
+                let tie = entry::tie(url.as_str());
+                if self.committed_mark(tie)? == repute.mark() {
+                    return Ok(true);
+                }
+                self.delete_repute(tie);
+                self.write_repute(tie, &page.language, &repute)?;
+            }
         }
+        self.pending.note(url.as_str(), Some(standing));
         Ok(true)
     }
 
@@ -157,26 +174,27 @@ impl Writer {
             .map_err(SearchError::Write)
     }
 
-    fn put(&mut self, page: &Page) -> Result<Added, SearchError> {
+    fn put(&mut self, page: Page) -> Result<Added, SearchError> {
         self.bound()?;
         let digest = page.short_digest();
         self.take_out(&page.url, Some(digest))?;
-        let elsewhere = self.is_indexed_elsewhere(page)?;
-        let (entry, standing) = if elsewhere {
-            (entry::alias(&self.fields, page)?, Standing::Alias(digest))
-        } else {
-            (
-                entry::indexed(&self.fields, page)?,
-                Standing::Indexed(digest),
-            )
-        };
-        self.write(entry)?;
+        if self.is_indexed_elsewhere(&page)? {
+            self.write(entry::alias(&self.fields, &page)?)?;
+            self.pending.note(&page.url, Some(Standing::Alias(digest)));
+            return Ok(Added::Duplicate);
+        }
+        self.put_indexed(page)?;
+        Ok(Added::Indexed)
+    }
+
+    /// Writes a page that is found by its words, and its repute beside it.
+    fn put_indexed(&mut self, mut page: Page) -> Result<(), SearchError> {
+        let repute = std::mem::take(&mut page.repute);
+        self.write(entry::indexed(&self.fields, &page)?)?;
+        self.write_repute(entry::tie(&page.url), &page.language, &repute)?;
+        let standing = Standing::Indexed(page.short_digest());
         self.pending.note(&page.url, Some(standing));
-        Ok(if elsewhere {
-            Added::Duplicate
-        } else {
-            Added::Indexed
-        })
+        Ok(())
     }
 
     /// Deletes the URL's entry. Where it carried a text that other addresses have too, and does
@@ -193,6 +211,7 @@ impl Writer {
         let Standing::Indexed(digest) = standing else {
             return Ok(());
         };
+        self.delete_repute(entry::tie(url));
         if kept == Some(digest) {
             return Ok(());
         }
@@ -202,9 +221,7 @@ impl Writer {
         }
         if let Some(heir) = self.heir(digest)? {
             self.delete(&heir.url);
-            self.write(entry::indexed(&self.fields, &heir)?)?;
-            self.pending
-                .note(&heir.url, Some(Standing::Indexed(digest)));
+            self.put_indexed(heir)?;
         }
         Ok(())
     }
@@ -217,14 +234,13 @@ impl Writer {
             &searcher,
             &Term::from_field_u64(self.fields.alias_of, digest),
         )? {
-            let url = store::head(&searcher, &self.fields, at)?.url;
+            let url = store::head(&searcher, at)?.url;
             let stands = self.pending.standing(&url).is_none();
             if stands && heir.as_ref().is_none_or(|(known, _)| url < *known) {
                 heir = Some((url, at));
             }
         }
-        heir.map(|(_, at)| store::page(&searcher, &self.fields, at))
-            .transpose()
+        heir.map(|(_, at)| store::page(&searcher, at)).transpose()
     }
 
     fn is_indexed_elsewhere(&self, page: &Page) -> Result<bool, SearchError> {
@@ -237,7 +253,7 @@ impl Writer {
         }
         let searcher = self.reader.searcher();
         for at in store::holding(&searcher, &Term::from_field_u64(self.fields.digest, digest))? {
-            let known = store::head(&searcher, &self.fields, at)?;
+            let known = store::head(&searcher, at)?;
             let stands = self.pending.standing(&known.url).is_none();
             if stands && known.url != page.url && known.digest == page.digest {
                 return Ok(true);
@@ -253,7 +269,7 @@ impl Writer {
         let Some(&at) = store::holding(&searcher, &term)?.first() else {
             return Ok(None);
         };
-        let page = store::head(&searcher, &self.fields, at)?;
+        let page = store::head(&searcher, at)?;
         let digest = page.short_digest();
         let columns = searcher.segment_reader(at.segment_ord).fast_fields();
         let is_alias = columns.u64("alias_of")?.first(at.doc_id).is_some();
@@ -263,6 +279,29 @@ impl Writer {
             Standing::Indexed(digest)
         };
         Ok(Some((standing, page, at)))
+    }
+
+    /// The mark of the repute of an indexed page; that of none where it has none.
+    fn committed_mark(&self, tie: u64) -> Result<u64, SearchError> {
+        let searcher = self.reader.searcher();
+        let term = Term::from_field_u64(self.fields.of, tie);
+        let Some(&at) = store::holding(&searcher, &term)?.first() else {
+            return Ok(Repute::default().mark());
+        };
+        let columns = searcher.segment_reader(at.segment_ord).fast_fields();
+        Ok(columns.u64("mark")?.first(at.doc_id).unwrap_or(0))
+    }
+
+    fn delete_repute(&self, tie: u64) {
+        self.index
+            .delete_term(Term::from_field_u64(self.fields.of, tie));
+    }
+
+    fn write_repute(&self, tie: u64, language: &str, repute: &Repute) -> Result<(), SearchError> {
+        match entry::repute(&self.fields, tie, language, repute) {
+            Some(entry) => self.write(entry),
+            None => Ok(()),
+        }
     }
 
     fn delete(&self, url: &str) {

@@ -210,6 +210,55 @@ fn anchors_and_rank_can_be_given_later() {
 }
 
 #[test]
+fn newer_anchors_replace_the_older_and_leave_with_their_page() {
+    let mut place = Place::with(&[
+        ("http://a.pt/1", "Início", "bem vindo ao largo"),
+        ("http://a.pt/2", "Fim", "adeus e bem haja"),
+        ("http://b.pt/3", "Outro", "adeus e bem haja"),
+    ]);
+    let mut give = |address: &str, anchor: &str, rank: f32| {
+        let anchors = [anchor.to_owned()];
+        assert!(place.writer.update(&url(address), &anchors, rank).unwrap());
+        place.writer.commit(2).unwrap();
+    };
+    give("http://a.pt/1", "a velha mercearia", 0.1);
+    give("http://a.pt/1", "a nova mercearia do largo", 0.2);
+    give("http://a.pt/2", "despedida", 0.3);
+    give("http://b.pt/3", "saudades", 0.4);
+    assert!(place.found("velha").is_empty());
+    assert_eq!(place.found("\"nova mercearia\""), ["1"]);
+    assert!(place.found("\"mercearia nova\"").is_empty());
+    // One word in the text and one in what others say of it.
+    assert_eq!(place.found("+vindo +mercearia"), ["1"]);
+    assert_eq!(place.found("largo -mercearia"), Vec::<String>::new());
+    assert_eq!(place.found("merc*"), ["1"]);
+    assert_eq!(place.searcher().collections(), [("test".to_owned(), 3)]);
+    // The same text at another address: what is said of that one does not count for this one.
+    assert!(place.found("saudades").is_empty());
+    place.writer.remove(&url("http://a.pt/2")).unwrap();
+    place.writer.remove(&url("http://a.pt/1")).unwrap();
+    place.writer.commit(3).unwrap();
+    assert!(place.found("mercearia").is_empty());
+    assert!(place.found("despedida").is_empty());
+    let results = place.results("saudades");
+    assert_eq!(results.hits[0].url, "http://b.pt/3");
+    assert!((results.hits[0].rank - 0.4).abs() < 1e-6);
+    // Added again without any: nobody says anything of it.
+    let page = document("http://b.pt/3", "Outro", "um texto novo");
+    place.writer.add(&page, &Extras::default()).unwrap();
+    place.writer.commit(4).unwrap();
+    assert!(place.found("saudades").is_empty());
+    assert_eq!(place.found("novo"), ["3"]);
+    assert_eq!(place.searcher().collections(), [("test".to_owned(), 1)]);
+}
+
+/// What is said of a page in a round.
+fn said(number: usize, round: usize) -> (Vec<String>, f32) {
+    let anchors = (0..number % 4).map(|at| prose(number * 1000 + at * 100 + round, 3));
+    (anchors.collect(), (number % 7) as f32 / 8.0)
+}
+
+#[test]
 fn a_rebuild_gives_the_same_top_ten() {
     // Ten rounds of change, with commits between, beside one straight build of the last state.
     let mut changed = Place::new();
@@ -228,6 +277,13 @@ fn a_rebuild_gives_the_same_top_ten() {
             .writer
             .commit(u64::try_from(round).unwrap())
             .unwrap();
+        for number in 0..60 {
+            let (anchors, rank) = said(number, round);
+            let address = url(&format!("http://a.pt/{number}"));
+            changed.writer.update(&address, &anchors, rank).unwrap();
+        }
+        let position = changed.writer.position();
+        changed.writer.commit(position).unwrap();
     }
     let mut rebuilt = Place::new();
     for number in (0..60).rev() {
@@ -236,13 +292,22 @@ fn a_rebuild_gives_the_same_top_ten() {
             "t",
             &prose(number * 100 + 9, 80),
         );
-        rebuilt.writer.add(&page, &Extras::default()).unwrap();
+        let (anchors, rank) = said(number, 9);
+        let extras = Extras {
+            anchors,
+            rank,
+            ..Extras::default()
+        };
+        rebuilt.writer.add(&page, &extras).unwrap();
     }
     rebuilt.writer.commit(1).unwrap();
     let (before, after) = (changed.searcher(), rebuilt.searcher());
     let mut found = 0;
     for seed in 0..200 {
-        let query = prose((seed % 60) * 100 + 9, 1 + seed % 5);
+        let mut query = prose((seed % 60) * 100 + 9, 1 + seed % 5);
+        if seed % 3 == 0 {
+            query.push_str(said(seed % 60, 9).0.first().map_or("", String::as_str));
+        }
         let ask = |searcher: &teia_search::Searcher| {
             let results = searcher.search(&SearchRequest::new(&query)).unwrap();
             results
@@ -264,7 +329,7 @@ fn an_index_of_another_format_is_refused() {
     let meta = place.folder.path().join("meta.json");
     let text = std::fs::read_to_string(&meta)
         .unwrap()
-        .replace("teia-index-1", "teia-index-0");
+        .replace("teia-index-2", "teia-index-1");
     drop(place.writer);
     std::fs::write(&meta, text).unwrap();
     let error = Writer::open(place.folder.path(), IndexConfig::default()).unwrap_err();

@@ -266,6 +266,45 @@ fn rank_freshness_and_date_order_equal_pages() {
 }
 
 #[test]
+fn by_date_a_second_counts_and_what_is_found_does_not_depend_on_how_much_is_shown() {
+    let mut place = Place::new();
+    for second in [3, 1, 4, 0, 2] {
+        let url = format!("http://a.pt/{second}");
+        let text = format!("a ponte número {second} sobre o rio");
+        let mut page = document(&url, "Ponte", &text);
+        page.fetched = Timestamp::parse(&format!("2026-11-17T19:58:3{second}Z")).unwrap();
+        place.writer.add(&page, &Extras::default()).unwrap();
+    }
+    place
+        .writer
+        .add(
+            &document("http://a.pt/x", "Outra", "a torre e o mar"),
+            &Extras::default(),
+        )
+        .unwrap();
+    place.writer.commit(1).unwrap();
+    let searcher = place.searcher();
+    let by_date = SearchRequest {
+        sort: Sort::Date,
+        group_similar: false,
+        ..SearchRequest::new("ponte")
+    };
+    let hits = searcher.search(&by_date).unwrap().hits;
+    let urls: Vec<&str> = hits.iter().map(|hit| hit.url.as_str()).collect();
+    let expected = [4, 3, 2, 1, 0].map(|second| format!("http://a.pt/{second}"));
+    assert_eq!(urls, expected);
+    assert!(hits[0].score < 1000.0, "{}", hits[0].score);
+    // Small words alone lead nowhere while there is something else, on no page.
+    for limit in [1, 100] {
+        let request = SearchRequest {
+            limit,
+            ..SearchRequest::new("a ponte e o rio")
+        };
+        assert_eq!(searcher.search(&request).unwrap().total, 5, "{limit}");
+    }
+}
+
+#[test]
 fn several_indexes_are_one() {
     let (one, two) = (
         Place::with(&[
@@ -380,8 +419,10 @@ fn hostile_queries_end_soon() {
         "{:?}",
         began.elapsed()
     );
-    let results = searcher.search(&SearchRequest::new("")).unwrap();
-    assert_eq!(results.repairs, [Repair::Empty]);
+    for nothing in ["", "!!!", "🦊", "*"] {
+        let results = searcher.search(&SearchRequest::new(nothing)).unwrap();
+        assert_eq!(results.repairs, [Repair::Empty], "{nothing}");
+    }
 }
 
 #[test]
@@ -533,5 +574,47 @@ fn a_word_counts_the_same_however_it_is_walked_over() {
         for (url, score) in needed {
             assert_eq!(free[&url], score, "{others}: {url}");
         }
+    }
+}
+
+#[test]
+fn a_page_of_ten_is_the_beginning_of_a_page_of_many_and_the_same_when_asked_again() {
+    let mut place = Place::new();
+    for number in 0..900_usize {
+        // Two words in every page, nearer and farther apart, and some more often than others.
+        let between = prose(number, number * 7 % 11);
+        let times = 1 + number % 5;
+        let text = format!(
+            "{} {between} perto {}",
+            "longe ".repeat(times),
+            prose(number + 1, 30)
+        );
+        let page = document(&format!("http://a.pt/{number}"), "t", &text);
+        place.writer.add(&page, &Extras::default()).unwrap();
+        if number % 300 == 299 {
+            place.writer.commit(1).unwrap();
+        }
+    }
+    let searcher = place.searcher();
+    for query in [
+        "perto longe",
+        "+longe +perto",
+        "\"longe longe\" perto",
+        "longe -babaco",
+    ] {
+        let ask = |limit: usize| {
+            let request = SearchRequest {
+                limit,
+                group_similar: false,
+                ..SearchRequest::new(query)
+            };
+            let hits = searcher.search(&request).unwrap().hits.into_iter();
+            let hits = hits.map(|hit| (hit.url, hit.score.to_bits()));
+            hits.take(10).collect::<Vec<_>>()
+        };
+        let first = ask(10);
+        assert_eq!(first.len(), 10, "{query}");
+        assert_eq!(first, ask(200), "{query}");
+        assert_eq!(first, ask(10), "{query}");
     }
 }

@@ -177,7 +177,7 @@ fn ui_11_other_machines_are_let_in_only_where_somebody_can_log_in() {
 #[test]
 fn a_run_is_begun_paused_resumed_and_stopped_through_the_api() {
     let (server, home) = (web(), Home::new());
-    let running = serve(&home, &[]);
+    let running = serve(&home, &["--allow-private"]);
     let client = Client::new(&home, &running);
     client.create(&server, "birds");
     assert_eq!(client.state("birds"), "never-run");
@@ -302,6 +302,68 @@ fn a_run_in_another_process_is_steered_too() {
         client.get("/api/collections/default")["reason"],
         "max-pages"
     );
+}
+
+#[test]
+fn a_start_that_fails_is_told_and_seen() {
+    let home = Home::new();
+    let running = serve(&home, &[]);
+    let client = Client::new(&home, &running);
+    client.good("POST", "/api/collections", &json!({"name": "empty"}));
+    let (status, problem) = client.ask("POST", "/api/collections/empty/start", &Value::Null);
+    assert_eq!(status, 409, "{problem}");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("seed") && !detail.contains("another try"),
+        "{detail}"
+    );
+    let card = client.get("/api/collections/empty");
+    assert_eq!(card["health"], "bad", "{card}");
+    assert!(card["problem"].as_str().unwrap().contains("seed"), "{card}");
+    let events = client.get("/api/collections/empty/events");
+    assert_eq!(events["items"][0]["level"], "error", "{events}");
+    assert!(
+        !running.said().contains("another try"),
+        "{}",
+        running.said()
+    );
+}
+
+#[test]
+fn ui_13_an_operator_changes_how_a_run_goes_and_not_where_it_leads() {
+    let (server, home) = (web(), Home::new());
+    let inner = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    inner.set_nonblocking(true).unwrap();
+    let crawling = home.start(&crawl(&home, &server, "300ms", &[]));
+    until("the first requests", || server.log().entries.len() >= 5);
+    let running = serve(&home, &[]);
+    let mut client = Client::new(&home, &running);
+    let made = home.json(&["token", "new", "o", "--role", "operator", "--json"]);
+    client.token = made["token"].as_str().unwrap().to_owned();
+    let path = "/api/collections/default/run";
+    let seed = format!("http://{}/x", inner.local_addr().unwrap());
+    for settings in [
+        json!({"seeds": [seed]}),
+        json!({"seeds": ["https://b.example/"]}),
+        json!({"fetch.allow-private": true}),
+        json!({"site.1.match": "*.web.test", "site.1.fetch.ca-file": "/etc/passwd"}),
+        json!({"site.1.match": "*.web.test", "site.1.fetch.allow-private": true}),
+        json!({"site.1.match": "*.web.test", "site.1.run.ignore-robots": true}),
+        json!({"site.1.match": "*.web.test", "site.1.fetch.proxy": "http://x.example:1"}),
+    ] {
+        let (status, answer) = client.ask("PATCH", path, &json!({"settings": settings}));
+        assert_eq!(status, 422, "{settings}: {answer}");
+    }
+    let slower =
+        json!({"settings": {"site.1.match": "*.web.test", "site.1.politeness.delay": "400ms"}});
+    client.good("PATCH", path, &slower);
+    client.good(
+        "PATCH",
+        path,
+        &json!({"settings": {"filter.max-pages": 12}}),
+    );
+    assert_eq!(crawling.wait(LIMIT).code, Some(0));
+    assert!(inner.accept().is_err(), "somebody asked the inner service");
 }
 
 #[test]

@@ -178,3 +178,67 @@ fn options_reach_a_run_in_another_process() {
     assert_eq!(requested(&server.log()).values().sum::<usize>(), most);
     assert_eq!(home.status()["state"], "ended (max-pages)");
 }
+
+#[test]
+fn an_edited_file_reaches_a_run_in_another_process() {
+    let (server, home) = (web(), Home::new());
+    let running = home.start(&crawl(&home, &server, "200ms", &[]));
+    until("the first requests", || server.log().entries.len() >= 6);
+    home.good(&["pause"]);
+    until("it rests", || {
+        home.status()["progress"]["hosts_active"] == 0
+    });
+    let most = requested(&server.log()).len() + 5;
+    let setting = format!("filter.max-pages={most}");
+    let edited = home.run(&["collection", "edit", "default", "--set", &setting]);
+    assert_eq!(edited.code, Some(0), "{}", edited.err);
+    assert!(edited.err.contains("new settings"), "{}", edited.err);
+    home.good(&["resume"]);
+    let ended = running.wait(LIMIT);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert_eq!(home.status()["state"], "ended (max-pages)");
+}
+
+#[test]
+fn removals_and_edits_at_once_are_all_there_afterwards() {
+    let home = Home::new();
+    home.good(&["collection", "new", "default", "a.example"]);
+    let names: Vec<String> = (0..12)
+        .map(|at| format!("https://a.example/{at}"))
+        .collect();
+    let commands = names
+        .iter()
+        .map(|name| home.start(&["remove", name.as_str()]));
+    for command in commands.collect::<Vec<_>>() {
+        let ended = command.wait(LIMIT);
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+    }
+    let listed = home.good(&["remove", "--list"]);
+    for name in &names {
+        assert!(listed.contains(name.as_str()), "{name} is lost: {listed}");
+    }
+    let settings = ["filter.max-pages=7", "politeness.delay=9s", "run.retries=5"];
+    let commands = settings.map(|it| home.start(&["collection", "edit", "default", "--set", it]));
+    for command in commands {
+        assert_eq!(command.wait(LIMIT).code, Some(0));
+    }
+    let text = home.good(&["collection", "show", "default"]);
+    for line in ["max-pages = 7", "delay = \"9s\"", "retries = 5"] {
+        assert!(text.contains(line), "{line} is lost: {text}");
+    }
+}
+
+#[test]
+fn a_collection_is_deleted_while_another_runs_and_not_while_it_runs_itself() {
+    let (server, home) = (web(), Home::new());
+    collection(&home, &server, "one", "politeness.delay=150ms");
+    home.good(&["collection", "new", "other", &server.web().front(1)]);
+    let serving = serve(&home, &[]);
+    until("one runs", || state(&home, "one") == "running");
+    let refused = home.run(&["collection", "remove", "one", "--yes"]);
+    assert_ne!(refused.code, Some(0), "{}", refused.text());
+    home.good(&["collection", "remove", "other", "--yes"]);
+    assert!(!home.data().join("collections/other.toml").exists());
+    assert_eq!(state(&home, "one"), "running");
+    drop(serving);
+}

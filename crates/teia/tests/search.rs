@@ -310,6 +310,58 @@ fn collections_are_searched_together_and_one_of_them_alone() {
     assert_eq!(ended.code, Some(2), "{}", ended.err);
 }
 
+/// What rules of now leave out was kept by those of before.
+#[test]
+fn a_page_that_is_excluded_leaves_the_index_and_comes_back_with_the_rule() {
+    let site = Plain::start(|path| {
+        let text = match path {
+            "/" => "<a href=/open/1>one</a> <a href=/shut/1>two</a>",
+            "/open/1" => "<title>Open</title><p>heronword in the open</p>",
+            "/shut/1" => "<title>Shut</title><p>heronword behind it</p><a href=/open/2>on</a>",
+            "/open/2" => "<title>Open too</title><p>nothing here</p>",
+            _ => return (404, String::new()),
+        };
+        (200, text.to_owned())
+    });
+    let seed = site.url("/");
+    for (mode, memory) in [
+        ("once", "512MiB"),
+        ("once", "4KiB"),
+        ("periodic", "512MiB"),
+        ("periodic", "4KiB"),
+    ] {
+        let home = Home::new();
+        home.good(&["collection", "new", "default", &seed]);
+        let mode_is = format!("mode={mode}");
+        let memory_is = format!("run.repository-memory={memory}");
+        let edit = ["collection", "edit", "default", "--set", &mode_is, "--set"];
+        home.good(&[&edit[..], &[memory_is.as_str()]].concat());
+        let urls = || -> BTreeSet<String> {
+            let answer = home.json(&["search", "heronword", "--json"]);
+            let hits = answer["hits"].as_array().unwrap().iter();
+            hits.map(|hit| hit["url"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        let (open, shut) = (site.url("/open/1"), site.url("/shut/1"));
+        let both = BTreeSet::from([open.clone(), shut.clone()]);
+        let what = format!("{mode}, {memory}");
+        home.good(&["crawl", "--delay", "0s"]);
+        assert_same(&what, &urls(), &both);
+        home.good(&["crawl", "--delay", "0s", "--exclude", "/shut/"]);
+        assert_same(&what, &urls(), &[open.clone()].into());
+        let page = home.json(&["page", &shut, "--json"]);
+        assert_eq!(page["state"], "excluded", "{what}: {page}");
+        assert!(
+            page["excluded_by"]["rule"].to_string().contains("/shut/"),
+            "{what}: {page}"
+        );
+        home.good(&["index", "rebuild"]);
+        assert_same("rebuilt", &urls(), &[open].into());
+        home.good(&["crawl", "--delay", "0s", "--exclude", ""]);
+        assert_same("again", &urls(), &both);
+    }
+}
+
 #[test]
 fn an_index_that_cannot_be_read_is_told_with_what_the_system_said() {
     let site = Plain::start(|_| (200, "<title>Melros</title><p>O melro canta.</p>".to_owned()));

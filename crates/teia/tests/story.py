@@ -73,7 +73,11 @@ def before(page):
     page.click("button[value=save]")
     assert page.locator("[role=alert]").is_visible(), "a wrong delay is refused"
     assert page.input_value("[id='seeds']").strip() == site, "what was typed is still there"
+    wrong = page.locator(".field.wrong")
+    assert wrong.count() == 1 and wrong.get_attribute("data-key") == "politeness.delay", "the field is marked"
+    assert "line" not in wrong.locator(".problem").inner_text(), "a form has no lines"
     page.fill("[id='politeness.delay']", "500ms")
+    until("the file follows", lambda: 'delay = "500ms"' in page.input_value("#text"))
     page.fill("#try", site + "/x\nhttp://elsewhere.example/")
     page.click("button[value=check]")
     trials = page.locator(".trials li").all_inner_texts()
@@ -108,7 +112,7 @@ def after(page):
         page.emulate_media(color_scheme=scheme)
         look(page, f"ended-{name}")
     page.emulate_media(color_scheme="light")
-    for path in ["/collections", "/urls", "/urls?state=fetched&contains=html", "/hosts", "/map", "/statistics", "/explain?url=" + site + "/", "/collections/garden/edit", "/bot"]:
+    for path in ["/collections", "/urls", "/urls?state=fetched&contains=html", "/hosts", "/map", "/statistics", "/explain?url=" + site + "/", "/collections/garden/edit", "/settings", "/bot"]:
         answer = page.goto(base + path)
         assert answer.ok, (path, answer.status)
         look(page, path.split("?")[0].strip("/").replace("/", "-"))
@@ -122,7 +126,8 @@ def after(page):
     text = page.locator(".sentence").first.inner_text()
     assert "we waited at least" in text, text
     look(page, "host")
-    page.click("text=Remove this host")
+    page.click("summary:has-text('Remove this host')")
+    page.click("details.sure[open] button")
     assert "removed" in page.locator("[role=status]").inner_text()
     page.goto(base + "/search?q=bed")
     assert page.locator(".hit").count() == 0, "nothing of the host is found any more"

@@ -37,7 +37,7 @@ fn a_collection_is_made_run_paused_killed_resumed_read_and_removed_in_a_browser(
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/screenshots");
     let mut token = None;
     for part in ["before", "after"] {
-        let server = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+        let server = home.start(&["serve", "--listen", "127.0.0.1:0", "--allow-private"]);
         let base = server.address();
         // It is printed once, at the first start.
         let token = token.get_or_insert_with(|| {

@@ -170,16 +170,52 @@ fn in_links_stand_beside_each_url_that_is_listed() {
     assert!(most > 3, "{listed}");
 }
 
-/// Links are not kept on disk, and without them a limit of depth cannot be exact.
 #[test]
-fn a_limit_of_depth_is_refused_where_urls_lie_on_disk() {
+fn another_normal_form_is_refused_before_a_url_could_be_new_twice() {
     let home = Home::new();
-    let (text, _) = lines(0, 3000);
-    let file = home.write("list.txt", &text);
-    json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
-    let ended = home.run(&["resume", "--max-depth", "3", "--max-pages", "1"]);
+    let file = home.write("list.txt", "https://www.a.test/\n");
+    assert_eq!(json(&home, &["urls", "add", &file])["new"], 1);
+    set_normal_form(&home, "www", "512MiB");
+    let ended = home.run(&["urls", "add", &file]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("--max-depth none"), "{}", ended.err);
+    assert!(ended.err.contains("urls rekey"), "{}", ended.err);
+    let ended = home.run(&["resume", "--max-pages", "1"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    home.good(&["urls", "rekey"]);
+    assert_eq!(json(&home, &["urls", "add", &file])["new"], 0);
+}
+
+#[test]
+fn bytes_that_are_no_utf_8_make_urls_of_their_own() {
+    let home = Home::new();
+    let path = home.beside("latin.txt");
+    std::fs::write(&path, b"https://a.test/caf\xe9\nhttps://a.test/caf\xe8\n").unwrap();
+    let added = json(&home, &["urls", "add", path.to_str().unwrap()]);
+    assert_eq!(added["new"], 2, "{added}");
+}
+
+/// A pipe that is open and says nothing.
+#[test]
+fn a_list_that_never_ends_is_committed_as_it_comes_and_ends_at_a_signal() {
+    let home = Home::new();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let mut adding = std::process::Command::new(env!("CARGO_BIN_EXE_teia"))
+        .args(["urls", "add", "--data", home.data().to_str().unwrap()])
+        .stdin(reader)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut writer, b"https://a.test/\nhttps://b.test/\n").unwrap();
+    support::until("both are committed", || {
+        let ended = home.run(&["urls", "count"]);
+        let count: Option<serde_json::Value> = serde_json::from_slice(&ended.out).ok();
+        count.is_some_and(|count| count["urls"] == 2)
+    });
+    let process = rustix::process::Pid::from_raw(adding.id().cast_signed()).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    let ended = adding.wait().unwrap();
+    assert_eq!(ended.code(), Some(130));
+    drop(writer);
 }
 
 /// Sets one switch of `[normal-form]` in the collection's file, and the memory for URLs.

@@ -343,7 +343,7 @@ struct Serving {
 
 impl Serving {
     fn start(home: &Home) -> Self {
-        let running = home.start(&["serve", "--listen", "127.0.0.1:0"]);
+        let running = home.start(&["serve", "--listen", "127.0.0.1:0", "--allow-private"]);
         running.address();
         let made = home.json(&["token", "new", "tests", "--role", "admin", "--json"]);
         let token = made["token"].as_str().unwrap().to_owned();

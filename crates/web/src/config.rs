@@ -10,6 +10,8 @@ pub struct WebConfig {
     pub hosts: Vec<String>,
     /// Everybody may search and read copies; without it that needs a login too.
     pub public_search: bool,
+    /// Admins may name seeds and addresses in the network of this machine, not only people on it.
+    pub allow_private: bool,
     /// Wrong tokens from one address within a minute; then it must wait.
     pub wrong_tokens: u32,
     /// Bytes of the body of a request.
@@ -52,6 +54,7 @@ impl Default for WebConfig {
         Self {
             hosts: Vec::new(),
             public_search: true,
+            allow_private: false,
             wrong_tokens: 10,
             max_body_bytes: 1 << 20,
             body_timeout: Duration::from_secs(30),

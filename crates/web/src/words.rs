@@ -152,6 +152,12 @@ impl Words {
 
     /// What a setting means, where this language has words for it.
     pub(crate) fn setting<'a>(&'a self, key: &str, english: &'a str) -> &'a str {
+        // Every login has the same settings.
+        let of_a_login = key
+            .strip_prefix("login.")
+            .and_then(|it| it.split_once('.'))
+            .map(|(_, name)| format!("login.1.{name}"));
+        let key = of_a_login.as_deref().unwrap_or(key);
         self.settings.get(key).map_or(english, String::as_str)
     }
 

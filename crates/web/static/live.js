@@ -7,12 +7,27 @@ const live = document.querySelector("[data-live]");
 
 // A part of the page is replaced as a whole, unless somebody is in the middle of it.
 function isInUse(part) {
-  return part.contains(document.activeElement) || part.querySelector("details[open], :hover") !== null;
+  return part.contains(document.activeElement) || part.querySelector("details[open], a:hover, button:hover, summary:hover, .curve:hover") !== null;
+}
+
+// Whoever is not logged in any more is told, instead of being shown what was.
+function ended(login) {
+  const words = document.querySelector("[data-ended]");
+  if (!words || document.querySelector(".say.ended")) return;
+  const says = document.createElement("p");
+  says.className = "say bad ended";
+  says.setAttribute("role", "alert");
+  const way = document.createElement("a");
+  way.href = login;
+  way.textContent = words.dataset.login;
+  says.append(words.dataset.ended, " ", way);
+  document.querySelector("main").prepend(says);
 }
 
 async function refresh() {
   try {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (answer.redirected && new URL(answer.url).pathname === "/login") return ended(answer.url);
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of document.querySelectorAll("[data-part]")) {

@@ -142,13 +142,18 @@ fn ui_10_who_guesses_too_often_waits() {
         assert!(wrong.text().contains("not known here"), "{}", wrong.text());
         assert!(wrong.header("set-cookie").is_none());
     }
-    let limited = served.form("/login", &[], &format!("token={token}"));
+    let limited = served.form("/login", &[], "token=teia_wrong");
     assert_eq!(limited.status, 429, "{}", limited.text());
     let seconds: u64 = limited.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=60).contains(&seconds), "{seconds}");
     // Programs with a wrong token wait too; those with a right one are not held up by them.
     assert_eq!(served.api("teia_wrong", "GET", "/api/me", "").status, 429);
     assert_eq!(served.api(&token, "GET", "/api/me", "").status, 200);
+    // Nor does a stranger behind the same proxy lock out whoever has one, and that is written down.
+    let entered = served.form("/login", &[], &format!("token={token}"));
+    assert_eq!(entered.status, 303, "{}", entered.text());
+    let log = std::fs::read_to_string(served.folder.path().join("audit.log")).unwrap();
+    assert!(log.contains("\"path\":\"/login\""), "{log}");
     assert_eq!(served.get("/").status, 200, "searching is for all");
 }
 

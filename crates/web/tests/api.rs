@@ -449,10 +449,66 @@ fn ui_12_settings_are_typed_data_and_name_no_place_on_the_machine() {
             json!({"name": "x", "text": "[fetch]\nca-file = \"/etc/passwd\"\n"}),
             422,
         ),
+        (
+            json!({"name": "x", "settings": {"seeds-file": "/etc/passwd"}}),
+            422,
+        ),
+        (
+            json!({"name": "x", "settings": {"login.1.match": "a.example", "login.1.kind": "bearer", "login.1.secret-variable": "HOME"}}),
+            422,
+        ),
+        (
+            json!({"name": "x", "text": "[[login]]\nmatch = \"a.example\"\nkind = \"bearer\"\nsecret-file = \"/etc/passwd\"\n"}),
+            422,
+        ),
     ] {
         client.bad("POST", "/api/collections", &body, status);
     }
     assert_eq!(client.get("/api/collections")["total"], 1);
+}
+
+#[test]
+fn ui_13_nobody_opens_the_network_of_the_machine_from_afar() {
+    let (web, served) = birds();
+    let client = Client::new(&served, Role::Admin);
+    for settings in [
+        json!({"fetch.proxy": "http://ann@127.0.0.9:18100"}),
+        json!({"site.1.match": "a.example", "site.1.fetch.proxy": "http://ann@x.example:1"}),
+        json!({"fetch.allow-private": true}),
+        json!({"fetch.resolve": ["a.example=127.0.0.1:1"]}),
+        json!({"fetch.name-servers": ["127.0.0.1:53"]}),
+        json!({"run.ignore-robots": true}),
+        json!({"site.1.match": "a.example", "site.1.run.ignore-robots": true}),
+        json!({"seeds": ["http://127.0.0.9:18099/x"]}),
+        json!({"seeds": "http://169.254.169.254/latest/"}),
+    ] {
+        let wanted = json!({"name": "x", "settings": settings});
+        let detail = client.bad("POST", "/api/collections", &wanted, 422);
+        assert!(detail.contains("machine"), "{detail}");
+        let what = json!({"text": "", "settings": settings});
+        let checked = client.good("POST", "/api/collections/x/check", &what);
+        assert_eq!(checked["good"], false, "{checked}");
+    }
+    for seed in ["http://[::1]:1/", "localhost", "http://10.0.0.1/"] {
+        let wanted = json!({"name": "x", "seeds": [seed]});
+        let detail = client.bad("POST", "/api/collections", &wanted, 422);
+        assert!(detail.contains("--allow-private"), "{detail}");
+    }
+    for seed in [
+        "file:///etc/passwd",
+        "ftp://a.example/",
+        "mailto:ann@a.example",
+    ] {
+        let wanted = json!({"name": "x", "seeds": [seed]});
+        let detail = client.bad("POST", "/api/collections", &wanted, 422);
+        assert!(detail.contains("https"), "{detail}");
+    }
+    assert_eq!(client.get("/api/collections")["total"], 1);
+    // The machine has opened this one already; more of the same may be said from afar.
+    let more = json!({"settings": {"seeds": [web.url("/"), web.url("/second")]}});
+    client.good("PATCH", "/api/collections/birds", &more);
+    let closed = json!({"settings": {"fetch.allow-private": false}});
+    client.bad("PATCH", "/api/collections/birds", &closed, 422);
 }
 
 #[test]

@@ -108,6 +108,10 @@ fn buttons_and_forms_ask_for_the_session_s_own_token() {
         ("/collections/default/edit", "what=save&politeness.delay=3s"),
         ("/collections/new", "what=save&name=other"),
         ("/hosts/127.0.0.1/remove", "collection=default"),
+        ("/hosts/127.0.0.1/restore", "collection=default"),
+        ("/collections/default/remove", "what=remove"),
+        ("/settings/tokens", "name=ann&role=admin&days="),
+        ("/settings/tokens/none/remove", "what=remove"),
     ];
     for (path, body) in posts {
         for wrong in [body.to_owned(), format!("{body}&csrf=0123456789abcdef")] {
@@ -137,6 +141,9 @@ fn buttons_and_forms_ask_for_the_session_s_own_token() {
         answer.text()
     );
     assert_eq!(settings("default.toml"), before);
+    let marked = "<div class=\"field wrong\" data-key=\"politeness.delay\">";
+    assert!(answer.text().contains(marked), "the field is marked");
+    assert!(!answer.text().contains("line 2"), "a form has no lines");
 
     let right = format!("what=save&politeness.delay=3s&csrf={csrf}");
     let answer = served.form("/collections/default/edit", &headers, &right);
@@ -160,4 +167,154 @@ fn buttons_and_forms_ask_for_the_session_s_own_token() {
         "{}",
         shown.text()
     );
+}
+
+#[test]
+fn without_the_catalog_pages_show_the_rest_and_say_so() {
+    let web = hostile();
+    let served = Served::of(&web);
+    // Nobody listens there.
+    let file = served.folder.path().join("collections/default.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let elsewhere = "[catalog]\nurl = \"postgres://teia@127.0.0.1:1/teia\"\n";
+    std::fs::write(&file, text.replace("[catalog]\n", elsewhere)).unwrap();
+    let (session, _) = cookie(&served, Role::Admin);
+    for path in ["/collections/default", "/hosts", "/hosts/127.0.0.1"] {
+        let seen = served.ask("GET", path, &[("Cookie", &session)]);
+        assert_eq!(seen.status, 200, "{path}: {}", seen.text());
+        let said = "The database with the catalog does not answer now";
+        assert!(seen.text().contains(said), "{path}: {}", seen.text());
+    }
+    let shown = served.ask("GET", "/collections/default", &[("Cookie", &session)]);
+    for still_there in ["Events", "/collections/default/edit", "URLs known"] {
+        assert!(shown.text().contains(still_there), "{still_there}");
+    }
+    assert!(!shown.text().contains("What became of documents"));
+}
+
+#[test]
+fn a_webmaster_reads_what_all_collections_asked() {
+    let web = hostile();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one", "two"] {
+        support::collect(folder.path(), &web, name);
+    }
+    let served = Served::new(folder, teia_web::WebConfig::default());
+    let (session, csrf) = cookie(&served, Role::Admin);
+    let see = |path: &str| served.ask("GET", path, &[("Cookie", &session)]).text();
+    let both = see("/hosts/127.0.0.1");
+    assert!(both.contains("in the collections one, two"), "{both}");
+    // The same whichever collection it was opened from, and more than one of them asked.
+    let figure = |text: &str| {
+        let (_, rest) = text.split_once("<dt>Requests</dt><dd><bdi>").unwrap();
+        rest.split('<').next().unwrap().parse::<u64>().unwrap()
+    };
+    let asked = figure(&both);
+    assert_eq!(asked, figure(&see("/hosts/127.0.0.1?collection=two")));
+    assert!(both.matches("http%3A%2F%2F127.0.0.1").count() as u64 >= asked);
+    assert!(asked >= 6, "{asked}");
+
+    // What is removed can be shown again.
+    let own = format!("http://{}", served.address);
+    let headers = [("Cookie", session.as_str()), ("Origin", own.as_str())];
+    let body = format!("collection=two&csrf={csrf}");
+    for (what, restores) in [("remove", 1), ("restore", 0)] {
+        let path = format!("/hosts/127.0.0.1/{what}");
+        assert_eq!(served.form(&path, &headers, &body).status, 303);
+        let shown = see("/hosts/127.0.0.1");
+        assert_eq!(
+            shown.matches("action=\"/hosts/127.0.0.1/restore\"").count(),
+            restores
+        );
+    }
+}
+
+#[test]
+fn other_places_stay_with_the_collection_that_is_looked_at() {
+    let web = hostile();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one", "two"] {
+        support::collect(folder.path(), &web, name);
+    }
+    let served = Served::new(folder, teia_web::WebConfig::default());
+    let (session, _) = cookie(&served, Role::Viewer);
+    for path in ["/collections/two", "/urls?collection=two"] {
+        let seen = served.ask("GET", path, &[("Cookie", &session)]).text();
+        for place in ["urls", "hosts", "map", "statistics"] {
+            let href = format!("href=\"/{place}?collection=two\"");
+            assert!(seen.contains(&href), "{path}: {href}");
+        }
+    }
+}
+
+#[test]
+fn settings_show_who_is_there_and_only_admins_make_tokens() {
+    let served = Served::of(&hostile());
+    let (viewer, _) = cookie(&served, Role::Viewer);
+    let seen = served.ask("GET", "/settings", &[("Cookie", &viewer)]);
+    assert_eq!(seen.status, 200);
+    assert!(seen.text().contains("action=\"/logout\""), "the way out");
+    assert!(!seen.text().contains("/settings/tokens"), "no tokens");
+
+    let (admin, csrf) = cookie(&served, Role::Admin);
+    let own = format!("http://{}", served.address);
+    let headers = [("Cookie", admin.as_str()), ("Origin", own.as_str())];
+    let wrong = format!("name=ann&role=viewer&days=0&csrf={csrf}");
+    assert_eq!(
+        served.form("/settings/tokens", &headers, &wrong).status,
+        422
+    );
+    let right = format!("name=ann&role=viewer&days=7&csrf={csrf}");
+    let made = served.form("/settings/tokens", &headers, &right);
+    assert_eq!(made.status, 200, "{}", made.text());
+    assert_eq!(made.header("cache-control").unwrap(), "no-store");
+    let text = made.text();
+    let (_, rest) = text.split_once("<code class=\"secret\">").unwrap();
+    let secret = rest.split('<').next().unwrap();
+    served.log_in(secret);
+    let again = served.ask("GET", "/settings", &[("Cookie", &admin)]).text();
+    assert!(
+        again.contains("ann") && !again.contains(secret),
+        "shown once"
+    );
+    // Those of others can be removed, the own one cannot.
+    let buttons = again.matches("/remove\"").count();
+    assert_eq!(buttons, 2, "{again}");
+}
+
+#[test]
+fn a_mistake_in_the_file_is_told_on_its_own_line() {
+    let served = Served::of(&hostile());
+    let token = served.token(Role::Admin);
+    let cases = [
+        (
+            "[schedule]\nstart = \"2026-13-01\"\nevery = \"1d\"",
+            "line 2",
+        ),
+        (
+            "[schedule]\nevery = \"1d\"\nstart = \"2026-11-01\"\ntime-zone = \"Lisbon\"",
+            "line 4",
+        ),
+        ("[schedule]\ntime-zone = \"Lisbon\"", "line 2"),
+        ("[schedule]\nend = \"2026-13-01\"", "line 2"),
+        ("[schedule]\nstart = 2026-11-01", "write \"2026-11-01\""),
+        ("archive = true", "[archive]"),
+        ("run = 5", "[run]"),
+        ("[run]\nretries = \"x\"", "the text \"x\""),
+        ("seeds = 5", "a list"),
+        (
+            "seeds = []\n[[site]]\nmach = \"*.pt\"\npoliteness.delay = \"2s\"",
+            "did you mean `match`",
+        ),
+    ];
+    for (text, told) in cases {
+        let body = serde_json::json!({ "text": text }).to_string();
+        let answer = served.api(&token, "POST", "/api/collections/default/check", &body);
+        let answer: serde_json::Value = serde_json::from_str(&answer.text()).unwrap();
+        let problem = answer["problem"].as_str().unwrap_or_default();
+        assert!(problem.contains(told), "{text}: {answer}");
+        for jargon in ["struct", " map", "sequence", "invalid type"] {
+            assert!(!problem.contains(jargon), "{text}: {problem}");
+        }
+    }
 }

@@ -43,6 +43,8 @@ pub enum Record {
     Quarantined(Quarantined),
     /// A repair found URLs whose own entries cannot be read any more.
     Recovered(Recovered),
+    /// How the URLs of a list that nobody has crawled yet are spelt: `[normal-form]` of its settings, as TOML.
+    Spelled(String),
 }
 
 impl Record {
@@ -58,7 +60,7 @@ impl Record {
             Self::Folded(folded) => folded.changes.len(),
             Self::Added(added) => added.urls.len(),
             Self::Recovered(recovered) => recovered.urls.len(),
-            Self::RunEnded(_) | Self::Paused | Self::Resumed => 0,
+            Self::RunEnded(_) | Self::Paused | Self::Resumed | Self::Spelled(_) => 0,
             Self::Quarantined(_) => 1,
         };
         told as u64

@@ -119,7 +119,7 @@ fn map_02() {
         .iter()
         .filter(|head| head.contains("/chain"))
         .count();
-    assert!((30..=41).contains(&chain), "{chain}");
+    assert_eq!(chain, 4, "the first, and three levels below it");
     assert!(crawled.last(&door.url("/next")).outcome.is_ok());
     let cut = crawled
         .attempts
@@ -372,7 +372,7 @@ fn map_16() {
         .chars()
         .flat_map(|c| u32::from(c).to_be_bytes())
         .collect();
-    assert!(read("text/xml", &wide).links.len() <= 1);
+    assert_eq!(urls(&read("text/xml", &wide)), [""; 0]);
     // A second label changes nothing.
     let twice = "<?xml version='1.0' encoding='utf-8'?><urlset><?xml encoding='koi8-r'?><url><loc>/trick-caf\u{e9}</loc></url></urlset>";
     assert_eq!(

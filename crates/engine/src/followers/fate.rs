@@ -1,7 +1,7 @@
 //! What an attempt means to those who follow.
 
-use teia_base::journal::{Attempt, Next};
-use teia_base::{Flags, Retry};
+use teia_base::journal::{Attempt, Commit, LinkVerdict, Next};
+use teia_base::{CanonicalUrl, Flags, Outcome, Retry};
 
 /// What became of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +35,19 @@ impl Fate {
     }
 }
 
+/// URLs that a commit leaves out: one that was kept leaves with all that it said.
+pub(super) fn left_out(commit: &Commit) -> impl Iterator<Item = (&CanonicalUrl, Outcome)> {
+    let changes = commit.changes.iter();
+    changes.filter_map(|change| match &change.verdict {
+        LinkVerdict::Excluded(exclusion) => Some((&change.url, exclusion.outcome)),
+        _ => None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use teia_base::{NormalForm, Outcome, Timestamp};
+    use teia_base::{NormalForm, Timestamp};
 
     #[track_caller]
     fn check(outcome: Outcome, flags: Flags, fate: Fate) {

@@ -9,7 +9,7 @@ use teia_base::{Document, Files, Flags};
 use teia_search::{Added, Extras, IndexConfig, SearchError, Writer};
 
 use super::config::LinksSection;
-use super::fate::Fate;
+use super::fate::{Fate, left_out as left_out_by};
 use super::follow::{Documents, Follower, Trouble};
 use super::ranks::{Ranks, Renewal, note_renewed, renewed};
 use crate::collection::CollectionConfig;
@@ -184,6 +184,9 @@ impl Follower for Index {
                     take_in(writer, attempt, text.as_text(), ranks.as_ref())?;
                 }
             }
+        }
+        for (url, _) in left_out_by(commit) {
+            writer.remove(url)?;
         }
         self.state.ranks = ranks;
         Ok(())

@@ -6,7 +6,7 @@ use teia_base::Files;
 use teia_base::journal::{Attempt, Entry, LinkVerdict, Record};
 use teia_graph::{Graph, GraphConfig, GraphError, PageLink};
 
-use super::fate::Fate;
+use super::fate::{Fate, left_out};
 use super::follow::{Documents, Follower, Trouble};
 use crate::directory::Layout;
 
@@ -72,6 +72,9 @@ impl Follower for Links {
         if let Record::Commit(commit) = &entry.record {
             for attempt in &commit.attempts {
                 follow(graph, attempt, entry.sequence)?;
+            }
+            for (url, _) in left_out(commit) {
+                graph.remove(url, entry.sequence)?;
             }
         }
         graph.advance(entry.sequence);

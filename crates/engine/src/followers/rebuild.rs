@@ -12,13 +12,13 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use teia_base::Files;
 use teia_base::journal::{Attempt, EntryStream, Record, walk};
+use teia_base::{Files, FoundUrl};
 use teia_catalog::Store;
 use teia_search::{Added, IndexConfig, Writer};
 
 use super::catalog::Cataloguer;
-use super::fate::Fate;
+use super::fate::{Fate, left_out};
 use super::follow::{Documents, Follower};
 use super::index::{
     Index, Indexed, Reread, State, Text, aside, recover, remove_directory, reread, take_in,
@@ -230,7 +230,11 @@ fn offer(
         let Record::Commit(commit) = entry.record else {
             continue;
         };
-        for mut attempt in commit.attempts {
+        // What is left out goes the way of what is gone.
+        let gone: Vec<Attempt> = left_out(&commit)
+            .map(|(url, outcome)| Attempt::new(FoundUrl::from(url.clone()), entry.wall, outcome))
+            .collect();
+        for mut attempt in commit.attempts.into_iter().chain(gone) {
             if Fate::of(&attempt) == Fate::AsBefore {
                 continue;
             }

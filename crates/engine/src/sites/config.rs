@@ -3,7 +3,7 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::collection::{CollectionConfig, nearest_setting, sections};
+use crate::collection::{CollectionConfig, nearest, nearest_setting, sections};
 use crate::sense::Senseless;
 use crate::sites::pattern::HostPattern;
 
@@ -203,7 +203,7 @@ impl CollectionConfig {
         let base = self.without_sites();
         for (number, site) in self.site.iter().enumerate() {
             let checked = check_site(&base, site);
-            checked.map_err(|senseless| senseless.of_site(number))?;
+            checked.map_err(|senseless| senseless.of("site", number))?;
         }
         Ok(())
     }
@@ -212,6 +212,8 @@ impl CollectionConfig {
     pub(crate) fn without_sites(&self) -> Self {
         Self {
             seeds: Vec::new(),
+            seeds_file: None,
+            login: Vec::new(),
             site: Vec::new(),
             ..self.clone()
         }
@@ -251,6 +253,12 @@ fn check_site(base: &CollectionConfig, site: &SiteConfig) -> Result<(), Senseles
     let example = "write `match = [\"www.example.org\", \"*.example.pt\", \"10.0.0.0/8\"]`";
     let is_list = match site.0.get(MATCH) {
         None => {
+            // A word that is almost the right one is told where it stands.
+            let mut words = site.0.iter().filter(|(_, value)| !value.is_table());
+            if let Some((word, _)) = words.find(|(word, _)| nearest(word, &[MATCH]).is_some()) {
+                let message = format!("there is no setting `{word}` here; did you mean `{MATCH}`?");
+                return Err(Senseless::new("", word.clone(), message).called_unknown());
+            }
             return Err(of_match(format!(
                 "it is missing, and nobody knows for which hosts this is; {example}"
             )));
@@ -295,6 +303,11 @@ fn check_leaf(leaf: &Leaf, range: Option<&HostPattern>) -> Result<(), Senseless>
         value,
     } = leaf;
     let wrong = |message: String| Err(Senseless::new(section.clone(), key.clone(), message));
+    if section.is_empty() && key == "login" {
+        return wrong(
+            "a login has a `match` of its own; write [[login]] beside the sites".to_owned(),
+        );
+    }
     let known = sections();
     let own = known.iter().find(|(name, _)| name == section);
     let Some((_, keys)) = own else {
@@ -351,7 +364,7 @@ fn check_leaf(leaf: &Leaf, range: Option<&HostPattern>) -> Result<(), Senseless>
     inner.insert(key.clone(), value.clone());
     match table.try_into::<CollectionConfig>() {
         Ok(_) => Ok(()),
-        Err(error) => wrong(crate::collection::for_people(error.message())),
+        Err(error) => wrong(crate::collection::for_people(error.message(), key, "")),
     }
 }
 

@@ -22,11 +22,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::answers::Reader;
 use crate::collection::CollectionConfig;
 use crate::tester::MatchedSite;
-use pattern::{AddressRange, HostPattern};
+use pattern::AddressRange;
 
 pub(crate) use book::SiteBook;
 pub use config::SiteConfig;
 pub(crate) use config::{MATCH, read_sites};
+pub(crate) use pattern::HostPattern;
 pub(crate) use rules::{Held, SiteRules};
 
 /// Which sites a host is in, by their places in the file; never empty.

@@ -53,6 +53,18 @@ impl HostPattern {
         })
     }
 
+    /// Whether a host of this name is meant; a range says nothing of names.
+    pub(crate) fn is_of(&self, host: &str) -> bool {
+        match self {
+            Self::Name(name) => host == &**name,
+            Self::Below(name) => {
+                let above = host.strip_suffix(&**name);
+                above.is_some_and(|above| above.is_empty() || above.ends_with('.'))
+            }
+            Self::Range(_) => false,
+        }
+    }
+
     pub(crate) fn is_range(&self) -> bool {
         matches!(self, Self::Range(_))
     }

@@ -40,6 +40,7 @@ impl Ring {
             mut document,
             login,
             sketch,
+            is_sitemap_index,
             print,
             ..
         } = page;
@@ -71,7 +72,7 @@ impl Ring {
         }
         let links = self.links_of_found(&state, links, &mut attempt, sketch.as_ref());
         let mut targets = Vec::new();
-        let links = self.links_of_sitemap(&state, links, &mut attempt);
+        let links = self.links_of_sitemap(&state, links, is_sitemap_index, &mut attempt);
         for link in links {
             targets.extend(self.admit_link(
                 link,

@@ -24,14 +24,16 @@ use url::Url;
 use super::fetch::{Errand, Job, retry_after};
 use crate::answers::{Answers, document};
 use crate::copies::{Copies, revisit_of};
+use crate::cpu_share::Throttle;
 use crate::crashes::Crashes;
 use crate::digests::{Digests, NOT_ARCHIVED, Same};
 use crate::followers::has_text;
 use crate::judge::Judge;
 use crate::traps::Sketch;
 
-/// Bytes of URLs and anchors that one page may bring; links beyond are left out, and it is flagged.
-const LINK_TEXT_BYTES: usize = 1 << 20;
+/// Bytes of URLs and anchors that an extractor of a program's own may bring with one page; links beyond are
+/// left out, and it is flagged. (Ours keep within less.)
+const LINK_TEXT_BYTES: usize = 16 << 20;
 /// The longest `Location` that is looked at; what is too long to be collected is far shorter.
 const LOCATION_BYTES: usize = 16 << 10;
 
@@ -52,6 +54,8 @@ pub(crate) struct Workshop {
     pub(crate) digests: Arc<Digests>,
     /// Who wants the documents themselves.
     pub(crate) readers: Readers,
+    /// How much of the cores the workers may use.
+    pub(crate) throttle: Throttle,
 }
 
 /// Who wants the documents themselves.
@@ -81,6 +85,8 @@ pub(crate) struct Page {
     pub(crate) login: LoginStep,
     /// A second look at the body, beside its digest.
     pub(crate) print: Option<u128>,
+    /// Whether it is an index of sitemaps.
+    pub(crate) is_sitemap_index: bool,
     /// What it says, for whoever looks for traps; only pages have one.
     pub(crate) sketch: Option<Sketch>,
 }
@@ -152,6 +158,7 @@ impl Workshop {
             document: None,
             login: exchange.login,
             print: None,
+            is_sitemap_index: false,
             sketch: None,
         };
         if let Some(response) = &exchange.response {
@@ -184,7 +191,10 @@ impl Workshop {
         if let Some((outcome, detail)) = decoded.fault
             && page.attempt.outcome.is_ok()
         {
-            page.attempt.outcome = outcome;
+            // A label that is wrong loses nothing: all of the page is there, and is used as it is.
+            if detail != "not_gzip" && detail != "gzip_not_labelled" {
+                page.attempt.outcome = outcome;
+            }
             page.attempt.detail = Some(detail.to_owned());
         }
         if exchange.outcome.is_redirect() {
@@ -246,6 +256,7 @@ impl Workshop {
         if extracted.flags.has(Flags::PARSE_CRASH) {
             self.crashes.keep(url.as_str(), body);
         }
+        page.is_sitemap_index = extracted.is_sitemap_index;
         let attempt = &mut page.attempt;
         attempt.flags.add(extracted.flags);
         attempt.flags.add(extracted.robots.flags(exchange.started));
@@ -377,8 +388,7 @@ impl Workshop {
         let mut judged = Vec::with_capacity(extracted.links.len());
         let mut text_bytes = 0;
         for link in &extracted.links {
-            // A short page can have many very long links (one long `<base>` is enough): what it
-            // may put into a commit is bounded in bytes, not only in number.
+            // What a page may put into a commit is bounded in bytes, not only in number.
             text_bytes += link.url.len() + link.anchor.len();
             if text_bytes > LINK_TEXT_BYTES {
                 page.attempt.flags.add(Flags::PARSE_PARTIAL);

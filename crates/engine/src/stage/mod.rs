@@ -8,5 +8,5 @@ pub(crate) mod fetch;
 mod schedule;
 mod seed;
 pub(crate) mod shortcut;
-mod sitemaps;
+pub(crate) mod sitemaps;
 pub(crate) mod spread;

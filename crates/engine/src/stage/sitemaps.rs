@@ -6,9 +6,22 @@ use teia_base::journal::Attempt;
 use teia_base::{CanonicalUrl, Flags, LinkKind, site_of};
 use teia_repository::UrlState;
 use url::Url;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::extract::Judged;
 use crate::ring::Ring;
+
+/// An index that an index names, and so on: so deep they are followed.
+const LEVELS: u8 = 3;
+
+/// The sitemaps of a host, as far as this process saw them in this run.
+#[derive(Debug, Default)]
+pub(crate) struct SitemapFiles {
+    read: u32,
+    /// Those that indexes have named, and how deep they lie; as many as may be read.
+    levels: HashMap<u64, u8>,
+    is_told: bool,
+}
 
 impl Ring {
     /// Counts a sitemap; what is left of its links when its host has given too many of them, and when
@@ -20,6 +33,7 @@ impl Ring {
         &mut self,
         state: &UrlState,
         mut links: Vec<Judged>,
+        is_index: bool,
         attempt: &mut Attempt,
     ) -> Vec<Judged> {
         if !links.iter().any(is_sitemap) {
@@ -27,16 +41,34 @@ impl Ring {
         }
         let most = self.settings(state.host).run.sitemap_files;
         let files = self.sitemap_files.entry(state.host).or_default();
-        *files = files.saturating_add(1);
-        if *files > most {
-            if *files - most == 1 {
+        files.read = files.read.saturating_add(1);
+        let before = links.len();
+        if files.read > most {
+            links.retain(|link| !is_sitemap(link));
+        } else if is_index {
+            let own = files.levels.get(&key_of(attempt.url.normal()));
+            let level = own.copied().unwrap_or(0) + 1;
+            // Those that wait are asked for as well: what counts is how many were named, not how many came.
+            links.retain(|link| {
+                let key = key_of(link.record.url.normal());
+                let is_free = !is_sitemap(link) || files.levels.contains_key(&key);
+                if !is_free && level <= LEVELS && files.levels.len() + 1 < most as usize {
+                    files.levels.insert(key, level);
+                    return true;
+                }
+                is_free
+            });
+        }
+        let dropped = before - links.len();
+        if dropped > 0 {
+            attempt.flags.add(Flags::PARSE_PARTIAL);
+            attempt.detail = Some(format!("{dropped} URLs left out: too many sitemaps"));
+            if !std::mem::replace(&mut files.is_told, true) {
                 let name = attempt.url.normal().host_str();
                 self.warn(format!(
-                    "{name} has more than {most} sitemaps: the URLs in the others are left out in this run; `sitemap-files` in [run] allows more"
+                    "{name} has more than {most} sitemaps, or more than {LEVELS} levels of them: the URLs in the others are left out in this run; `sitemap-files` in [run] allows more"
                 ));
             }
-            attempt.flags.add(Flags::PARSE_PARTIAL);
-            links.retain(|link| !is_sitemap(link));
         }
         // A page may link to a sitemap anywhere, and what a person gave may name whom it likes.
         let is_html = attempt
@@ -95,6 +127,10 @@ impl Ring {
             |text: &String| Url::parse(text).is_ok_and(|named| named.host_str() == Some(host));
         rules.sitemaps().iter().any(is_on_host)
     }
+}
+
+fn key_of(url: &CanonicalUrl) -> u64 {
+    xxh3_64(url.as_str().as_bytes())
 }
 
 fn is_sitemap(link: &Judged) -> bool {

@@ -2,19 +2,20 @@
 //!
 //! ```text
 //! a shorter way to a page ──> its links are nearer ─┐
-//! a run begins            ──> what was left out ────┴─> Backlog ──> a step ──> window ──> commit
+//! a run begins            ──> what was left out ────┼─> Backlog ──> a step ──> window ──> commit
+//!                         └─> what was kept ────────┘
 //! ```
 //!
-//! Either may concern millions of URLs. They are done in steps, so that a commit holds a bounded number
+//! Each may concern millions of URLs. They are done in steps, so that a commit holds a bounded number
 //! of them and the loop hears its messages in between. What a kill or an end leaves undone is found
 //! again at the next start: both are looked at anew.
 
 use std::collections::{HashSet, VecDeque};
 
 use teia_base::filter::Candidate;
-use teia_base::journal::{LinkVerdict, UrlChange};
+use teia_base::journal::{Exclusion, LinkVerdict, UrlChange};
 use teia_base::{CanonicalUrl, LinkKind};
-use teia_repository::{Admission, Offer, UrlRef, UrlState};
+use teia_repository::{Admission, Offer, State, UrlRef, UrlState};
 
 use crate::collection::Mode;
 use crate::feedback::{Event, Level};
@@ -38,6 +39,12 @@ pub(crate) struct Backlog {
     more: Option<CanonicalUrl>,
     /// The first of those that were swept last.
     swept: Option<CanonicalUrl>,
+    /// Pages that were kept by rules of before, and that those of now leave out, with the rule.
+    let_out: VecDeque<(UrlState, Exclusion)>,
+    /// There are more of them; the first of those that were found last.
+    more_out: Option<CanonicalUrl>,
+    /// What was kept has been looked at, at the end of a run that visits everything.
+    kept_is_judged: bool,
 }
 
 impl Backlog {
@@ -50,7 +57,11 @@ impl Backlog {
 
     /// Whether nothing is left to be looked at.
     pub(crate) fn is_empty(&self) -> bool {
-        self.nearer.is_empty() && self.let_in.is_empty() && self.more.is_none()
+        self.nearer.is_empty()
+            && self.let_in.is_empty()
+            && self.let_out.is_empty()
+            && self.more.is_none()
+            && self.more_out.is_none()
     }
 }
 
@@ -59,6 +70,7 @@ impl Ring {
     /// have ended before every link of a page was brought nearer.
     pub(crate) fn look_again(&mut self) {
         self.look_at_excluded();
+        self.look_at_kept();
         // On disk the journal has the links of pages: see `shortcut`.
         if self.config.limits_depth() && !self.repository.is_on_disk() {
             let fetched = self.repository.urls().filter(|url| url.fetched.is_some());
@@ -101,6 +113,51 @@ impl Ring {
         }
     }
 
+    /// What was kept and is outside of the rules by now leaves: whoever follows the journal lets go of it. (It is
+    /// `excluded` from then on, and comes back with rules that let it in.)
+    fn look_at_kept(&mut self) {
+        let most = self.most_let_in();
+        let judge = self.workshop.judge();
+        // A program's own filter may go by the page on which a link stood, which nobody knows any more.
+        if judge.own.is_some() {
+            return;
+        }
+        let mut found = VecDeque::new();
+        let is_wanted = |state| matches!(state, State::Fetched | State::Excluded);
+        let looked = self.repository.for_each(None, is_wanted, |url| {
+            let was_kept =
+                url.fetched.is_some() && (url.exclusion.is_none() || url.waits_for_sweep());
+            // What a page needs is kept for the page's sake.
+            if was_kept
+                && !url.requisite
+                && found.len() <= most
+                && let Some(exclusion) = judge.outside(&url)
+            {
+                found.push_back((url, exclusion));
+            }
+        });
+        if let Err(error) = looked {
+            self.warn(format!(
+                "what was kept could not be judged by the rules of now: {error}"
+            ));
+        }
+        let first = found.front().map(|(url, _)| url.url.normal().clone());
+        // The same one again was left out and stays in: nobody is to try for ever.
+        let is_new = first != self.backlog.more_out;
+        self.backlog.more_out = first.filter(|_| is_new && found.len() > most);
+        if is_new {
+            self.backlog.let_out = found;
+        }
+    }
+
+    /// A page that was kept is left out, unless it is on its way again.
+    fn let_out(&mut self, url: UrlState, exclusion: Exclusion) {
+        let now = self.repository.state(url.url.normal());
+        if now.is_some_and(|now| matches!(now.state, State::Fetched | State::Excluded)) {
+            self.leave_out(url, exclusion);
+        }
+    }
+
     /// What no link of this run has led to is visited last: only so is it known to be gone, or still
     /// there. Says whether there is anything.
     pub(crate) fn begin_sweep(&mut self) -> bool {
@@ -123,7 +180,11 @@ impl Ring {
         let first = left.first().map(|state| state.url.normal().clone());
         // The same one again was let in and stays out: nobody is to try for ever.
         if first.is_none() || first == self.backlog.swept {
-            return false;
+            // Now everything that links lead to is known.
+            if !std::mem::replace(&mut self.backlog.kept_is_judged, true) {
+                self.look_at_kept();
+            }
+            return !self.backlog.is_empty();
         }
         self.backlog.swept = first;
         self.backlog.let_in = left.into();
@@ -150,8 +211,15 @@ impl Ring {
             } else if let Some(state) = self.backlog.let_in.pop_front() {
                 self.let_in(state);
                 left -= 1;
+            } else if let Some((url, exclusion)) = self.backlog.let_out.pop_front() {
+                self.let_out(url, exclusion);
+                left -= 1;
             } else if self.may_look_for_more() {
-                self.look_at_excluded();
+                if self.backlog.more.is_some() {
+                    self.look_at_excluded();
+                } else {
+                    self.look_at_kept();
+                }
                 return;
             } else if self.shortcuts.is_under_way() {
                 left = left.saturating_sub(self.follow_shortcuts(left));
@@ -163,7 +231,8 @@ impl Ring {
 
     /// Those that were let in must be so on disk before others are looked for.
     fn may_look_for_more(&self) -> bool {
-        self.backlog.more.is_some() && self.committing == 0 && self.window.is_empty()
+        let is_more = self.backlog.more.is_some() || self.backlog.more_out.is_some();
+        is_more && self.committing == 0 && self.window.is_empty()
     }
 
     /// Whether a step can be done now.
@@ -171,6 +240,7 @@ impl Ring {
         let backlog = &self.backlog;
         let is_ready = !backlog.nearer.is_empty()
             || !backlog.let_in.is_empty()
+            || !backlog.let_out.is_empty()
             || self.may_look_for_more()
             || self.shortcuts.is_under_way();
         is_ready && !self.window_is_due()

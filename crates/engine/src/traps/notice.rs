@@ -22,7 +22,12 @@ use crate::stage::fetch::Errand;
 impl Ring {
     /// Looks at a page and at what it led to.
     pub(crate) fn notice_trap(&mut self, host: HostId, attempt: &Attempt, sketch: Option<&Sketch>) {
-        let Some(sketch) = sketch.filter(|_| self.settings(host).traps.enabled) else {
+        if !self.settings(host).traps.enabled {
+            return;
+        }
+        let Some(sketch) = sketch else {
+            let is_new = attempt.outcome.is_ok() && !attempt.flags.has(Flags::DUPLICATE);
+            self.traps.note_requisite(attempt.url.normal(), is_new);
             return;
         };
         let url = attempt.url.normal();
@@ -47,7 +52,9 @@ impl Ring {
             if !is_new || is_look {
                 continue;
             }
-            if link.kind.is_requisite() || link.url.normal().host_str() != name {
+            if link.kind.is_requisite() {
+                else_new |= self.traps.may_be_new(link.url.normal());
+            } else if link.url.normal().host_str() != name {
                 else_new = true;
             } else {
                 new.push(link.url.normal());

@@ -20,6 +20,9 @@ const NEW_WORDS_SHARE: usize = 2;
 /// A page with fewer words shows nothing of whoever wrote it.
 const FEWEST_WORDS: usize = 20;
 
+/// So many pictures of one pattern in a row that were there before, and a new URL of it is nothing new.
+const STALE_REQUISITES: u32 = 5;
+
 /// The pattern of all URLs of a host. Only babble is looked for in it, and five times as long.
 pub(super) const WHOLE_HOST: &str = "/**";
 const WHOLE_HOST_PAGES: u32 = 5;
@@ -32,6 +35,9 @@ const WHOLE_HOST_PAGES: u32 = 5;
 pub struct TrapWatch {
     newer: HashMap<(HostId, u64), Watch>,
     older: HashMap<(HostId, u64), Watch>,
+    /// Patterns of pictures and the like: how many in a row were there before.
+    requisites: HashMap<u64, u32>,
+    older_requisites: HashMap<u64, u32>,
 }
 
 /// What a page brought, beside what it says.
@@ -39,7 +45,8 @@ pub struct TrapWatch {
 pub struct Brought<'a> {
     /// URLs of its own host that nobody had met before.
     pub new: &'a [&'a CanonicalUrl],
-    /// Something else that was new: a URL of another host, a picture.
+    /// Something else that was new: a URL of another host, a picture that
+    /// [`may be new`](TrapWatch::may_be_new).
     pub else_new: bool,
 }
 
@@ -102,6 +109,28 @@ impl TrapWatch {
         suspicion.or(whole_host)
     }
 
+    /// Whether a picture, or another thing that a page needs, may be new because its URL is. Not where the
+    /// last ones of its pattern turned out to be what others are too: who puts a number behind the address of
+    /// one dot shows nothing new with it.
+    pub fn may_be_new(&mut self, url: &CanonicalUrl) -> bool {
+        let key = requisite_key(url);
+        let older = self.older_requisites.remove(&key);
+        if self.requisites.len() >= MOST_WATCHED {
+            self.older_requisites = std::mem::take(&mut self.requisites);
+        }
+        let stale = self.requisites.entry(key).or_insert(older.unwrap_or(0));
+        *stale < STALE_REQUISITES
+    }
+
+    /// Notes what such a thing turned out to be; others are passed over.
+    pub fn note_requisite(&mut self, url: &CanonicalUrl, is_new: bool) {
+        let key = requisite_key(url);
+        let known = self.requisites.get_mut(&key);
+        if let Some(stale) = known.or_else(|| self.older_requisites.get_mut(&key)) {
+            *stale = if is_new { 0 } else { stale.saturating_add(1) };
+        }
+    }
+
     /// Patterns that are watched now.
     pub fn len(&self) -> usize {
         self.newer.len() + self.older.len()
@@ -119,6 +148,12 @@ impl TrapWatch {
         }
         self.newer.entry(key).or_insert(known.unwrap_or_default())
     }
+}
+
+/// The host and the widest pattern of a URL.
+fn requisite_key(url: &CanonicalUrl) -> u64 {
+    let widest = patterns(url).pop().unwrap_or_default();
+    xxh3_64(format!("{}{widest}", url.authority()).as_bytes())
 }
 
 /// Pages in a row, and how many more of their own kind they led to.
@@ -429,6 +464,29 @@ mod tests {
         let (count, found) = visit(&mut TrapWatch::default(), pages).unwrap();
         assert!(count <= 400, "{count}");
         assert_eq!(found.pattern, "/maze/**");
+    }
+
+    #[test]
+    fn a_picture_is_new_by_what_it_is_and_not_by_its_url() {
+        let mut watch = TrapWatch::default();
+        let dot = |n: usize| url(&format!("/px?r=0a1b2c3d{n:08x}"));
+        let picture = |n: usize| url(&format!("/pictures/{n}.png"));
+        for n in 0..100 {
+            assert_eq!(watch.may_be_new(&dot(n)), n <= 5, "{n}");
+            watch.note_requisite(&dot(n), n == 0);
+            assert!(watch.may_be_new(&picture(n)));
+            watch.note_requisite(&picture(n), true);
+        }
+        watch.note_requisite(&dot(100), true);
+        assert!(watch.may_be_new(&dot(101)), "until there is a new one");
+        for n in 0..20_000_usize {
+            let letter =
+                |at: u32| char::from(b'a' + u8::try_from(n / 26_usize.pow(at) % 26).unwrap());
+            let word: String = (0..4).map(letter).collect();
+            watch.may_be_new(&url(&format!("/{word}/x")));
+        }
+        let kept = watch.requisites.len() + watch.older_requisites.len();
+        assert!(kept <= 2 * MOST_WATCHED, "{kept}");
     }
 
     #[test]

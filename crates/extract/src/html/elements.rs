@@ -190,13 +190,18 @@ impl<'a> Page<'a, '_> {
     pub(super) fn style(&mut self, css: Cow<'a, str>) {
         match css {
             Cow::Borrowed(css) => {
-                for (reference, kind) in css::references(css) {
-                    self.add(reference, kind, Rel::default());
+                for (reference, kind) in css::references(css, &mut self.budget) {
+                    if reference.len() <= self.limits.attr_bytes {
+                        self.links.add(reference, kind, Rel::default());
+                    }
                 }
             }
             Cow::Owned(css) => {
-                for (reference, kind) in css::references(&css) {
-                    self.add(Cow::Owned(reference.into_owned()), kind, Rel::default());
+                for (reference, kind) in css::references(&css, &mut self.budget) {
+                    if reference.len() <= self.limits.attr_bytes {
+                        let reference = Cow::Owned(reference.into_owned());
+                        self.links.add(reference, kind, Rel::default());
+                    }
                 }
             }
         }

@@ -29,7 +29,7 @@ pub(super) struct Page<'a, 's> {
     pub(super) second_description: String,
     scanner: Scanner<'a>,
     rules: Rules,
-    budget: Budget,
+    pub(super) budget: Budget,
     text: Folded,
     foreign: Foreign,
     pub(super) anchor: Option<OpenAnchor<'a>>,
@@ -111,7 +111,7 @@ impl<'a, 's> Page<'a, 's> {
                 Token::Cdata(text) => self.characters(text),
                 Token::Start(name) => {
                     self.start(name);
-                    if self.budget.is_spent() {
+                    if self.budget.is_spent() || self.budget.was_spent() {
                         self.extracted.flags.add(Flags::PARSE_TIMEOUT);
                         return;
                     }
@@ -141,17 +141,18 @@ impl<'a, 's> Page<'a, 's> {
             inner.close_anchor();
             let inner_base = inner.base.take().and_then(|href| base_url(base, &href));
             let inner_base = inner_base.as_ref().unwrap_or(base);
-            for link in inner.links.resolve_in(inner_base, self.extracted.charset) {
+            let (links, left_out) = inner.links.resolve_in(inner_base, self.extracted.charset);
+            self.extracted.links_left_out += left_out;
+            for link in links {
                 if let Some(id) = self.links.add(Cow::Owned(link.url), link.kind, link.rel) {
                     self.links.set_anchor(id, || link.anchor);
                 }
             }
         }
         let mut extracted = self.extracted;
-        if self.text.len() > self.limits.text_bytes || self.links.overflowed() {
+        if self.text.len() > self.limits.text_bytes {
             extracted.flags.add(Flags::PARSE_PARTIAL);
         }
-        extracted.links_left_out = self.links.left_out();
         self.text.truncate(self.limits.text_bytes);
         extracted.text = self.text.into_string();
         if extracted.description.is_empty() {
@@ -161,7 +162,7 @@ impl<'a, 's> Page<'a, 's> {
             let resolver = Resolver::new(base).in_charset(extracted.charset);
             resolver.resolve(bare(&href))
         });
-        extracted.links = self.links.resolve_in(base, extracted.charset);
+        self.links.resolve_into(base, &mut extracted);
         extracted
     }
 

@@ -116,8 +116,10 @@ struct Payload {
 
 impl Payload {
     fn of(response: &Response, limits: &DecodeLimits) -> Result<Self, Decoded> {
-        let ranges = response.payload();
-        if let (Some(bytes), [range]) = (response.body.as_memory(), ranges.as_slice()) {
+        let whole = 0..response.body.len();
+        let ranges = response.chunks.as_deref();
+        let ranges = ranges.unwrap_or(std::slice::from_ref(&whole));
+        if let (Some(bytes), [range]) = (response.body.as_memory(), ranges) {
             let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(bytes.len());
             let whole = bytes.slice(at(range.start)..at(range.end));
             return Ok(Self::bounded(whole, limits));
@@ -125,17 +127,17 @@ impl Payload {
         let total: u64 = ranges.iter().map(|range| range.end - range.start).sum();
         let mut bytes =
             Vec::with_capacity(usize::try_from(total.min(limits.decoded_bytes)).unwrap_or(0));
-        for range in ranges {
-            let left = limits.decoded_bytes.saturating_sub(bytes.len() as u64);
-            let mut reader = response.body.reader(range.start, range.end).take(left);
-            if reader.read_to_end(&mut bytes).is_err() {
-                let fault = Some((Outcome::SYSTEM_ERROR, "spool_unreadable"));
-                return Err(Decoded {
-                    bytes: bytes.into(),
-                    fault,
-                    truncated: true,
-                });
-            }
+        let mut reader = response
+            .body
+            .payload_reader(ranges)
+            .take(limits.decoded_bytes);
+        if reader.read_to_end(&mut bytes).is_err() {
+            let fault = Some((Outcome::SYSTEM_ERROR, "spool_unreadable"));
+            return Err(Decoded {
+                bytes: bytes.into(),
+                fault,
+                truncated: true,
+            });
         }
         Ok(Self {
             truncated: (bytes.len() as u64) < total,

@@ -186,10 +186,7 @@ impl Dialer {
                 .map(|address| SocketAddr::new(address, target.port))
                 .to_vec(),
             (None, None) => {
-                if is_inner_name(&target.host) && !self.gate.allows_host(&target.host, target.port)
-                {
-                    return Err(Fault::new(Outcome::ADDR_BLOCKED, "inner_name"));
-                }
+                self.judge_name(target)?;
                 self.resolve(&target.host, target.port, total).await?
             }
         };
@@ -197,7 +194,8 @@ impl Dialer {
         Ok(addresses)
     }
 
-    /// Where the proxy is. The target's own address is judged only where its URL spells it out.
+    /// Where the proxy is. The target's own address is judged only where its URL spells it out; its name
+    /// is judged as ever, because the proxy may well know inner ones.
     async fn proxy_addresses(
         &self,
         proxy: &Proxy,
@@ -209,7 +207,10 @@ impl Dialer {
             (None, Some(both)) => both
                 .map(|address| SocketAddr::new(address, target.port))
                 .to_vec(),
-            (None, None) => Vec::new(),
+            (None, None) => {
+                self.judge_name(target)?;
+                Vec::new()
+            }
         };
         self.judge(target, &spelt)?;
         match (
@@ -231,6 +232,14 @@ impl Dialer {
                 })
             }
         }
+    }
+
+    /// Whether the name is one of the outer web, or was given by hand.
+    fn judge_name(&self, target: &Target) -> Result<(), Fault> {
+        if is_inner_name(&target.host) && !self.gate.allows_host(&target.host, target.port) {
+            return Err(Fault::new(Outcome::ADDR_BLOCKED, "inner_name"));
+        }
+        Ok(())
     }
 
     fn judge(&self, target: &Target, addresses: &[SocketAddr]) -> Result<(), Fault> {

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 /// Longest text after a chunk's size.
 const EXTENSION_BYTES: usize = 4096;
-/// Most chunks of one body: a bound for the memory of their ranges (32 MiB).
+/// Most chunks of one body: a bound for the memory of their ranges (32 MiB), which the budget for bodies
+/// may set lower.
 const CHUNKS: usize = 2 << 20;
 
 /// Why a chunked body cannot be read on.
@@ -87,8 +88,14 @@ impl ChunkReader {
         self.payload
     }
 
+    /// Bytes of memory that the ranges take.
+    pub(crate) fn range_bytes(&self) -> usize {
+        self.ranges.capacity() * size_of::<Range<u64>>()
+    }
+
     /// Where the payload lies.
-    pub(crate) fn into_ranges(self) -> Vec<Range<u64>> {
+    pub(crate) fn into_ranges(mut self) -> Vec<Range<u64>> {
+        self.ranges.shrink_to_fit();
         self.ranges
     }
 

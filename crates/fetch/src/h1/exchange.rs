@@ -30,7 +30,7 @@ const JUNK_BYTES: usize = 1024;
 pub(crate) struct Setting<'a> {
     pub(crate) config: &'a FetchConfig,
     pub(crate) spool: &'a SpoolRules,
-    pub(crate) bandwidth: Option<&'a Bandwidth>,
+    pub(crate) bandwidth: &'a Bandwidth,
 }
 
 /// Why reading stopped.
@@ -111,9 +111,8 @@ impl Reading<'_> {
         if self.first_byte.is_none() {
             self.first_byte = Some(Instant::now());
         }
-        if let Some(bandwidth) = self.setting.bandwidth {
-            self.patience.forgive(bandwidth.spend(read).await);
-        }
+        self.patience
+            .forgive(self.setting.bandwidth.spend(read).await);
         Ok(read)
     }
 
@@ -274,6 +273,9 @@ impl Reading<'_> {
             match chunks.advance(self.intake.body_from(seen)) {
                 Ok(used) => seen += used as u64,
                 Err(fault) => break End::bad_chunks(fault, self.intake.body_len()),
+            }
+            if !self.intake.room_for_chunks(chunks.range_bytes()) {
+                break End::bad_chunks(ChunkFault::TooMany, seen);
             }
             if chunks.is_done() {
                 break End {

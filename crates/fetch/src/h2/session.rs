@@ -292,9 +292,7 @@ impl Gathering<'_> {
             if self.intake.body_len() > appetite.bytes {
                 return End::Beyond(appetite.beyond);
             }
-            if let Some(bandwidth) = self.setting.bandwidth {
-                patience.forgive(bandwidth.spend(data.len()).await);
-            }
+            patience.forgive(self.setting.bandwidth.spend(data.len()).await);
             if let Err(error) = self.stream.flow_control().release_capacity(data.len()) {
                 return End::Broken(error);
             }

@@ -1,4 +1,4 @@
-//! The usual Authenticator: passwords and tokens by origin, said as the server asks.
+//! The usual Authenticator: passwords, tokens and cookies by place, said as the server asks.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,22 +11,55 @@ use url::{Position, Url};
 use super::authenticator::{Authenticator, LoginField, LoginFieldName, origin};
 use super::challenge::{Challenge, challenges};
 use super::digest::Session;
+use super::saved_cookies::SavedCookies;
 
-/// Logins by origin (scheme, host and port).
+/// Origins whose last question is remembered; beyond that all are forgotten, and ask anew.
+const MOST_ASKED: usize = 10_000;
+
+/// Logins by origin (scheme, host and port), or by a place that is described otherwise.
 ///
-/// A token is sent at once. A password waits until its server asks: Digest with SHA-256 goes
+/// A token and cookies are sent at once. A password waits until its server asks: Digest with SHA-256 goes
 /// before Digest with MD5, and both before Basic. From then on the answer is sent at once, and
 /// anew when the server calls it stale. NTLM and Negotiate are never answered.
 #[derive(Default)]
 pub struct Logins {
-    secrets: HashMap<String, Secret>,
-    /// What each origin asked for last; never more than there are secrets.
-    asked: Mutex<HashMap<String, Asked>>,
+    by_origin: HashMap<String, Credential>,
+    /// The last one that fits counts.
+    by_place: Vec<(Place, Credential)>,
+    /// What each origin asked for last, apart for each of its logins.
+    asked: Mutex<HashMap<(String, usize), Asked>>,
 }
 
-enum Secret {
-    Password { user: String, password: String },
+/// Whether a login is for a URL.
+type Place = Box<dyn Fn(&Url) -> bool + Send + Sync>;
+
+/// What lets a request in. Prints without its secret.
+#[derive(Clone)]
+pub enum Credential {
+    /// A user and a password, said in one of these ways when the server asks.
+    Password {
+        /// Who.
+        user: String,
+        /// The secret.
+        password: String,
+        /// How it may be said.
+        way: PasswordWay,
+    },
+    /// A bearer token.
     Token(String),
+    /// Cookies of a browser.
+    Cookies(SavedCookies),
+}
+
+/// How a password may be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PasswordWay {
+    /// As the server asks, the strongest first.
+    Any,
+    /// Basic only.
+    Basic,
+    /// Digest only: the password itself is never sent.
+    Digest,
 }
 
 /// How an origin wants its password.
@@ -39,36 +72,80 @@ impl Logins {
     /// Adds a user and a password for the origin of this URL.
     #[must_use]
     pub fn password(mut self, url: &Url, user: &str, password: &str) -> Self {
-        let secret = Secret::Password {
+        let credential = Credential::Password {
             user: user.to_owned(),
             password: password.to_owned(),
+            way: PasswordWay::Any,
         };
-        self.secrets.insert(origin(url), secret);
+        self.by_origin.insert(origin(url), credential);
         self
     }
 
     /// Adds a bearer token for the origin of this URL.
     #[must_use]
     pub fn token(mut self, url: &Url, token: &str) -> Self {
-        self.secrets
-            .insert(origin(url), Secret::Token(token.to_owned()));
+        self.by_origin
+            .insert(origin(url), Credential::Token(token.to_owned()));
         self
     }
 
-    fn value(&self, url: &Url, fields: &[String]) -> Option<String> {
-        let origin = origin(url);
-        let (user, password) = match self.secrets.get(&origin)? {
-            Secret::Token(token) => return Some(format!("Bearer {token}")),
-            Secret::Password { user, password } => (user, password),
+    /// Adds a login for the URLs of which `place` says so; of several that do, the last added counts.
+    /// It must look at scheme, host and port: redirects may lead anywhere.
+    #[must_use]
+    pub fn at(
+        mut self,
+        place: impl Fn(&Url) -> bool + Send + Sync + 'static,
+        credential: Credential,
+    ) -> Self {
+        self.by_place.push((Box::new(place), credential));
+        self
+    }
+
+    /// The login for a URL, and its number; that of the origin is the last.
+    fn of(&self, url: &Url, origin: &str) -> Option<(usize, &Credential)> {
+        let mut places = self.by_place.iter().enumerate().rev();
+        let found = places.find(|(_, (place, _))| place(url));
+        match found {
+            Some((number, (_, credential))) => Some((number, credential)),
+            None => Some((self.by_place.len(), self.by_origin.get(origin)?)),
+        }
+    }
+
+    fn field(&self, url: &Url, fields: &[String]) -> Option<LoginField> {
+        let authorization = |value: String| {
+            Some(LoginField {
+                name: LoginFieldName::Authorization,
+                value,
+            })
         };
+        let origin = origin(url);
+        let (number, credential) = self.of(url, &origin)?;
+        let (user, password, way) = match credential {
+            Credential::Token(token) => return authorization(format!("Bearer {token}")),
+            Credential::Cookies(cookies) => {
+                return Some(LoginField {
+                    name: LoginFieldName::Cookie,
+                    value: cookies.header(url)?,
+                });
+            }
+            Credential::Password {
+                user,
+                password,
+                way,
+            } => (user, password, *way),
+        };
+        let key = (origin, number);
         let mut asked = self.asked.lock().expect("no holder panics");
         if !fields.is_empty() {
-            match strongest(&challenges(fields)) {
-                Some(asks) => asked.insert(origin.clone(), asks),
-                None => asked.remove(&origin),
+            if asked.len() >= MOST_ASKED && !asked.contains_key(&key) {
+                asked.clear();
+            }
+            match strongest(&challenges(fields), way) {
+                Some(asks) => asked.insert(key.clone(), asks),
+                None => asked.remove(&key),
             };
         }
-        Some(match asked.get_mut(&origin)? {
+        authorization(match asked.get_mut(&key)? {
             Asked::Basic => format!(
                 "Basic {}",
                 BASE64.encode(format!("{user}:{password}").as_bytes())
@@ -83,20 +160,15 @@ impl Logins {
 
 impl Authenticator for Logins {
     fn fields(&self, url: &Url, challenges: &[String]) -> Vec<LoginField> {
-        let value = self.value(url, challenges);
-        let field = |value| LoginField {
-            name: LoginFieldName::Authorization,
-            value,
-        };
-        value.map(field).into_iter().collect()
+        self.field(url, challenges).into_iter().collect()
     }
 }
 
-/// The best way to log in among those that a server offers.
-fn strongest(challenges: &[Challenge]) -> Option<Asked> {
+/// The best way to log in among those that a server offers and we may take.
+fn strongest(challenges: &[Challenge], way: PasswordWay) -> Option<Asked> {
     let digests: Vec<Session> = challenges
         .iter()
-        .filter(|challenge| challenge.scheme == "digest")
+        .filter(|challenge| challenge.scheme == "digest" && way != PasswordWay::Basic)
         .filter_map(|challenge| Session::open(challenge, client_nonce()?))
         .collect();
     let best = digests
@@ -107,7 +179,7 @@ fn strongest(challenges: &[Challenge]) -> Option<Asked> {
         Some(session) => Some(Asked::Digest(Box::new(session.clone()))),
         None => challenges
             .iter()
-            .any(|challenge| challenge.scheme == "basic")
+            .any(|challenge| challenge.scheme == "basic" && way != PasswordWay::Digest)
             .then_some(Asked::Basic),
     }
 }
@@ -121,7 +193,74 @@ fn client_nonce() -> Option<[u8; 16]> {
 impl fmt::Debug for Logins {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Logins")
-            .field("origins", &self.secrets.keys())
+            .field("origins", &self.by_origin.keys())
+            .field("places", &self.by_place.len())
             .finish()
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Password { .. } => "Password(***)",
+            Self::Token(_) => "Token(***)",
+            Self::Cookies(_) => "Cookies(***)",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    fn password(user: &str, way: PasswordWay) -> Credential {
+        Credential::Password {
+            user: user.to_owned(),
+            password: "secret".to_owned(),
+            way,
+        }
+    }
+
+    const BOTH: &str = "Basic realm=\"x\", Digest realm=\"x\", nonce=\"1\", qop=auth";
+
+    #[test]
+    fn a_password_is_said_only_in_the_way_that_was_chosen() {
+        for (way, offered, said) in [
+            (PasswordWay::Any, BOTH, "Digest"),
+            (PasswordWay::Basic, BOTH, "Basic"),
+            (PasswordWay::Digest, BOTH, "Digest"),
+            (PasswordWay::Digest, "Basic realm=\"x\"", ""),
+            (PasswordWay::Basic, "Digest realm=\"x\", nonce=\"1\"", ""),
+        ] {
+            let logins = Logins::default().at(|_| true, password("ann", way));
+            let fields = logins.fields(&url("http://a.example/"), &[offered.to_owned()]);
+            let value = fields.first().map_or("", |field| field.value.as_str());
+            assert_eq!(value.split(' ').next(), Some(said), "{way:?} {offered}");
+        }
+    }
+
+    #[test]
+    fn the_last_place_that_fits_counts_and_each_is_asked_apart() {
+        let below = |url: &Url| url.path().starts_with("/x/");
+        let logins = Logins::default()
+            .password(&url("http://a.example/"), "ann", "secret")
+            .at(below, Credential::Token("eve".to_owned()))
+            .at(below, password("bob", PasswordWay::Basic));
+        let asks = ["Basic realm=\"x\"".to_owned()];
+        let said = |path: &str, asks: &[String]| -> String {
+            let fields = logins.fields(&url("http://a.example/").join(path).unwrap(), asks);
+            fields
+                .first()
+                .map_or_else(String::new, |it| it.value.clone())
+        };
+        assert_eq!(said("/x/1", &asks), "Basic Ym9iOnNlY3JldA==");
+        assert_eq!(said("/x/2", &[]), "Basic Ym9iOnNlY3JldA==");
+        assert_eq!(said("/", &[]), "", "it was not asked yet");
+        assert_eq!(said("/", &asks), "Basic YW5uOnNlY3JldA==");
+        assert!(!format!("{logins:?}").contains("secret"));
     }
 }

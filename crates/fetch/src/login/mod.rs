@@ -9,7 +9,7 @@
 //! One request, one exchange: nothing is sent a second time behind the caller's back. What a door has
 //! refused is not tried at it again ([`Doors`]).
 //!
-//! A login belongs to one origin and is never shown to another. [`Logins`] is the usual
+//! A login belongs to one origin, or to a place that looks at the whole of it, and is never shown to another. [`Logins`] is the usual
 //! Authenticator; [`digest`] is the arithmetic of RFC 7616, [`challenge`] the reading of what
 //! servers ask for.
 
@@ -18,9 +18,11 @@ mod challenge;
 mod digest;
 mod doors;
 mod logins;
+mod saved_cookies;
 
 pub use authenticator::{
     Authenticator, BasicLogin, BearerLogin, LoginField, LoginFieldName, NoLogin,
 };
 pub(crate) use doors::{Doors, Opening};
-pub use logins::Logins;
+pub use logins::{Credential, Logins, PasswordWay};
+pub use saved_cookies::SavedCookies;

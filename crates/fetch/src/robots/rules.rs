@@ -108,6 +108,15 @@ impl Rules {
         &self.sitemaps
     }
 
+    /// About how many bytes of memory they take.
+    pub fn bytes(&self) -> usize {
+        let sitemap = |url: &String| url.capacity() + size_of::<String>();
+        self.rules.capacity() * size_of::<Rule>()
+            + self.patterns.capacity()
+            + self.lines.capacity()
+            + self.sitemaps.iter().map(sitemap).sum::<usize>()
+    }
+
     /// How many patterns concern us.
     pub fn len(&self) -> usize {
         self.rules.len()

@@ -32,7 +32,7 @@ use measure::{Cost, Spent};
 use stores::{Contender, InMemory, NewUrls, Teia};
 use teia_base::SimulatedDisk;
 use teia_repository::Backing;
-use teia_repository::blocks::StoreConfig;
+use teia_repository::blocks::{Packing, StoreConfig};
 
 /// That of the program: the system's keeps what a fold took, which is counted as if it were needed. The tool
 /// around this tells it to give back at once, as the program does.
@@ -120,11 +120,16 @@ fn teia(folder: &Path, config: StoreConfig, options: &Options) -> Box<dyn Conten
 }
 
 fn set(config: &mut StoreConfig, key: &str, value: &str) {
-    let level: Option<i32> = value.parse().ok();
+    let packing = || match value {
+        "no" => Packing::Plain,
+        "lz4" => Packing::Lz4,
+        level => Packing::Zstd(level.parse().unwrap()),
+    };
     match key {
-        "base-level" => config.base_level = level.unwrap(),
-        "small-level" => config.small_level = level,
-        "pending-level" => config.pending_level = level,
+        "base-packing" => config.base_packing = packing(),
+        "few-packing" => config.few_packing = packing(),
+        "small-packing" => config.small_packing = packing(),
+        "pending-packing" => config.pending_packing = packing(),
         _ => set_number(config, key, value),
     }
 }
@@ -151,6 +156,7 @@ fn set_number(config: &mut StoreConfig, key: &str, value: &str) {
         "compact-share" => config.compact_share = number,
         "delay" => config.delay = number,
         "scan-rows" => config.scan_rows = number,
+        "few-urls" => config.few_urls = number,
         "waiting-share" => config.waiting_share = number,
         "filter-bits" => config.filter_bits = Some(number as u32),
         "recent-links" => config.recent_links = number as usize,

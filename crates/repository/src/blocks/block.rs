@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use teia_base::Files;
 
-use super::config::StoreConfig;
+use super::config::{Packing, StoreConfig, Thrift};
 use super::directory::Directory;
 use super::error::StoreError;
 use super::key::{Key, OwnedKey};
@@ -44,13 +44,21 @@ impl Block {
         self.runs.iter().map(|run| run.rows).sum()
     }
 
+    /// A hash that divides it into halves for two threads.
+    pub(crate) fn middle(&self, bounds: &Bounds) -> u64 {
+        match self.runs.first() {
+            Some(base) if base.index.len() > 1 => base.index[base.index.len() / 2].first_hash,
+            _ => u64::midpoint(bounds.lower.hash, bounds.last_hash()),
+        }
+    }
+
     /// Whether its small runs have outgrown its base, or its base the block.
-    pub(crate) fn wants_compaction(&self, config: &StoreConfig) -> bool {
+    pub(crate) fn wants_compaction(&self, config: &StoreConfig, thrift: Thrift) -> bool {
         let Some((base, small)) = self.runs.split_first() else {
             return false;
         };
         let small: u64 = small.iter().map(|run| run.rows).sum();
-        small * config.compact_share > base.rows
+        small * thrift.compact_share > base.rows
             || (base.bytes > config.block_bytes && base.index.len() > 1)
     }
 }
@@ -103,7 +111,7 @@ impl Disk {
         &self,
         kind: Kind,
         id: u64,
-        level: Option<i32>,
+        packing: Packing,
     ) -> Result<RunWriter, StoreError> {
         let path = self.path(kind, id);
         let directory = (kind == Kind::Run).then(Directory::default);
@@ -111,7 +119,7 @@ impl Disk {
             &*self.files,
             &path,
             self.config.page_bytes,
-            level,
+            packing,
             directory,
         )
     }

@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
-use super::block::{Disk, Kind};
+use super::block::{Block, Disk, Kind};
+use super::config::Packing;
 use super::error::StoreError;
 use super::filter::Filter;
 use super::key::OwnedKey;
+use super::pending::Bounds;
 use super::row::{MARK, settled_mark};
 use super::run::{Counted, RunFile, RunWriter};
 use super::stream::RowStream;
@@ -19,76 +21,157 @@ pub(crate) struct Part {
     pub(crate) filter: Option<Filter>,
 }
 
-/// Merges runs, oldest first, into base runs; of several rows of a URL the newest stays. `lower` is
-/// where the block begins, `urls` how many URLs are in it.
+/// Merges the runs of a block into base runs; of several rows of a URL the newest stays. On two
+/// threads, if it may, each of which has half of the hosts.
 pub(crate) fn compact(
     disk: &Disk,
-    runs: &[Arc<RunFile>],
-    lower: &OwnedKey,
-    urls: u64,
+    block: &Block,
+    bounds: &Bounds,
+    packing: Packing,
+    threads: usize,
 ) -> Result<Vec<Part>, StoreError> {
-    let part_rows = rows_per_part(disk, runs, urls);
-    let key = disk.config.key;
-    let mut streams = Vec::with_capacity(runs.len());
-    for run in runs {
-        streams.push(RowStream::open(run, 0..run.index.len(), key)?);
-    }
-    let mut merge = Merge::new(streams);
-    let mut parts = Vec::new();
-    let mut open: Option<Open> = None;
-    let mut last = OwnedKey::default();
-    while let Some(newest) = merge.newest() {
-        let stream = &merge.streams[newest];
-        let key = stream.key();
-        let full = open.as_ref().is_some_and(|part| {
-            let new_host = key.hash != last.hash;
-            (part.rows >= part_rows && new_host) || part.rows >= part_rows + part_rows / 2
-        });
-        if full && let Some(part) = open.take() {
-            parts.push(part.finish(disk)?);
-        }
-        if open.is_none() {
-            let begin = if parts.is_empty() {
-                lower.clone()
-            } else if key.hash == last.hash {
-                key.to_owned_key()
-            } else {
-                OwnedKey::of_hash(key.hash)
-            };
-            open = Some(Open::begin(disk, begin, part_rows.min(urls))?);
-        }
-        if let Some(part) = &mut open {
-            part.rows += 1;
-            if let Some(filter) = &mut part.filter {
-                filter.insert(key.url_hash());
+    let parts = parts_of(disk, block);
+    let halves = (threads > 1).then(|| bounds.cut(block.middle(bounds)));
+    let Some((first, second)) = halves.flatten() else {
+        let half = Half {
+            disk,
+            block,
+            packing,
+            hosts: (block.lower.hash, None),
+            part_rows: rows_of(block.urls, parts),
+            room: block.urls / parts,
+            aside: false,
+        };
+        return finish(disk, half.merge(&block.lower)?);
+    };
+    let cut = second.lower.hash;
+    let part_rows = match parts.div_ceil(2) {
+        1 => u64::MAX / 2,
+        // The halves are not quite equal, and none is to have a last part of a few rows.
+        parts => rows_of(block.urls / 2, parts) / 8 * 9,
+    };
+    let half = |hosts, aside| Half {
+        disk,
+        block,
+        packing,
+        hosts,
+        part_rows,
+        room: block.urls / parts,
+        aside,
+    };
+    let (mine, theirs) = std::thread::scope(|scope| {
+        let theirs = scope.spawn(|| half((cut, None), parts == 1).merge(&second.lower));
+        let mine = half((first.lower.hash, Some(cut)), false).merge(&first.lower);
+        (mine, theirs.join().expect("a merge does not panic"))
+    });
+    let (mut mine, theirs) = (mine?, theirs?);
+    for other in theirs {
+        match mine.last_mut() {
+            Some(last) if other.id.is_none() => last.absorb(other)?,
+            _ if other.id.is_none() => {
+                let mut first = Open::begin(disk, block.lower.clone(), 0, packing, false)?;
+                first.absorb(other)?;
+                mine.push(first);
             }
-            let mut cells = *stream.cells();
-            cells[MARK] = settled_mark(cells[MARK]);
-            part.writer
-                .push(&key, &cells, stream.rare(), Counted::Not)?;
+            _ => mine.push(other),
         }
-        last.hash = key.hash;
-        merge.pass(newest)?;
     }
-    if let Some(part) = open {
-        parts.push(part.finish(disk)?);
+    if let Some(first) = mine.first_mut() {
+        first.lower = block.lower.clone();
     }
-    Ok(parts)
+    finish(disk, mine)
 }
 
-fn rows_per_part(disk: &Disk, runs: &[Arc<RunFile>], urls: u64) -> u64 {
-    let base = &runs[0];
+fn finish(disk: &Disk, parts: Vec<Open>) -> Result<Vec<Part>, StoreError> {
+    parts.into_iter().map(|part| part.finish(disk)).collect()
+}
+
+/// Some hosts of a block that is compacted.
+struct Half<'a> {
+    disk: &'a Disk,
+    block: &'a Block,
+    packing: Packing,
+    /// From this hash on, before that one.
+    hosts: (u64, Option<u64>),
+    part_rows: u64,
+    /// URLs of a part, about.
+    room: u64,
+    aside: bool,
+}
+
+impl Half<'_> {
+    fn merge(&self, lower: &OwnedKey) -> Result<Vec<Open>, StoreError> {
+        let (from, before) = self.hosts;
+        let part_rows = self.part_rows;
+        let mut streams = Vec::with_capacity(self.block.runs.len());
+        for run in &self.block.runs {
+            let key = self.disk.config.key;
+            streams.push(RowStream::of_hosts(run, from, before, key)?);
+        }
+        let mut merge = Merge::new(streams);
+        let mut parts: Vec<Open> = Vec::new();
+        let mut is_open = false;
+        let mut last = OwnedKey::default();
+        while let Some(newest) = merge.newest() {
+            let stream = &merge.streams[newest];
+            let key = stream.key();
+            if let Some(part) = parts.last() {
+                let new_host = key.hash != last.hash;
+                let full = (part.rows >= part_rows && new_host)
+                    || part.rows >= part_rows.saturating_add(part_rows / 2);
+                is_open = !full;
+            }
+            if !is_open {
+                let begin = if parts.is_empty() {
+                    lower.clone()
+                } else if key.hash == last.hash {
+                    key.to_owned_key()
+                } else {
+                    OwnedKey::of_hash(key.hash)
+                };
+                let part = Open::begin(self.disk, begin, self.room, self.packing, self.aside)?;
+                parts.push(part);
+            }
+            if let Some(part) = parts.last_mut() {
+                part.rows += 1;
+                if let Some(filter) = &mut part.filter {
+                    filter.insert(key.url_hash());
+                }
+                let mut cells = *stream.cells();
+                cells[MARK] = settled_mark(cells[MARK]);
+                part.writer
+                    .push(&key, &cells, stream.rare(), Counted::Not)?;
+            }
+            last.hash = key.hash;
+            merge.pass(newest)?;
+        }
+        Ok(parts)
+    }
+}
+
+/// How many base runs a block becomes.
+fn parts_of(disk: &Disk, block: &Block) -> u64 {
+    let base = &block.runs[0];
     let bytes_per_row = (base.bytes / base.rows.max(1)).max(1);
-    let bytes = bytes_per_row * urls;
+    let bytes = bytes_per_row * block.urls;
     if bytes <= disk.config.block_bytes {
-        return u64::MAX / 2;
+        return 1;
     }
     let parts = bytes.div_ceil((disk.config.block_bytes * 3 / 5).max(1));
-    urls.div_ceil(parts.max(2)).max(1)
+    parts.max(2)
 }
 
+fn rows_of(urls: u64, parts: u64) -> u64 {
+    match parts {
+        1 => u64::MAX / 2,
+        parts => urls.div_ceil(parts).max(1),
+    }
+}
+
+/// A base run that is being written.
 struct Open {
-    id: u64,
+    /// None for one that another one absorbs.
+    id: Option<u64>,
     lower: OwnedKey,
     writer: RunWriter,
     filter: Option<Filter>,
@@ -96,23 +179,47 @@ struct Open {
 }
 
 impl Open {
-    fn begin(disk: &Disk, lower: OwnedKey, rows: u64) -> Result<Self, StoreError> {
-        let id = disk.new_id();
+    fn begin(
+        disk: &Disk,
+        lower: OwnedKey,
+        rows: u64,
+        packing: Packing,
+        aside: bool,
+    ) -> Result<Self, StoreError> {
+        let id = (!aside).then(|| disk.new_id());
         let bits = disk.config.filter_bits;
+        // With room for half of what may come until the next compaction.
+        let room = rows + rows / 2;
         Ok(Self {
             id,
             lower,
-            writer: disk.create(Kind::Run, id, Some(disk.config.base_level))?,
-            filter: bits.map(|bits| Filter::new(rows + rows / 5, bits)),
+            writer: match id {
+                Some(id) => disk.create(Kind::Run, id, packing)?,
+                None => RunWriter::aside(disk.config.page_bytes, packing),
+            },
+            filter: bits.map(|bits| Filter::new(room, bits)),
             rows: 0,
         })
     }
 
+    fn absorb(&mut self, other: Self) -> Result<(), StoreError> {
+        self.rows += other.rows;
+        if let (Some(mine), Some(theirs)) = (&mut self.filter, other.filter) {
+            if mine.bytes() == theirs.bytes() {
+                mine.join(&theirs);
+            } else {
+                *mine = theirs;
+            }
+        }
+        self.writer.absorb(other.writer)
+    }
+
     fn finish(self, disk: &Disk) -> Result<Part, StoreError> {
         self.writer.finish()?;
+        let id = self.id.expect("what was written aside is absorbed");
         Ok(Part {
             lower: self.lower,
-            run: disk.open(Kind::Run, self.id)?,
+            run: disk.open(Kind::Run, id)?,
             filter: self.filter,
         })
     }

@@ -17,21 +17,29 @@ pub struct StoreConfig {
     pub page_bytes: usize,
     /// Bytes of a base run beyond which its block is split.
     pub block_bytes: u64,
-    /// Small runs are merged into the base when they hold more than one row for so many of its.
+    /// Small runs are merged into the base when they hold more than one row for so many of its; for
+    /// twice as many while there are fewer than `few_urls`.
     pub compact_share: u64,
     /// Folds after which a waiting link is decided at the latest.
     pub delay: u64,
     /// Rows that each fold reads at least, if there is anything to decide: below `delay` times
     /// this many URLs the delay is shorter.
     pub scan_rows: u64,
-    /// Links that may wait beside each hundred URLs stored, before a fold reads more.
+    /// Links that may wait beside each hundred URLs stored, before a fold reads more. About twice as
+    /// many lie in files, which go when all of their blocks were visited. Three
+    /// fifths of this while there are fewer than `few_urls`.
     pub waiting_share: u64,
-    /// zstd level of base runs.
-    pub base_level: i32,
-    /// zstd level of small runs; none leaves them front-coded only.
-    pub small_level: Option<i32>,
-    /// zstd level of links that wait; none leaves them front-coded only.
-    pub pending_level: Option<i32>,
+    /// How base runs are packed.
+    pub base_packing: Packing,
+    /// How they are packed while there are fewer than `few_urls`.
+    pub few_packing: Packing,
+    /// URLs below which bytes count for more than time: much is known of each of them, and there is
+    /// little to read.
+    pub few_urls: u64,
+    /// How small runs are packed.
+    pub small_packing: Packing,
+    /// How links that wait are packed.
+    pub pending_packing: Packing,
     /// Bits of a filter in memory for each URL, with which most new URLs are known at once; none
     /// for no filter.
     pub filter_bits: Option<u32>,
@@ -43,6 +51,44 @@ pub struct StoreConfig {
     pub threads: usize,
 }
 
+/// How front-coded text is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Not at all.
+    Plain,
+    /// LZ4: two fifths more bytes of text than zstd, for a fraction of its time both ways.
+    Lz4,
+    /// zstd at a level.
+    Zstd(i32),
+}
+
+/// What depends on how many URLs there are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Thrift {
+    pub(crate) base_packing: Packing,
+    pub(crate) compact_share: u64,
+    pub(crate) waiting_share: u64,
+}
+
+impl StoreConfig {
+    /// This for a store of so many URLs: where they are few, bytes count for more than time.
+    pub(crate) fn thrift(&self, urls: u64) -> Thrift {
+        if urls < self.few_urls {
+            Thrift {
+                base_packing: self.few_packing,
+                compact_share: self.compact_share * 2,
+                waiting_share: (self.waiting_share * 3).div_ceil(5),
+            }
+        } else {
+            Thrift {
+                base_packing: self.base_packing,
+                compact_share: self.compact_share,
+                waiting_share: self.waiting_share,
+            }
+        }
+    }
+}
+
 impl Default for StoreConfig {
     fn default() -> Self {
         Self {
@@ -51,13 +97,15 @@ impl Default for StoreConfig {
             front_urls: 1_000_000,
             page_bytes: 16 << 10,
             block_bytes: 64 << 20,
-            compact_share: 2,
+            compact_share: 1,
             delay: 128,
             scan_rows: 2_000_000,
-            waiting_share: 35,
-            base_level: 1,
-            small_level: Some(1),
-            pending_level: Some(1),
+            waiting_share: 17,
+            base_packing: Packing::Lz4,
+            few_packing: Packing::Zstd(1),
+            few_urls: 20_000_000,
+            small_packing: Packing::Lz4,
+            pending_packing: Packing::Lz4,
             filter_bits: None,
             recent_links: 0,
             threads: 2,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::error::Flaw;
 use super::key::{Key, host_hash};
-use super::page::{Cells, Facts, Unpacker, take_row};
+use super::page::{Cells, Facts, Text, Unpacker, take_row};
 
 /// The rows of a page. Filled again and again without new allocations.
 #[derive(Debug, Default)]
@@ -28,6 +28,22 @@ impl DecodedPage {
     /// Unpacks both parts of a page.
     pub(crate) fn load(&mut self, key: u64, state: &[u8], text: &[u8]) -> Result<(), Flaw> {
         self.load_text(key, text)?;
+        self.load_state(state)
+    }
+
+    /// Unpacks both parts of a page with an unpacker that several pages share.
+    pub(crate) fn load_with(
+        &mut self,
+        unpacker: &mut Unpacker,
+        key: u64,
+        state: &[u8],
+        text: &[u8],
+    ) -> Result<(), Flaw> {
+        self.load_groups(unpacker.unpack(text)?, key)?;
+        self.load_state(state)
+    }
+
+    fn load_state(&mut self, state: &[u8]) -> Result<(), Flaw> {
         let facts = Facts::read(state)?;
         if facts.rows() != self.rows.len() {
             return Err(Flaw("text and state of a page have different rows"));
@@ -45,9 +61,17 @@ impl DecodedPage {
 
     /// Unpacks the text alone.
     pub(crate) fn load_text(&mut self, key: u64, text: &[u8]) -> Result<(), Flaw> {
+        let mut unpacker = std::mem::take(&mut self.unpacker);
+        let unpacked = unpacker.unpack(text);
+        let loaded = unpacked.and_then(|text| self.load_groups(text, key));
+        self.unpacker = unpacker;
+        loaded
+    }
+
+    fn load_groups(&mut self, text: Text<'_>, key: u64) -> Result<(), Flaw> {
         self.rows.clear();
         self.texts.clear();
-        let mut groups = self.unpacker.unpack(text)?.groups();
+        let mut groups = text.groups();
         while let Some(mut group) = groups.next_group()? {
             let hash = host_hash(key, group.host);
             let host = add_text(&mut self.texts, group.host)?;
@@ -73,6 +97,17 @@ impl DecodedPage {
             host: &self.texts[at.host.0 as usize..at.host.1 as usize],
             rest: &self.texts[at.rest.0 as usize..at.rest.1 as usize],
         }
+    }
+
+    /// How many rows are of hosts with hashes below this one.
+    pub(crate) fn rows_before(&self, hash: u64) -> usize {
+        self.rows.partition_point(|row| row.hash < hash)
+    }
+
+    /// Whether a row is of the same host as the one before it.
+    #[inline]
+    pub(crate) fn shares_host(&self, row: usize) -> bool {
+        row > 0 && self.rows[row - 1].host == self.rows[row].host
     }
 
     #[inline]

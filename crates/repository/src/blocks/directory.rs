@@ -22,9 +22,32 @@ pub(crate) struct Directory {
     any: bool,
     plain: Vec<u8>,
     chunks: Vec<u8>,
+    /// The hosts of a run that is written aside, to be told with other pages.
+    aside: Option<Vec<Aside>>,
 }
 
+/// A host with its page and what it adds to the counts.
+type Aside = (Box<[u8]>, usize, i64, i64);
+
 impl Directory {
+    /// For a run that another one absorbs.
+    pub(crate) fn aside() -> Self {
+        Self {
+            aside: Some(Vec::new()),
+            ..Self::default()
+        }
+    }
+
+    /// Goes on with the hosts of a run that was written aside, whose pages come after this many.
+    pub(crate) fn absorb(&mut self, mut other: Self, pages: usize) {
+        self.close_host();
+        self.any = false;
+        other.close_host();
+        for (host, page, urls, waiting) in other.aside.unwrap_or_default() {
+            self.put(&host, pages + page, urls, waiting);
+        }
+    }
+
     /// A row of this host, on this page, changes its counts by so many.
     #[inline]
     pub(crate) fn count(&mut self, host: &[u8], page: usize, urls: i64, waiting: i64) {
@@ -43,15 +66,26 @@ impl Directory {
         if !self.any {
             return;
         }
-        varint::put(&mut self.plain, self.host.len() as u64);
-        self.plain.extend_from_slice(&self.host);
-        varint::put(&mut self.plain, self.page as u64);
-        for count in [self.urls, self.waiting] {
+        let host = std::mem::take(&mut self.host);
+        let (urls, waiting) = (self.urls, self.waiting);
+        if let Some(aside) = &mut self.aside {
+            aside.push((host.as_slice().into(), self.page, urls, waiting));
+        } else {
+            self.put(&host, self.page, urls, waiting);
+        }
+        self.host = host;
+        self.urls = 0;
+        self.waiting = 0;
+    }
+
+    fn put(&mut self, host: &[u8], page: usize, urls: i64, waiting: i64) {
+        varint::put(&mut self.plain, host.len() as u64);
+        self.plain.extend_from_slice(host);
+        varint::put(&mut self.plain, page as u64);
+        for count in [urls, waiting] {
             let zigzag = (count << 1) ^ (count >> 63);
             varint::put(&mut self.plain, zigzag.cast_unsigned());
         }
-        self.urls = 0;
-        self.waiting = 0;
         if self.plain.len() >= CHUNK {
             self.close_chunk();
         }

@@ -36,6 +36,15 @@ impl Filter {
         there
     }
 
+    /// Adds what another one of the same size holds.
+    pub(crate) fn join(&mut self, other: &Self) {
+        for (line, theirs) in self.lines.iter_mut().zip(&other.lines) {
+            for (word, their) in line.iter_mut().zip(theirs) {
+                *word |= their;
+            }
+        }
+    }
+
     /// Whether a URL may be there.
     pub(crate) fn contains(&self, hash: u64) -> bool {
         let line = &self.lines[self.line_of(hash)];

@@ -3,16 +3,16 @@
 //! The job has everything it needs and can run on a thread of its own; the store goes on taking
 //! offers meanwhile, and takes the result in when it is done.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::block::{Block, Disk, Kind, bounds_of};
 use super::error::StoreError;
-use super::front::Front;
-use super::pending::Bounds;
+use super::front::{Front, Placed};
+use super::gather::{Gathering, within};
+use super::pending::{Bounds, Pending};
 use super::run::{Counted, RunFile};
-use super::visit::{Task, Visit, visit};
+use super::visit::{Task, Visit, Workbench, slices, visit};
 
 /// A fold that is to be run.
 #[derive(Debug)]
@@ -48,16 +48,16 @@ impl FoldJob {
 
     /// Sorts, visits, writes and syncs. Nothing of it counts before the store has taken it in.
     pub fn run(self) -> Result<FoldDone, StoreError> {
-        let sorted = self.front.sorted();
+        let placed = self.front.by_host();
         let bounds: Vec<Bounds> = (0..self.blocks.len())
             .map(|at| bounds_of(&self.blocks, at))
             .collect();
-        let shares = self.shares(&sorted, &bounds);
-        let (chosen, credit) = self.choose(&shares, &bounds);
+        let (chosen, credit) = self.choose(&placed, &bounds);
         let mark = self.disk.new_id();
         let left_over = (0..self.blocks.len()).filter(|at| !chosen.contains(at));
-        let rest = self.leave(mark, &sorted, left_over.map(|at| shares[at].clone()));
-        let (rest, results) = self.visit_all(&chosen, &sorted, &shares, &bounds, mark, rest)?;
+        let left_over = left_over.map(|at| &bounds[at]).collect();
+        let rest = self.leave(mark, &placed, left_over);
+        let (rest, results) = self.visit_all(&chosen, &placed, &bounds, mark, rest)?;
         let mut waiting = self.waiting.clone();
         waiting.extend(rest);
         let (mut visits, mut damaged, mut failed) = (Vec::new(), Vec::new(), Vec::new());
@@ -76,8 +76,8 @@ impl FoldJob {
             // In the order of their keys, as every file is.
             failed.sort_unstable();
             let id = self.disk.new_id();
-            let shares = failed.iter().map(|&at| shares[at].clone());
-            let left: Leave<'_> = self.leave(id, &sorted, shares);
+            let failed = failed.iter().map(|&at| &bounds[at]).collect();
+            let left: Leave<'_> = self.leave(id, &placed, failed);
             waiting.extend(left()?);
         }
         let prefix = &self.disk.config.prefix;
@@ -95,61 +95,47 @@ impl FoldJob {
         })
     }
 
-    /// The part of the sorted front that belongs to each block.
-    fn shares(&self, sorted: &[u32], bounds: &[Bounds]) -> Vec<Range<usize>> {
-        let mut start = 0;
-        let mut shares = Vec::with_capacity(bounds.len());
-        for bound in bounds {
-            let end = match &bound.upper {
-                None => sorted.len(),
-                Some(upper) => {
-                    let upper = upper.as_key();
-                    start
-                        + sorted[start..].partition_point(|&place| {
-                            self.front.key_of(self.front.entry(place as usize)) < upper
-                        })
-                }
-            };
-            shares.push(start..end);
-            start = end;
-        }
-        shares
-    }
-
-    /// The blocks to visit: those that have waited too long, then those with most news and longest
-    /// wait, as far as the rows that may be read go.
-    fn choose(&self, shares: &[Range<usize>], bounds: &[Bounds]) -> (Vec<usize>, i64) {
+    /// The blocks to visit: those that have waited too long, then those with most news for the rows
+    /// that a visit reads, as far as the rows that may be read go.
+    fn choose(&self, placed: &[Placed], bounds: &[Bounds]) -> (Vec<usize>, i64) {
         let config = &self.disk.config;
         let wide = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX / 4);
         let urls: u64 = self.blocks.iter().map(|block| block.urls).sum();
         let rows: u64 = self.blocks.iter().map(Block::rows).sum();
-        let mut credit = self.credit + wide(config.scan_rows.max(rows / config.delay.max(1)));
+        let thrift = config.thrift(urls);
+        let per_fold = wide(config.scan_rows.max(rows / config.delay.max(1)));
+        let mut credit = self.credit + per_fold;
         let mut candidates: Vec<(bool, u64, usize, u64)> = Vec::new();
         let mut waiting = 0;
         for (at, block) in self.blocks.iter().enumerate() {
-            let news = self.waiting_rows(block, &bounds[at]) + shares[at].len() as u64;
+            let news =
+                self.waiting_rows(block, &bounds[at]) + within(placed, &bounds[at]).len() as u64;
             if news == 0 {
                 continue;
             }
             waiting += news;
             let age = self.fold.saturating_sub(block.visited_fold);
             let forced = self.everything || age >= config.delay;
-            candidates.push((forced, news * (1 + age), at, news));
+            // What a visit decides for each row that it reads.
+            let worth = news.saturating_mul(1 << 16) / block.rows().max(1);
+            candidates.push((forced, worth, at, news));
         }
         candidates.sort_unstable_by(|one, other| other.cmp(one));
         let mut chosen = Vec::new();
         for (forced, _, at, news) in candidates {
             let cost = wide(self.blocks[at].rows());
-            let crowded = waiting * 100 > urls * config.waiting_share;
+            let crowded = waiting * 100 > urls * thrift.waiting_share;
             if !forced && !crowded && credit < cost / 2 {
-                continue;
+                // The next one is worth less: it is not read because it happens to be smaller.
+                break;
             }
             credit -= cost;
             waiting -= news;
             chosen.push(at);
         }
         // What was not needed is not saved up for ever, and what was overdrawn is forgiven in time.
-        let most = wide(config.scan_rows.max(rows / config.delay.max(1))) * 2;
+        let largest = self.blocks.iter().map(Block::rows).max().unwrap_or(0);
+        let most = (per_fold * 2).max(wide(largest));
         (chosen, credit.clamp(-most, most))
     }
 
@@ -177,32 +163,35 @@ impl FoldJob {
         &self.waiting[from..]
     }
 
-    /// Writes the news of these shares as a file in which it waits.
-    fn leave<'a>(
-        &'a self,
-        id: u64,
-        sorted: &'a [u32],
-        shares: impl Iterator<Item = Range<usize>>,
-    ) -> Leave<'a> {
-        let shares: Vec<Range<usize>> = shares.filter(|share| !share.is_empty()).collect();
+    /// Writes what the front holds for these blocks, which are in order, as a file in which it waits.
+    fn leave<'a>(&'a self, id: u64, placed: &'a [Placed], blocks: Vec<&'a Bounds>) -> Leave<'a> {
         Box::new(move || {
-            if shares.is_empty() {
-                return Ok(None);
-            }
-            let mut writer = self
-                .disk
-                .create(Kind::Pending, id, self.disk.config.pending_level)?;
-            for share in shares {
-                for &place in &sorted[share] {
-                    let entry = self.front.entry(place as usize);
-                    writer.push(
-                        &self.front.key_of(entry),
-                        &entry.delta.cells(),
-                        self.front.events_of(entry),
-                        Counted::Known,
-                    )?;
+            let packing = self.disk.config.pending_packing;
+            let mut open = None;
+            let mut gathering = Gathering::default();
+            let mut pending = Pending::default();
+            for block in blocks {
+                let placed = within(placed, block);
+                for slice in slices(block, placed.len() as u64) {
+                    gathering.add_front(&self.front, placed, &slice);
+                    gathering.settle(&mut pending);
+                    if pending.len() == 0 {
+                        continue;
+                    }
+                    let writer = match &mut open {
+                        Some(writer) => writer,
+                        None => open.insert(self.disk.create(Kind::Pending, id, packing)?),
+                    };
+                    for at in 0..pending.len() {
+                        let cells = pending.delta(at).cells();
+                        let (key, events) = (pending.key(at), pending.events(at));
+                        writer.push(&key, &cells, events, Counted::Known)?;
+                    }
                 }
             }
+            let Some(writer) = open else {
+                return Ok(None);
+            };
             writer.finish()?;
             self.disk.open(Kind::Pending, id).map(Some)
         })
@@ -212,26 +201,31 @@ impl FoldJob {
     fn visit_all<'a>(
         &'a self,
         chosen: &[usize],
-        sorted: &'a [u32],
-        shares: &[Range<usize>],
+        placed: &'a [Placed],
         bounds: &'a [Bounds],
         mark: u64,
         leave: Leave<'a>,
     ) -> Result<(Option<Arc<RunFile>>, Results), StoreError> {
         let next = AtomicUsize::new(0);
+        let urls = self.blocks.iter().map(|block| block.urls).sum();
+        let threads = self.disk.config.threads.clamp(1, 64);
+        let thrift = self.disk.config.thrift(urls);
         let results = Mutex::new(Vec::new());
         let work = || {
+            let mut workbench = Workbench::default();
             while let Some(&at) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let block = &self.blocks[at];
                 let task = Task {
                     block,
                     bounds: &bounds[at],
                     waiting: self.unvisited(block),
-                    front: (&self.front, &sorted[shares[at].clone()]),
+                    front: (&self.front, within(placed, &bounds[at])),
                     visited: mark,
                     fold: self.fold,
+                    thrift,
+                    threads: threads / chosen.len().max(1),
                 };
-                let result = visit(&self.disk, task);
+                let result = visit(&self.disk, task, &mut workbench);
                 results
                     .lock()
                     .expect("no visit panics while it holds the lock")
@@ -239,7 +233,7 @@ impl FoldJob {
             }
         };
         let rest = std::thread::scope(|scope| {
-            for _ in 1..self.disk.config.threads.clamp(1, 64) {
+            for _ in 1..threads.min(chosen.len() + 1) {
                 scope.spawn(work);
             }
             let rest = leave();

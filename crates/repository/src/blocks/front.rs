@@ -1,10 +1,9 @@
-//! What was met since the last fold, in memory: found by text, sorted once when it is folded.
+//! What was met since the last fold, in memory: found by text, dealt out by host when it is folded.
 
 use hashbrown::{HashMap, HashTable};
 
 use super::delta::{DECIDED, Delta, Event};
 use super::key::Key;
-use super::sort::{Item, sort, word_at};
 
 /// Hashes are hashes already.
 #[derive(Clone, Copy, Debug, Default)]
@@ -197,55 +196,42 @@ impl Front {
         })
     }
 
-    /// The places of all entries, in the order of their keys.
-    pub(crate) fn sorted(&self) -> Vec<u32> {
-        // Entries and texts are gone through once as they lie; what is sorted is beside its place.
-        let mut order: Vec<Sorting> = (0..)
-            .zip(&self.entries)
-            .map(|(at, entry)| Sorting {
-                hash: entry.host_hash,
-                word: word_at(self.key_of(entry).rest, 0),
-                at,
-            })
-            .collect();
-        order.sort_unstable_by_key(|it| (it.hash, it.word));
-        let mut items: Vec<Item<'_>> = Vec::new();
-        for same in order.chunk_by_mut(|one, other| one.hash == other.hash) {
-            if same.len() == 1 {
-                continue;
-            }
-            let host = self.key_of(&self.entries[same[0].at as usize]).host;
-            let mut is_one_host = true;
-            for equal in same.chunk_by_mut(|one, other| one.word == other.word) {
-                items.clear();
-                for it in &*equal {
-                    let key = self.key_of(&self.entries[it.at as usize]);
-                    is_one_host &= key.host == host;
-                    items.push(Item::new(key.rest, it.at));
-                }
-                sort(&mut items);
-                for (place, sorted) in equal.iter_mut().zip(&items) {
-                    place.at = sorted.at;
-                }
-            }
-            if !is_one_host {
-                // Two hosts with the same hash.
-                same.sort_by_key(|it| {
-                    let key = self.key_of(&self.entries[it.at as usize]);
-                    (key.host, key.rest)
-                });
-            }
+    /// The places of all entries, in the order of the hashes of their hosts.
+    pub(crate) fn by_host(&self) -> Vec<Placed> {
+        // Dealt out by the leading bits first: what is sorted then fits into the nearest cache.
+        let bucket_of = |hash: u64| usize::try_from(hash >> (64 - BUCKET_BITS)).unwrap_or(0);
+        let mut ends = vec![0_usize; 1 << BUCKET_BITS];
+        for entry in &self.entries {
+            ends[bucket_of(entry.host_hash)] += 1;
         }
-        order.into_iter().map(|it| it.at).collect()
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += std::mem::replace(end, sum);
+        }
+        let mut order = vec![Placed { hash: 0, at: 0 }; self.entries.len()];
+        for (at, entry) in (0..).zip(&self.entries) {
+            let hash = entry.host_hash;
+            let end = &mut ends[bucket_of(hash)];
+            order[*end] = Placed { hash, at };
+            *end += 1;
+        }
+        let mut start = 0;
+        for end in ends {
+            order[start..end].sort_unstable();
+            start = end;
+        }
+        order
     }
 }
 
-/// What decides the order of an entry, mostly.
-#[derive(Clone, Copy, Debug)]
-struct Sorting {
-    hash: u64,
-    word: u64,
-    at: u32,
+/// Leading bits of a hash by which entries are dealt out before they are sorted.
+const BUCKET_BITS: u32 = 12;
+
+/// Where an entry is, by the hash of its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Placed {
+    pub(crate) hash: u64,
+    pub(crate) at: u32,
 }
 
 fn half_of(url_hash: u64) -> u32 {
@@ -266,19 +252,16 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_sorted_by_key_even_when_two_hosts_share_a_hash() {
+    fn entries_are_placed_by_the_hash_of_their_host() {
         let mut front = Front::default();
-        let mut number = 0;
-        for rest in ["s/b", "s/a", "s/abcdefgh", "s/abcdefghi", "s", "h/zz"] {
-            for (hash, host) in [(7, "one"), (7, "other"), (3, "third"), (9, "fourth")] {
-                let (host, rest) = (host.as_bytes(), rest.as_bytes());
-                number += 1;
-                front.insert(&Key { hash, host, rest }, number, delta());
-            }
+        for number in 0..10_000_u64 {
+            let hash = xxhash_rust::xxh3::xxh3_64(&(number / 3).to_le_bytes());
+            let (host, rest) = (b"host".as_slice(), b"s/".as_slice());
+            front.insert(&Key { hash, host, rest }, number, delta());
         }
-        let sorted = front.sorted();
-        assert_eq!(sorted.len(), 24);
-        let key = |at: u32| front.key_of(front.entry(at as usize));
-        assert!(sorted.windows(2).all(|two| key(two[0]) < key(two[1])));
+        let placed = front.by_host();
+        assert!(placed.windows(2).all(|two| two[0] < two[1]));
+        let right = |placed: &Placed| front.entry(placed.at as usize).host_hash == placed.hash;
+        assert!(placed.len() == 10_000 && placed.iter().all(right));
     }
 }

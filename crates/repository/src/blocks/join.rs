@@ -14,6 +14,13 @@ use super::row::{DEPTH, MARK, Row, state_of};
 use super::run::RunFile;
 use crate::row::State;
 
+/// What joins use again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    buffer: Vec<u8>,
+    unpacker: Unpacker,
+}
+
 /// Looks up all news that was not found yet in a run, and calls `found` for each row that is
 /// there.
 pub(crate) fn join(
@@ -21,6 +28,7 @@ pub(crate) fn join(
     bounds: &Bounds,
     key: u64,
     pending: &mut Pending,
+    room: &mut Room,
     mut found: impl FnMut(&mut Pending, usize, Row<'_>),
 ) -> Result<(), StoreError> {
     run.whole()?;
@@ -28,12 +36,12 @@ pub(crate) fn join(
     let range = run.pages_of(bounds.lower.hash, bounds.last_hash());
     let end = range.end;
     let mut next = range.start;
-    let mut unpacker = Unpacker::default();
     while next < end && at < pending.len() {
         // Pages that end before the next sought host are passed over unread.
         let hash = pending.hash(at);
         let sought = run.pages_of(hash, hash).start.max(next);
-        let mut pages = run.read_pages(sought..end);
+        let buffer = std::mem::take(&mut room.buffer);
+        let mut pages = run.read_pages(sought..end).into_room(buffer);
         next = end;
         while let Some(parts) = pages.next_page()? {
             let number = parts.number;
@@ -51,7 +59,7 @@ pub(crate) fn join(
                 }
                 continue;
             }
-            let text = unpacker.unpack(parts.text).map_err(damaged)?;
+            let text = room.unpacker.unpack(parts.text).map_err(damaged)?;
             let mut groups = text.groups();
             let mut facts = None;
             while let Some(group) = groups.next_group().map_err(damaged)? {
@@ -92,6 +100,7 @@ pub(crate) fn join(
                 at = join_group(group, pending, at, &mut hit).map_err(damaged)?;
             }
         }
+        room.buffer = pages.into_buffer();
     }
     Ok(())
 }

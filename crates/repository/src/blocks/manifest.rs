@@ -18,7 +18,8 @@ use super::error::{Flaw, StoreError};
 use super::key::OwnedKey;
 
 const MAGIC: &[u8; 8] = b"teiaurls";
-const FORMAT: u32 = 3;
+/// Since 4 pages may be packed with LZ4.
+const FORMAT: u32 = 4;
 
 /// The store as of its last fold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

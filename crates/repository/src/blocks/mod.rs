@@ -11,7 +11,8 @@
 //! A block is a range of keyed host hashes: its URLs, sorted by host and text, front-coded in
 //! checksummed pages, with the numbers that are known of each beside them. A block is read as a
 //! whole, once every few folds, and never rewritten for a few new URLs: they go into a small run on
-//! top, and the runs are merged when the small ones have grown to a third of the base.
+//! top, and the runs are merged when the small ones have grown as large as the base, or half as
+//! large in a small store.
 //!
 //! What must stay true: equality of text decides, and a URL is called new once, ever. So a filter
 //! only ever says "never met"; what it cannot exclude waits for the visit; what was called new
@@ -60,7 +61,7 @@ mod visit;
 mod window;
 
 pub use commit::FoldReport;
-pub use config::StoreConfig;
+pub use config::{Packing, StoreConfig};
 pub use delta::{Settlement, Standing, Stands};
 pub use error::StoreError;
 pub use fold::{FoldDone, FoldJob};

@@ -72,7 +72,9 @@ impl Store {
                 ..Telling::default()
             };
         }
-        let mut urls = Vec::new();
+        let news = runs.iter().map(|run| run.news).sum::<u64>();
+        let news = usize::try_from(news).unwrap_or(usize::MAX);
+        let mut urls = Vec::with_capacity(news.min(most));
         let mut left = most;
         while let Some(run) = runs.get(telling.run).filter(|_| left > 0) {
             let mut rows = 0;

@@ -262,6 +262,8 @@ impl Store {
             let was_decided = self.front.delta(at).ops & DECIDED != 0;
             let again = self.meet_again(at, link);
             answer = if is_new && !was_decided {
+                // What left it out when it was met, not what a later link had to say.
+                self.front.delta_mut(at).rule = link.rule;
                 self.front.decide(at);
                 Answer::New(self.front.delta(at).sequence)
             } else {

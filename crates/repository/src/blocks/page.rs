@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! state part   checksum u64 | rows u32 | seven columns | rare: count, places u16, ends u32, bytes
-//! text part    checksum u64 | form u8 (0 plain, 1 zstd) | plain length u32 | text
+//! text part    checksum u64 | form u8 (0 plain, 1 zstd, 2 LZ4) | plain length u32
+//!              | packed length u32, in form 2 only | text
 //! text         groups | for each: host length, host, rows, bytes of rests
 //!              for each row: bytes shared with the row before, bytes of its own, those bytes
 //! ```
@@ -12,6 +13,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::column::{self, Column};
+use super::config::Packing;
 use super::error::Flaw;
 use super::varint::{self, take_bytes, take_len};
 
@@ -117,7 +119,7 @@ impl PageBuilder {
         self.text.extend_from_slice(&self.rests);
         let start = out.len();
         out.extend_from_slice(&[0; HEAD]);
-        out[start + 8] = u8::from(packer.pack(&self.text, out));
+        out[start + 8] = packer.pack(&self.text, out);
         let plain = u32::try_from(self.text.len()).expect("a page is shorter than 4 GiB");
         out[start + 9..start + HEAD].copy_from_slice(&plain.to_le_bytes());
         seal(&mut out[start..]);
@@ -167,6 +169,10 @@ pub(crate) fn extent(bytes: &[u8]) -> Result<(usize, usize), Flaw> {
     let text_len = HEAD
         + match head[8] {
             0 => u32::from_le_bytes([head[9], head[10], head[11], head[12]]) as usize,
+            2 => {
+                let len = body.first_chunk::<4>().ok_or(Flaw("a page is cut off"))?;
+                4 + u32::from_le_bytes(*len) as usize
+            }
             _ => zstd::zstd_safe::find_frame_compressed_size(body)
                 .map_err(|_| Flaw("a page does not unpack"))?,
         };
@@ -197,32 +203,54 @@ pub(crate) fn shared_prefix(one: &[u8], other: &[u8]) -> usize {
 }
 
 /// Packs texts, or leaves them as they are.
-pub(crate) struct Packer {
-    zstd: Option<zstd::bulk::Compressor<'static>>,
+pub(crate) struct Packer(Tool);
+
+enum Tool {
+    None,
+    Lz4(lz4_flex::block::CompressTable),
+    Zstd(zstd::bulk::Compressor<'static>),
 }
 
 impl Packer {
-    /// With zstd at a level, or not at all.
-    pub(crate) fn new(level: Option<i32>) -> Self {
-        let zstd = level.and_then(|level| zstd::bulk::Compressor::new(level).ok());
-        Self { zstd }
+    pub(crate) fn new(packing: Packing) -> Self {
+        Self(match packing {
+            Packing::Plain => Tool::None,
+            Packing::Lz4 => Tool::Lz4(lz4_flex::block::CompressTable::default()),
+            Packing::Zstd(level) => {
+                zstd::bulk::Compressor::new(level).map_or(Tool::None, Tool::Zstd)
+            }
+        })
     }
 
-    /// Appends the text, and says whether it is packed.
-    fn pack(&mut self, text: &[u8], out: &mut Vec<u8>) -> bool {
+    /// Appends the text, and says in which form.
+    fn pack(&mut self, text: &[u8], out: &mut Vec<u8>) -> u8 {
         let start = out.len();
-        if let Some(zstd) = &mut self.zstd {
-            out.resize(start + zstd::zstd_safe::compress_bound(text.len()), 0);
-            if let Ok(len) = zstd.compress_to_buffer(text, &mut out[start..])
-                && len < text.len()
-            {
-                out.truncate(start + len);
-                return true;
+        let packed = match &mut self.0 {
+            Tool::None => None,
+            Tool::Lz4(table) => {
+                let most = lz4_flex::block::get_maximum_output_size(text.len());
+                out.resize(start + 4 + most, 0);
+                let (head, body) = out[start..].split_at_mut(4);
+                let packed = lz4_flex::block::compress_into_with_table(text, body, table);
+                packed.ok().map(|len| {
+                    let short = u32::try_from(len).expect("a page is shorter than 4 GiB");
+                    head.copy_from_slice(&short.to_le_bytes());
+                    (2, 4 + len)
+                })
             }
-            out.truncate(start);
+            Tool::Zstd(zstd) => {
+                out.resize(start + zstd::zstd_safe::compress_bound(text.len()), 0);
+                let packed = zstd.compress_to_buffer(text, &mut out[start..]);
+                packed.ok().map(|len| (1, len))
+            }
+        };
+        if let Some((form, len)) = packed.filter(|(_, len)| *len < text.len()) {
+            out.truncate(start + len);
+            return form;
         }
+        out.truncate(start);
         out.extend_from_slice(text);
-        false
+        0
     }
 }
 
@@ -267,6 +295,21 @@ impl Unpacker {
                 }
                 let len = zstd
                     .decompress_to_buffer(body, &mut self.plain[..plain])
+                    .map_err(|_| Flaw("a page does not unpack"))?;
+                if len != plain {
+                    return Err(Flaw("a page unpacks to another length"));
+                }
+                Text::read(&self.plain[..plain])
+            }
+            2 => {
+                let len = take_bytes(&mut body, 4)?;
+                if u32::from_le_bytes([len[0], len[1], len[2], len[3]]) as usize != body.len() {
+                    return Err(Flaw("a page has another length"));
+                }
+                if self.plain.len() < plain {
+                    self.plain.resize(plain, 0);
+                }
+                let len = lz4_flex::block::decompress_into(body, &mut self.plain[..plain])
                     .map_err(|_| Flaw("a page does not unpack"))?;
                 if len != plain {
                     return Err(Flaw("a page unpacks to another length"));

@@ -1,9 +1,10 @@
 //! The news that waits for one block, in order, each URL once; and what the visit finds out.
 //!
-//! Texts lie in the order of their keys, one behind the other, and what a join looks at lies apart
-//! from what it does not: the join with each run goes through memory from one end to the other.
+//! Texts lie where they were gathered; what a join looks at lies apart from what it does not: the
+//! join with each run goes through little memory, from one end to the other.
 
 use super::delta::Delta;
+use super::gather::Gathered;
 use super::key::{Key, OwnedKey};
 use super::page::Cells;
 use super::run::Counted;
@@ -62,6 +63,18 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
+    /// The parts before and from the first place of a host hash, if it lies within.
+    pub(crate) fn cut(&self, hash: u64) -> Option<(Self, Self)> {
+        let (lower, cut) = (self.lower.clone(), OwnedKey::of_hash(hash));
+        let is_within = lower < cut && self.upper.as_ref().is_none_or(|upper| cut < *upper);
+        let second = Self {
+            lower: cut.clone(),
+            upper: self.upper.clone(),
+        };
+        let upper = Some(cut);
+        is_within.then_some((Self { lower, upper }, second))
+    }
+
     #[inline]
     pub(crate) fn contain(&self, key: &Key<'_>) -> bool {
         if key.hash <= self.lower.hash && *key < self.lower.as_key() {
@@ -71,6 +84,12 @@ impl Bounds {
             Some(upper) if key.hash >= upper.hash => *key < upper.as_key(),
             _ => true,
         }
+    }
+
+    /// Whether keys with this hash may lie on both sides of an end.
+    #[inline]
+    pub(crate) fn is_border(&self, hash: u64) -> bool {
+        hash == self.lower.hash || hash == self.last_hash()
     }
 
     /// Whether a key lies within or before it.
@@ -88,44 +107,41 @@ impl Bounds {
 }
 
 impl Pending {
-    pub(crate) fn with_room(rows: usize) -> Self {
-        Self {
-            rows: Vec::with_capacity(rows),
-            found: Vec::with_capacity(rows),
-            news: Vec::with_capacity(rows),
-            ..Self::default()
-        }
+    /// Begins anew with these texts and events, to which what is pushed refers. Buffers are exchanged.
+    pub(crate) fn begin(&mut self, texts: &mut Vec<u8>, events: &mut Vec<u8>) {
+        std::mem::swap(&mut self.texts, texts);
+        std::mem::swap(&mut self.events, events);
+        self.rows.clear();
+        self.found.clear();
+        self.news.clear();
+        self.changed.clear();
     }
 
     /// Adds news of a URL that is not before the last one; news of the same one joins it.
-    pub(crate) fn push(&mut self, key: &Key<'_>, delta: &Delta, events: &[u8]) {
-        let mut host = None;
+    pub(crate) fn push(&mut self, row: &Gathered) {
+        let mut host = row.host;
         if let (Some(last), Some(piece)) = (self.rows.last(), self.news.last_mut())
-            && last.hash == key.hash
-            && text(&self.texts, last.host) == key.host
+            && last.hash == row.hash
+            && text(&self.texts, last.host) == text(&self.texts, host)
         {
-            if text(&self.texts, last.rest) == key.rest {
-                piece.delta.join(delta);
-                if !events.is_empty() {
-                    // Those of the last row lie at the end.
-                    self.events.extend_from_slice(events);
-                    piece.events.1 = narrow(self.events.len());
+            if text(&self.texts, last.rest) == text(&self.texts, row.rest) {
+                piece.delta.join(&row.delta);
+                if row.events.0 < row.events.1 {
+                    piece.events = join_events(&mut self.events, piece.events, row.events);
                 }
                 return;
             }
-            host = Some(last.host);
+            host = last.host;
         }
-        let host = host.unwrap_or_else(|| append(&mut self.texts, key.host));
-        let rest = append(&mut self.texts, key.rest);
         self.rows.push(Sought {
-            hash: key.hash,
+            hash: row.hash,
             host,
-            rest,
+            rest: row.rest,
         });
         self.found.push(Found::Nowhere);
         self.news.push(Piece {
-            delta: *delta,
-            events: append(&mut self.events, events),
+            delta: row.delta,
+            events: row.events,
         });
     }
 
@@ -201,12 +217,18 @@ fn text(texts: &[u8], range: (u32, u32)) -> &[u8] {
     &texts[range.0 as usize..range.1 as usize]
 }
 
-fn append(arena: &mut Vec<u8>, bytes: &[u8]) -> (u32, u32) {
-    let start = narrow(arena.len());
-    arena.extend_from_slice(bytes);
-    (start, narrow(arena.len()))
+/// Two lists of events one behind the other.
+fn join_events(events: &mut Vec<u8>, first: (u32, u32), then: (u32, u32)) -> (u32, u32) {
+    if first.0 == first.1 {
+        return then;
+    }
+    let start = narrow(events.len());
+    for (from, to) in [first, then] {
+        events.extend_from_within(from as usize..to as usize);
+    }
+    (start, narrow(events.len()))
 }
 
 fn narrow(len: usize) -> u32 {
-    u32::try_from(len).expect("the news of a block is below 4 GiB")
+    u32::try_from(len).expect("the news of a slice is below 4 GiB")
 }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use teia_base::{AppendFile, Files, ReadFile};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::config::Packing;
 use super::delta::Delta;
 use super::directory::Directory;
 use super::error::{Flaw, StoreError};
@@ -49,7 +50,10 @@ pub(crate) struct PageEntry {
 #[derive(Debug)]
 pub(crate) struct RunWriter {
     path: PathBuf,
-    file: Box<dyn AppendFile>,
+    /// None for a run that is kept in memory until another one absorbs it.
+    file: Option<Box<dyn AppendFile>>,
+    /// The pieces of such a run.
+    pieces: Vec<Vec<u8>>,
     buffer: Vec<u8>,
     written: u64,
     page: PageBuilder,
@@ -78,7 +82,7 @@ impl RunWriter {
         files: &dyn Files,
         path: &Path,
         page_bytes: usize,
-        level: Option<i32>,
+        packing: Packing,
         directory: Option<Directory>,
     ) -> Result<Self, StoreError> {
         let file = files
@@ -86,18 +90,54 @@ impl RunWriter {
             .map_err(StoreError::disk("create", path))?;
         Ok(Self {
             path: path.to_owned(),
-            file,
+            file: Some(file),
             buffer: Vec::with_capacity(PIECE + PIECE / 4),
+            directory,
+            ..Self::aside(page_bytes, packing)
+        })
+    }
+
+    /// Writes the second half of a run into memory, on another thread than the first: see
+    /// [`RunWriter::absorb`].
+    pub(crate) fn aside(page_bytes: usize, packing: Packing) -> Self {
+        Self {
+            path: PathBuf::new(),
+            file: None,
+            pieces: Vec::new(),
+            buffer: Vec::new(),
             written: 0,
             page: PageBuilder::default(),
-            packer: Packer::new(level),
+            packer: Packer::new(packing),
             page_bytes,
             index: Vec::new(),
             open: NO_PAGE,
-            directory,
+            directory: Some(Directory::aside()),
             rows: 0,
             news: 0,
-        })
+        }
+    }
+
+    /// Goes on with the rows of a run that was written aside: all of other hosts, that come later.
+    pub(crate) fn absorb(&mut self, mut other: Self) -> Result<(), StoreError> {
+        self.close_page()?;
+        other.close_page()?;
+        let (start, pages) = (self.len(), self.index.len());
+        self.index.extend(other.index.iter().map(|page| PageEntry {
+            offset: start + page.offset,
+            ..*page
+        }));
+        self.rows += other.rows;
+        self.news += other.news;
+        if let (Some(mine), Some(theirs)) = (&mut self.directory, other.directory.take()) {
+            mine.absorb(theirs, pages);
+        }
+        self.flush()?;
+        other.flush()?;
+        for piece in other.pieces {
+            self.buffer = piece;
+            self.flush()?;
+        }
+        Ok(())
     }
 
     /// Adds a row, which must come after those before it. `was` is how it counted for its host
@@ -163,10 +203,14 @@ impl RunWriter {
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
-        self.file
-            .append(&self.buffer)
-            .map_err(StoreError::disk("write", &self.path))?;
         self.written += self.buffer.len() as u64;
+        let Some(file) = &mut self.file else {
+            let next = Vec::with_capacity(self.buffer.capacity());
+            self.pieces.push(std::mem::replace(&mut self.buffer, next));
+            return Ok(());
+        };
+        file.append(&self.buffer)
+            .map_err(StoreError::disk("write", &self.path))?;
         self.buffer.clear();
         Ok(())
     }
@@ -202,9 +246,10 @@ impl RunWriter {
         let sum = xxh3_64(&self.buffer[start..]);
         self.buffer.extend_from_slice(&sum.to_le_bytes());
         self.flush()?;
-        self.file
-            .sync()
-            .map_err(StoreError::disk("sync", &self.path))
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        file.sync().map_err(StoreError::disk("sync", &self.path))
     }
 }
 
@@ -401,6 +446,7 @@ impl RunFile {
             end: pages.end,
             loaded: pages.start..pages.start,
             buffer: Vec::new(),
+            piece: PIECE,
         }
     }
 
@@ -470,6 +516,7 @@ pub(crate) struct Pages<'r> {
     end: usize,
     loaded: Range<usize>,
     buffer: Vec<u8>,
+    piece: usize,
 }
 
 /// The two parts of a page as they lie in the file.
@@ -481,6 +528,23 @@ pub(crate) struct PageParts<'a> {
 }
 
 impl Pages<'_> {
+    /// Reads about so many bytes at once.
+    pub(crate) fn in_pieces_of(mut self, bytes: usize) -> Self {
+        self.piece = bytes;
+        self
+    }
+
+    /// Reads into this buffer, which comes back with [`Pages::into_buffer`].
+    pub(crate) fn into_room(mut self, buffer: Vec<u8>) -> Self {
+        self.buffer = buffer;
+        self
+    }
+
+    /// The buffer, for others to use.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+
     pub(crate) fn next_page(&mut self) -> Result<Option<PageParts<'_>>, StoreError> {
         if self.next >= self.end {
             return Ok(None);
@@ -504,14 +568,16 @@ impl Pages<'_> {
     fn load(&mut self) -> Result<(), StoreError> {
         let mut len = 0;
         let mut last = self.next;
-        while last < self.end && (last == self.next || len < PIECE) {
+        while last < self.end && (last == self.next || len < self.piece) {
             let entry = &self.run.index[last];
             len += entry.state_len as usize + entry.text_len as usize;
             last += 1;
         }
-        self.buffer.resize(len, 0);
-        self.run
-            .read(self.run.index[self.next].offset, &mut self.buffer)?;
+        if self.buffer.len() < len {
+            self.buffer.resize(len, 0);
+        }
+        let at = self.run.index[self.next].offset;
+        self.run.read(at, &mut self.buffer[..len])?;
         self.loaded = self.next..last;
         Ok(())
     }

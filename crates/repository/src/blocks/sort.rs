@@ -57,7 +57,7 @@ fn sort_from(items: &mut [Item<'_>], depth: usize) {
 
 /// Eight bytes as a number that sorts as they do; noughts where the text has ended.
 #[inline]
-pub(crate) fn word_at(text: &[u8], at: usize) -> u64 {
+fn word_at(text: &[u8], at: usize) -> u64 {
     if let Some(bytes) = text.get(at..at + 8) {
         return u64::from_be_bytes(bytes.try_into().expect("eight bytes were cut"));
     }

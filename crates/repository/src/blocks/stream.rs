@@ -15,6 +15,10 @@ pub(crate) struct RowStream<'r> {
     pages: Pages<'r>,
     page: DecodedPage,
     row: usize,
+    /// Rows of the page that are within the bounds.
+    end: usize,
+    /// Hosts with this hash and beyond are left out.
+    before: Option<u64>,
     key: u64,
 }
 
@@ -25,22 +29,48 @@ impl<'r> RowStream<'r> {
         pages: Range<usize>,
         key: u64,
     ) -> Result<Self, StoreError> {
+        Self::open_before(run, pages, None, key)
+    }
+
+    fn open_before(
+        run: &'r RunFile,
+        pages: Range<usize>,
+        before: Option<u64>,
+        key: u64,
+    ) -> Result<Self, StoreError> {
         run.whole()?;
         let mut stream = Self {
             run,
             pages: run.read_pages(pages),
             page: DecodedPage::default(),
             row: 0,
+            end: 0,
+            before,
             key,
         };
         stream.load()?;
         Ok(stream)
     }
 
+    /// Stands on the first row of the hosts with hashes in this range, if there is one.
+    pub(crate) fn of_hosts(
+        run: &'r RunFile,
+        from: u64,
+        before: Option<u64>,
+        key: u64,
+    ) -> Result<Self, StoreError> {
+        let pages = run.pages_of(from, before.unwrap_or(u64::MAX));
+        let mut stream = Self::open_before(run, pages, before, key)?;
+        while stream.has_row() && stream.key().hash < from {
+            stream.advance()?;
+        }
+        Ok(stream)
+    }
+
     /// Whether there is a row.
     #[inline]
     pub(crate) fn has_row(&self) -> bool {
-        self.row < self.page.len()
+        self.row < self.end
     }
 
     #[inline]
@@ -61,7 +91,7 @@ impl<'r> RowStream<'r> {
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<(), StoreError> {
         self.row += 1;
-        if self.row >= self.page.len() {
+        if self.row >= self.end {
             self.load()?;
         }
         Ok(())
@@ -72,13 +102,18 @@ impl<'r> RowStream<'r> {
         loop {
             let Some(parts) = self.pages.next_page()? else {
                 self.page = DecodedPage::default();
+                self.end = 0;
                 return Ok(());
             };
             let number = parts.number;
             self.page
                 .load(self.key, parts.state, parts.text)
                 .map_err(|flaw| self.run.damaged(number, flaw))?;
-            if self.page.len() > 0 {
+            self.end = match self.before {
+                Some(before) => self.page.rows_before(before),
+                None => self.page.len(),
+            };
+            if self.end > 0 {
                 return Ok(());
             }
         }

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use super::block::{Block, Disk, Kind};
 use super::compact::compact;
+use super::config::{Packing, Thrift};
 use super::error::StoreError;
 use super::filter::Filter;
-use super::front::Front;
-use super::gather::Gathering;
-use super::join::join;
+use super::front::{Front, Placed};
+use super::gather::{Gathering, Sources, within};
+use super::join::{Room, join};
 use super::key::OwnedKey;
 use super::pending::{Bounds, Changed, Found, Pending};
 use super::row::{Row, state_of};
@@ -28,11 +29,15 @@ pub(crate) struct Task<'a> {
     pub(crate) bounds: &'a Bounds,
     /// Files of waiting news that it has not taken in yet, oldest first.
     pub(crate) waiting: &'a [Arc<RunFile>],
-    /// What the front holds for it, in order.
-    pub(crate) front: (&'a Front, &'a [u32]),
+    /// What the front holds for it, by host.
+    pub(crate) front: (&'a Front, &'a [Placed]),
     /// The newest file of waiting news, this fold's included.
     pub(crate) visited: u64,
     pub(crate) fold: u64,
+    /// What the number of URLs asks for.
+    pub(crate) thrift: Thrift,
+    /// Threads that it may take.
+    pub(crate) threads: usize,
 }
 
 /// What came out of it.
@@ -54,11 +59,34 @@ pub(crate) struct Visit {
     pub(crate) compacted: u64,
 }
 
-/// News of about so many URLs is held in memory at a time.
-const SLICE: u64 = 150_000;
+/// News of about so many URLs is held in memory at a time: few enough to stay in the processor's
+/// cache from the first look at them to the last.
+pub(crate) const SLICE: u64 = 16_000;
+
+/// What visits use again and again, on one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Workbench {
+    pub(crate) gathering: Gathering,
+    pub(crate) pending: Pending,
+    room: Room,
+}
+
+impl Workbench {
+    /// Gives memory back that only a slice with a large host needed.
+    fn give_back(&mut self) {
+        if self.pending.len() as u64 > 4 * SLICE {
+            self.gathering = Gathering::default();
+            self.pending = Pending::default();
+        }
+    }
+}
 
 /// Visits a block, slice by slice: what a visit holds in memory does not grow with what waited.
-pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
+pub(crate) fn visit(
+    disk: &Disk,
+    task: Task<'_>,
+    workbench: &mut Workbench,
+) -> Result<Visit, StoreError> {
     for run in &task.block.runs {
         // Without all of its runs nobody can say that a URL is new.
         run.whole()?;
@@ -75,37 +103,10 @@ pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
     let mut block = task.block.clone();
     block.visited = task.visited;
     block.visited_fold = task.fold;
-    let rows = task.rows();
-    let is_base = block.runs.is_empty();
-    let bits = disk.config.filter_bits.filter(|_| is_base);
-    let mut output = Output {
-        disk,
-        level: if is_base {
-            Some(disk.config.base_level)
-        } else {
-            disk.config.small_level
-        },
-        open: None,
-        filter: bits.map(|bits| Filter::new(rows * 3 / 2, bits)),
-    };
-    let mut front = task.front.1;
-    for bounds in slices(task.bounds, rows) {
-        let end = front.partition_point(|&at| {
-            let key = task.front.0.key_of(task.front.0.entry(at as usize));
-            bounds.is_before_end(&key)
-        });
-        let (mine, later) = front.split_at(end);
-        front = later;
-        let decided = decide(disk, &task, &bounds, mine);
-        let written = decided.and_then(|pending| {
-            visit.decided += pending.len() as u64;
-            output.write(&pending, &mut visit)
-        });
-        if let Err(error) = written {
-            output.give_up();
-            return Err(error);
-        }
-    }
+    let output = decide_all(disk, &task, workbench)?;
+    visit.decided = output.decided;
+    visit.fresh = output.fresh;
+    visit.states = output.states;
     let (run, filter) = output.finish()?;
     block.urls += visit.fresh;
     if let Some(run) = run {
@@ -114,8 +115,14 @@ pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
         }
         block.runs.push(run);
     }
-    if block.wants_compaction(&disk.config) {
-        for part in compact(disk, &block.runs, &block.lower, block.urls)? {
+    if block.wants_compaction(&disk.config, task.thrift) {
+        for part in compact(
+            disk,
+            &block,
+            task.bounds,
+            task.thrift.base_packing,
+            task.threads,
+        )? {
             visit.compacted += part.run.rows;
             let part_block = Block {
                 lower: part.lower,
@@ -131,8 +138,60 @@ pub(crate) fn visit(disk: &Disk, task: Task<'_>) -> Result<Visit, StoreError> {
     Ok(visit)
 }
 
+/// Decides all news of a block: on two threads, if it may, each of which has half of the hosts.
+fn decide_all<'d>(
+    disk: &'d Disk,
+    task: &Task<'_>,
+    workbench: &mut Workbench,
+) -> Result<Output<'d>, StoreError> {
+    let room = task.rows(task.bounds) * 3 / 2;
+    let halves = (task.threads > 1).then(|| task.bounds.cut(task.block.middle(task.bounds)));
+    let Some((first, second)) = halves.flatten() else {
+        let output = Output::new(disk, task, room, false);
+        return decide_part(output, task, task.bounds, workbench);
+    };
+    let (mine, theirs) = std::thread::scope(|scope| {
+        let theirs = scope.spawn(|| {
+            let output = Output::new(disk, task, room, true);
+            decide_part(output, task, &second, &mut Workbench::default())
+        });
+        let output = Output::new(disk, task, room, false);
+        let mine = decide_part(output, task, &first, workbench);
+        (mine, theirs.join().expect("a visit does not panic"))
+    });
+    let mut mine = mine?;
+    match theirs.and_then(|theirs| mine.absorb(theirs)) {
+        Ok(()) => Ok(mine),
+        Err(error) => {
+            mine.give_up();
+            Err(error)
+        }
+    }
+}
+
+/// Decides the news within these bounds.
+fn decide_part<'d>(
+    mut output: Output<'d>,
+    task: &Task<'_>,
+    bounds: &Bounds,
+    workbench: &mut Workbench,
+) -> Result<Output<'d>, StoreError> {
+    let waiting = task.waiting.iter().map(|run| &**run);
+    let mut sources = Sources::open(waiting, bounds, output.disk.config.key)?;
+    for bounds in slices(bounds, task.rows(bounds)) {
+        let decided = decide(output.disk, task, &bounds, &mut sources, workbench);
+        let written = decided.and_then(|()| output.write(&workbench.pending));
+        workbench.give_back();
+        if let Err(error) = written {
+            output.give_up();
+            return Err(error);
+        }
+    }
+    Ok(output)
+}
+
 /// Divides a block by the hashes of hosts, so that each part has about as much news as may be held.
-fn slices(bounds: &Bounds, rows: u64) -> Vec<Bounds> {
+pub(crate) fn slices(bounds: &Bounds, rows: u64) -> Vec<Bounds> {
     let parts = u128::from(rows / SLICE + 1);
     let (first, last) = (
         u128::from(bounds.lower.hash),
@@ -155,14 +214,14 @@ fn slices(bounds: &Bounds, rows: u64) -> Vec<Bounds> {
 }
 
 impl Task<'_> {
-    /// About how much news there is.
-    fn rows(&self) -> u64 {
-        let (lower, last) = (self.bounds.lower.hash, self.bounds.last_hash());
+    /// About how much news there is within these bounds.
+    fn rows(&self, bounds: &Bounds) -> u64 {
+        let (lower, last) = (bounds.lower.hash, bounds.last_hash());
         let waiting = self.waiting.iter().flat_map(|run| {
             let pages = &run.index[run.pages_of(lower, last)];
             pages.iter().map(|page| u64::from(page.rows))
         });
-        waiting.sum::<u64>() + self.front.1.len() as u64
+        waiting.sum::<u64>() + within(self.front.1, bounds).len() as u64
     }
 }
 
@@ -171,28 +230,35 @@ fn decide(
     disk: &Disk,
     task: &Task<'_>,
     bounds: &Bounds,
-    front: &[u32],
-) -> Result<Pending, StoreError> {
+    sources: &mut Sources<'_>,
+    workbench: &mut Workbench,
+) -> Result<(), StoreError> {
     let key = disk.config.key;
-    let mut gathering = Gathering::new((task.front.0, front));
-    for run in task.waiting {
-        gathering.load(run, bounds, key)?;
-    }
-    let mut pending = gathering.settle();
+    let Workbench {
+        gathering,
+        pending,
+        room,
+    } = workbench;
+    gathering.clear();
+    // What waited came before what the front holds.
+    sources.add_to(gathering, bounds)?;
+    gathering.add_front(task.front.0, task.front.1, bounds);
+    gathering.settle(pending);
     let mut scratch = Vec::new();
     for run in task.block.runs.iter().rev() {
         join(
             run,
             bounds,
             key,
-            &mut pending,
+            pending,
+            room,
             |pending, at, row| match look(pending, at, &row, &mut scratch) {
                 Some(changed) => pending.set_changed(at, changed),
                 None => pending.set_same(at),
             },
         )?;
     }
-    Ok(pending)
+    Ok(())
 }
 
 fn look(pending: &Pending, at: usize, row: &Row<'_>, scratch: &mut Vec<u8>) -> Option<Changed> {
@@ -214,27 +280,81 @@ type RunAndFilter = (Option<Arc<RunFile>>, Option<Filter>);
 /// Writes new and changed rows as a run: the base, if it is the block's first.
 struct Output<'d> {
     disk: &'d Disk,
-    level: Option<i32>,
-    open: Option<(u64, RunWriter)>,
+    packing: Packing,
+    /// The number of its file; none for what is written aside.
+    open: Option<(Option<u64>, RunWriter)>,
+    aside: bool,
     filter: Option<Filter>,
+    decided: u64,
+    fresh: u64,
+    states: [i64; 5],
 }
 
-impl Output<'_> {
-    fn write(&mut self, pending: &Pending, visit: &mut Visit) -> Result<(), StoreError> {
+impl<'d> Output<'d> {
+    fn new(disk: &'d Disk, task: &Task<'_>, room: u64, aside: bool) -> Self {
+        let is_base = task.block.runs.is_empty();
+        let bits = disk.config.filter_bits.filter(|_| is_base);
+        Self {
+            disk,
+            packing: if is_base {
+                task.thrift.base_packing
+            } else {
+                disk.config.small_packing
+            },
+            open: None,
+            aside,
+            filter: bits.map(|bits| Filter::new(room, bits)),
+            decided: 0,
+            fresh: 0,
+            states: [0; 5],
+        }
+    }
+
+    fn writer(&mut self) -> Result<&mut RunWriter, StoreError> {
+        if self.open.is_none() {
+            let id = (!self.aside).then(|| self.disk.new_id());
+            let writer = match id {
+                Some(id) => self.disk.create(Kind::Run, id, self.packing)?,
+                None => RunWriter::aside(self.disk.config.page_bytes, self.packing),
+            };
+            self.open = Some((id, writer));
+        }
+        let open = self.open.as_mut();
+        Ok(open.map(|(_, writer)| writer).expect("it is open now"))
+    }
+
+    /// Goes on with what was written aside.
+    fn absorb(&mut self, other: Self) -> Result<(), StoreError> {
+        self.decided += other.decided;
+        self.fresh += other.fresh;
+        for (count, change) in self.states.iter_mut().zip(other.states) {
+            *count += change;
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.filter, &other.filter) {
+            mine.join(theirs);
+        }
+        if let Some((_, theirs)) = other.open {
+            self.writer()?.absorb(theirs)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, pending: &Pending) -> Result<(), StoreError> {
+        self.decided += pending.len() as u64;
         let mut scratch = Vec::new();
         for at in 0..pending.len() {
             let (cells, rare, was) = match pending.found(at) {
                 Found::Same => continue,
                 Found::Nowhere => {
                     let made = pending.delta(at).into_row(pending.events(at), &mut scratch);
-                    visit.fresh += 1;
-                    visit.states[made.state as usize] += 1;
+                    self.fresh += 1;
+                    self.states[made.state as usize] += 1;
                     (made.cells(), made.rare, Counted::Not)
                 }
                 Found::Changed(number) => {
                     let changed = pending.changed(number);
-                    visit.states[changed.was_state as usize] -= 1;
-                    visit.states[state_of(changed.cells[0]) as usize] += 1;
+                    self.states[changed.was_state as usize] -= 1;
+                    self.states[state_of(changed.cells[0]) as usize] += 1;
                     (changed.cells, changed.rare.as_slice(), changed.was)
                 }
             };
@@ -242,21 +362,13 @@ impl Output<'_> {
             if let Some(filter) = &mut self.filter {
                 filter.insert(key.url_hash());
             }
-            let (_, writer) = match &mut self.open {
-                Some(open) => open,
-                None => {
-                    let id = self.disk.new_id();
-                    let writer = self.disk.create(Kind::Run, id, self.level)?;
-                    self.open.insert((id, writer))
-                }
-            };
-            writer.push(&key, &cells, rare, was)?;
+            self.writer()?.push(&key, &cells, rare, was)?;
         }
         Ok(())
     }
 
     fn finish(self) -> Result<RunAndFilter, StoreError> {
-        let Some((id, writer)) = self.open else {
+        let Some((Some(id), writer)) = self.open else {
             return Ok((None, self.filter));
         };
         writer.finish()?;
@@ -265,7 +377,7 @@ impl Output<'_> {
 
     /// Removes what was written so far.
     fn give_up(self) {
-        if let Some((id, writer)) = self.open {
+        if let Some((Some(id), writer)) = self.open {
             drop(writer);
             self.disk.remove(&self.disk.path(Kind::Run, id));
         }

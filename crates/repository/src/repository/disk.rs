@@ -100,6 +100,8 @@ pub(super) struct Disk {
     pub(super) last_fold: Option<Timestamp>,
     /// The last fold of an earlier process: its news is told again, and counted already.
     pub(super) inherited: u64,
+    /// What the journal tells of a fold of which it has no end: the fold, and how many of its changes.
+    pub(super) half_told: (u64, usize),
     window: usize,
     rows_at_ease: usize,
 }
@@ -128,6 +130,7 @@ impl Disk {
             damaged: Vec::new(),
             last_fold: None,
             inherited: store.last_fold(),
+            half_told: (0, 0),
             window: backing.window,
             rows_at_ease: usize::try_from(backing.memory / 1024).unwrap_or(usize::MAX),
             store,
@@ -164,9 +167,6 @@ impl Repository {
             let notes: Notes = postcard::from_bytes(disk.store.notes()).unwrap_or_default();
             for rule in &notes.rules {
                 repository.intern_rule(rule);
-            }
-            for host in &notes.hosts {
-                repository.intern_host(host);
             }
             repository.disk = Some(Box::new(disk));
             repository.find_hosts()?;

@@ -27,8 +27,6 @@ pub(super) const NEWS_AT_ONCE: usize = 10_000;
 pub(super) struct Notes {
     /// The rules that left URLs out, by number.
     pub(super) rules: Vec<Exclusion>,
-    /// Hosts, in the order in which they were met.
-    pub(super) hosts: Vec<Box<str>>,
 }
 
 impl Repository {
@@ -89,7 +87,6 @@ impl Repository {
     fn seal(&mut self) -> Option<FoldJob> {
         let notes = Notes {
             rules: self.rules.clone(),
-            hosts: self.hosts.iter().map(|host| host.name.clone()).collect(),
         };
         let disk = self.disk.as_mut()?;
         disk.store
@@ -146,6 +143,7 @@ impl Repository {
         let verdicts = disk.store.some_verdicts(most)?;
         let heard = verdicts.is_some();
         let inherited = disk.inherited;
+        let mut half_told = disk.half_told;
         if let Some(fold) = verdicts {
             let is_counted = fold.fold <= inherited;
             let mut changes = Vec::new();
@@ -171,6 +169,15 @@ impl Repository {
                     depth: told.depth,
                     verdict,
                 });
+            }
+            if half_told.0 == fold.fold {
+                // The same news in the same order: the journal has the first of it.
+                let told = half_told.1.min(changes.len());
+                changes.drain(..told);
+                half_told.1 -= told;
+                if let Some(disk) = &mut self.disk {
+                    disk.half_told = half_told;
+                }
             }
             if let Some(disk) = &mut self.disk
                 && (fold.is_last || !changes.is_empty())

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use teia_base::journal::{
-    Attempt, Commit, Entry, Exclusion, LinkRecord, LinkVerdict, Next, Record, SeedRecord, UrlChange,
+    Attempt, Commit, Entry, Exclusion, Folded, LinkRecord, LinkVerdict, Next, Record, SeedRecord,
+    UrlChange,
 };
 use teia_base::{CanonicalUrl, FoundUrl, LinkKind, Outcome, Timestamp};
 
@@ -56,14 +57,25 @@ impl Repository {
                     self.take_link(&found.url, link, &found.verdict);
                 }
             }
-            Record::Folded(folded) if folded.is_last => {
-                if let Some(disk) = &mut self.disk {
-                    disk.store.acknowledge(folded.fold);
-                }
-            }
+            Record::Folded(folded) => self.take_folded(folded),
             _ => {}
         }
         self.position = entry.sequence;
+    }
+
+    /// News of a fold is in the journal. What is there of it without its end is not told again after a start.
+    fn take_folded(&mut self, folded: &Folded) {
+        let replaying = self.replaying;
+        let Some(disk) = &mut self.disk else { return };
+        if folded.is_last {
+            disk.store.acknowledge(folded.fold);
+        } else if replaying {
+            let (fold, told) = &mut disk.half_told;
+            if *fold != folded.fold {
+                (*fold, *told) = (folded.fold, 0);
+            }
+            *told += folded.changes.len();
+        }
     }
 
     /// Takes from an entry that the store has what it does not keep: what is known of hosts.
@@ -80,11 +92,7 @@ impl Repository {
                 };
                 self.apply_host_records(&kept);
             }
-            Record::Folded(folded) if folded.is_last => {
-                if let Some(disk) = &mut self.disk {
-                    disk.store.acknowledge(folded.fold);
-                }
-            }
+            Record::Folded(folded) => self.take_folded(folded),
             _ => {}
         }
     }
@@ -123,10 +131,15 @@ impl Repository {
         self.take_in_link(change.url.host_str(), &link, Decided::Known);
     }
 
-    /// A URL that waited is left out.
+    /// A URL that waited, or that was kept, is left out.
     fn take_exclusion(&mut self, url: &CanonicalUrl, exclusion: &Exclusion) {
         let rule = self.intern_rule(exclusion);
         let row = self.table.find(url.as_str());
+        // What waits and is judged is in memory; but for a start, the rest was kept.
+        let was = match row {
+            Some(_) => Some(State::Waiting),
+            None => self.state_on_disk(url).map(|known| known.state),
+        };
         let Some(disk) = &mut self.disk else { return };
         let stands = Stands {
             state: Standing::Excluded(rule),
@@ -134,8 +147,10 @@ impl Repository {
         };
         disk.store.release(url.as_str());
         disk.store.stand(url.as_str(), stands);
-        disk.expect(State::Waiting, -1);
-        disk.expect(State::Excluded, 1);
+        if let Some(was) = was {
+            disk.expect(was, -1);
+            disk.expect(State::Excluded, 1);
+        }
         match row {
             // In memory it was left out when that was decided.
             Some(at) if self.table.row(at).state == State::Excluded => self.let_go(at),
@@ -143,9 +158,11 @@ impl Repository {
                 if let Some(at) = row {
                     self.let_go(at);
                 }
-                let host = self.intern_host(url.host_str());
-                let host = &mut self.hosts[host as usize];
-                host.waiting = host.waiting.saturating_sub(1);
+                if was == Some(State::Waiting) {
+                    let host = self.intern_host(url.host_str());
+                    let host = &mut self.hosts[host as usize];
+                    host.waiting = host.waiting.saturating_sub(1);
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Tokens to clauses. Total: every list of tokens has a meaning.
 
-use teia_base::Timestamp;
+use teia_base::{CanonicalUrl, Timestamp};
 
 use super::tokens::{Token, tokens};
 use super::{Group, MAX_BYTES, MAX_CLAUSES, MAX_DEPTH, Node, Occur, Parsed, Place, Repair};
@@ -18,6 +18,7 @@ pub(crate) fn parse(query: &str) -> Parsed {
         tokens,
         at: 0,
         clauses: 0,
+        field: None,
         repairs,
     };
     let mut group = parser.group(0);
@@ -41,13 +42,23 @@ struct Parser {
     tokens: Vec<Token>,
     at: usize,
     clauses: usize,
+    /// The field that stands before the group that is being read: it counts for all in it.
+    field: Option<String>,
     repairs: Vec<Repair>,
+}
+
+/// A clause while its group is being read.
+struct Clause {
+    occur: Occur,
+    /// Its author wrote `+`, `-`, `AND` or `NOT` for it.
+    is_signed: bool,
+    node: Node,
 }
 
 impl Parser {
     /// Clauses up to a closing parenthesis or the end.
     fn group(&mut self, depth: usize) -> Group {
-        let mut clauses: Vec<(Occur, Node)> = Vec::new();
+        let mut clauses: Vec<Clause> = Vec::new();
         // What the next node is to do: its sign, and whether it joins the one before it.
         let mut sign: Option<Occur> = None;
         let mut joins = false;
@@ -64,23 +75,27 @@ impl Parser {
                 }
                 Token::Or => joins = true,
                 Token::And => match clauses.last_mut() {
-                    Some((occur, _)) => {
-                        if *occur == Occur::Should {
-                            *occur = Occur::Must;
+                    Some(last) => {
+                        if last.occur == Occur::Should {
+                            last.occur = Occur::Must;
                         }
+                        last.is_signed = true;
                         sign = sign.or(Some(Occur::Must));
                     }
                     None => self.repair(Repair::DanglingOperator("AND".into())),
                 },
                 _ => {
                     if let Some(node) = self.node(token, depth) {
-                        let own = usual(&node);
-                        join(
-                            &mut clauses,
+                        let clause = Clause {
+                            occur: sign.unwrap_or_else(|| usual(&node)),
+                            is_signed: sign.is_some(),
                             node,
-                            sign.unwrap_or(own),
-                            joins && sign != Some(Occur::Not),
-                        );
+                        };
+                        if joins && sign != Some(Occur::Not) {
+                            join(&mut clauses, clause);
+                        } else {
+                            clauses.push(clause);
+                        }
                     }
                     sign = None;
                     joins = false;
@@ -95,7 +110,10 @@ impl Parser {
             Some(Occur::Not) => self.repair(Repair::DanglingOperator("-".into())),
             _ => {}
         }
-        Group { clauses }
+        let clauses = clauses.into_iter();
+        Group {
+            clauses: clauses.map(|it| (it.occur, it.node)).collect(),
+        }
     }
 
     fn node(&mut self, token: Token, depth: usize) -> Option<Node> {
@@ -110,13 +128,26 @@ impl Parser {
                     self.at += 1;
                     self.condition(&name, value, false, true)
                 }
+                Some(Token::Open) => {
+                    self.at += 1;
+                    let outer = self.field.replace(name);
+                    let node = self.parenthesis(depth);
+                    self.field = outer;
+                    node
+                }
                 _ => {
                     self.repair(Repair::EmptyField(name));
                     None
                 }
             },
-            Token::Quoted(text) => self.counted(|| Node::Phrase(text, Place::Anywhere)),
-            Token::Bare(text, starred) => self.counted(|| words(text, starred, Place::Anywhere)),
+            Token::Quoted(text) => match self.field.clone() {
+                Some(field) => self.condition(&field, text, false, true),
+                None => self.counted(|| Node::Phrase(text, Place::Anywhere)),
+            },
+            Token::Bare(text, starred) => match self.field.clone() {
+                Some(field) => self.condition(&field, text, starred, false),
+                None => self.counted(|| words(text, starred, Place::Anywhere)),
+            },
             _ => None,
         }
     }
@@ -133,7 +164,13 @@ impl Parser {
         } else {
             self.repair(Repair::UnmatchedParenthesis);
         }
-        (!group.clauses.is_empty()).then_some(Node::Group(group))
+        match group.clauses.len() {
+            0 => None,
+            1 if group.clauses[0].0 != Occur::Not => {
+                group.clauses.into_iter().next().map(|it| it.1)
+            }
+            _ => Some(Node::Group(group)),
+        }
     }
 
     /// Passes over a group whose opening parenthesis was just read.
@@ -215,13 +252,19 @@ impl Parser {
     }
 }
 
-/// What a clause does without a sign: words may be there, everything more exact must.
+/// What a clause does without a sign: words may be there, everything more exact must. One plain word among
+/// alternatives makes them a wish.
 fn usual(node: &Node) -> Occur {
-    match node {
-        Node::Word(_, Place::Anywhere) | Node::Prefix(_, Place::Anywhere) => Occur::Should,
-        Node::Either(_) | Node::Group(_) => Occur::Should,
-        _ => Occur::Must,
-    }
+    let is_exact = match node {
+        Node::Word(_, place) | Node::Prefix(_, place) => *place != Place::Anywhere,
+        Node::Either(nodes) => nodes.iter().all(|node| usual(node) == Occur::Must),
+        Node::Group(group) => {
+            let mut clauses = group.clauses.iter();
+            clauses.all(|(occur, node)| *occur == Occur::Not || usual(node) == Occur::Must)
+        }
+        _ => true,
+    };
+    if is_exact { Occur::Must } else { Occur::Should }
 }
 
 fn words(text: String, starred: bool, place: Place) -> Node {
@@ -232,38 +275,43 @@ fn words(text: String, starred: bool, place: Place) -> Node {
     }
 }
 
-/// Adds a clause, or makes it an alternative of the one before it.
-fn join(clauses: &mut Vec<(Occur, Node)>, node: Node, occur: Occur, joins: bool) {
-    if !joins {
-        clauses.push((occur, node));
-        return;
-    }
-    let Some((before, last)) = clauses.pop() else {
-        clauses.push((occur, node));
+/// Makes a clause an alternative of the one before it. A sign before either of them is one of both.
+fn join(clauses: &mut Vec<Clause>, clause: Clause) {
+    let Some(last) = clauses.pop() else {
+        clauses.push(clause);
         return;
     };
-    // Alternatives of exact conditions are a condition; one plain word among them makes it a wish.
-    let both = if before == Occur::Should || occur == Occur::Should {
-        Occur::Should
-    } else {
-        before
+    let mut nodes = match last.node {
+        Node::Either(nodes) => nodes,
+        node => vec![node],
     };
-    let either = match last {
-        Node::Either(mut nodes) => {
-            nodes.push(node);
-            nodes
-        }
-        last => vec![last, node],
-    };
-    clauses.push((both, Node::Either(either)));
+    nodes.push(clause.node);
+    let either = Node::Either(nodes);
+    clauses.push(Clause {
+        occur: if last.is_signed {
+            last.occur
+        } else if clause.is_signed {
+            clause.occur
+        } else {
+            usual(&either)
+        },
+        is_signed: last.is_signed || clause.is_signed,
+        node: either,
+    });
 }
 
-/// `https://Example.org/docs/` and `.example.org` are `example.org/docs` and `example.org`.
+/// `https://Example.org:8080/docs/` and `.example.org` are `example.org/docs` and `example.org`; names are spelt as in
+/// addresses (`münchen.de` is `xn--mnchen-3ya.de`).
 fn plain_site(value: &str) -> String {
     let rest = value.split_once("://").map_or(value, |(_, rest)| rest);
-    rest.trim_start_matches("*.")
-        .trim_matches(['.', '/'])
-        .to_owned()
+    let rest = rest.trim_start_matches("*.").trim_matches(['.', '/']);
+    let (host, path) = match rest.find('/') {
+        Some(at) => rest.split_at(at),
+        None => (rest, ""),
+    };
+    let url = CanonicalUrl::parse(&format!("http://{host}/"));
+    let host = url.as_ref().map_or(host, CanonicalUrl::host_str);
+    format!("{host}{path}")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{Node, Occur, Place, Repair};
+use super::super::{Group, Node, Occur, Place, Repair};
 use super::parse;
 
 fn word(text: &str) -> Node {
@@ -57,6 +57,78 @@ fn or_binds_closer_than_a_space() {
         ],
         &[],
     );
+}
+
+#[test]
+fn a_sign_is_one_of_all_alternatives() {
+    let either = |nodes: &[&str]| Node::Either(nodes.iter().map(|it| word(it)).collect());
+    check(
+        "a AND b OR c",
+        &[(Occur::Must, word("a")), (Occur::Must, either(&["b", "c"]))],
+        &[],
+    );
+    check(
+        "+a +b OR c",
+        &[(Occur::Must, word("a")), (Occur::Must, either(&["b", "c"]))],
+        &[],
+    );
+    check(
+        "a -b OR c",
+        &[
+            (Occur::Should, word("a")),
+            (Occur::Not, either(&["b", "c"])),
+        ],
+        &[],
+    );
+    check("a OR +b", &[(Occur::Must, either(&["a", "b"]))], &[]);
+    check(
+        "a OR -b",
+        &[(Occur::Should, word("a")), (Occur::Not, word("b"))],
+        &[],
+    );
+}
+
+#[test]
+fn a_dash_between_spaces_is_no_sign() {
+    let plain = |words: &[&str]| -> Vec<(Occur, Node)> {
+        words.iter().map(|it| (Occur::Should, word(it))).collect()
+    };
+    check("Lisboa – Porto", &plain(&["Lisboa", "Porto"]), &[]);
+    check("a - b", &plain(&["a", "b"]), &[]);
+    check("1 + 1", &plain(&["1", "1"]), &[]);
+    check(
+        "a –b",
+        &[(Occur::Should, word("a")), (Occur::Not, word("b"))],
+        &[],
+    );
+}
+
+#[test]
+fn conditions_in_parentheses_are_conditions() {
+    let sites = Node::Either(vec![Node::Site("a.pt".into()), Node::Site("b.pt".into())]);
+    let expected = [(Occur::Should, word("gato")), (Occur::Must, sites)];
+    check("gato (site:a.pt OR site:b.pt)", &expected, &[]);
+    check("gato site:(a.pt OR b.pt)", &expected, &[]);
+    let title = |text: &str| (Occur::Must, Node::Word(text.into(), Place::Title));
+    let titles = Group {
+        clauses: vec![title("gato"), title("preto")],
+    };
+    check(
+        "title:(gato preto) rato",
+        &[
+            (Occur::Must, Node::Group(titles)),
+            (Occur::Should, word("rato")),
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn a_site_is_a_host_without_its_port_as_addresses_spell_it() {
+    let site = |text: &str| [(Occur::Must, Node::Site(text.into()))];
+    check("site:127.0.0.1:8102", &site("127.0.0.1"), &[]);
+    check("site:münchen.de/x", &site("xn--mnchen-3ya.de/x"), &[]);
+    check("site:pt", &site("pt"), &[]);
 }
 
 #[test]
@@ -125,6 +197,7 @@ fn what_is_malformed_is_repaired_and_said() {
         &[(Occur::Should, word("https://a.pt/x"))],
         &[],
     );
+    check("std::vec", &[(Occur::Should, word("std::vec"))], &[]);
     check("  ", &[], &[Repair::Empty]);
     check("()", &[], &[Repair::Empty]);
 }

@@ -41,6 +41,8 @@ pub(super) fn tokens(query: &str, repairs: &mut Vec<Repair>) -> Vec<Token> {
                 at += usize::from(characters.get(at) == Some(&'|'));
                 found.push(Token::Or);
             }
+            // Between two spaces it is a dash, or a sum, and says nothing.
+            '+' | '-' if starts && is_between_spaces(&characters[at..]) => {}
             '+' if starts => found.push(Token::Plus),
             '-' if starts => found.push(Token::Minus),
             '"' => {
@@ -72,6 +74,12 @@ pub(super) fn tokens(query: &str, repairs: &mut Vec<Repair>) -> Vec<Token> {
     found
 }
 
+/// Whether a space follows, and then something else.
+fn is_between_spaces(rest: &[char]) -> bool {
+    rest.first().is_some_and(|next| next.is_whitespace())
+        && rest.iter().any(|next| !next.is_whitespace())
+}
+
 /// A run: an operator, a field with its value, or a word.
 fn bare(run: &[char], next: Option<char>, repairs: &mut Vec<Repair>, found: &mut Vec<Token>) {
     let text: String = run.iter().collect();
@@ -97,8 +105,8 @@ fn bare(run: &[char], next: Option<char>, repairs: &mut Vec<Repair>, found: &mut
             }
             return;
         }
-        // An address or a time of day is no field.
-        if !value.is_empty() && !value.starts_with("//") {
+        // Neither an address nor a path of a program (`std::vec`) is a field.
+        if !value.is_empty() && !value.starts_with(['/', ':']) {
             repairs.push(Repair::UnknownField(name));
         }
     }

@@ -52,11 +52,39 @@ pub(super) fn add(
     Ok(())
 }
 
+/// More than closeness can add to a score, before its weight.
+pub(super) fn most(sought: &[WordPlan]) -> f32 {
+    let all: f32 = sought.iter().map(|word| word.idf.min(SATURATED_IDF)).sum();
+    // Rounding is not to make it less.
+    all * 1.001
+}
+
 /// The postings of all words in one field of one segment.
 pub(super) struct Lists {
-    lists: Vec<(SegmentPostings, usize)>,
-    places: Vec<(u32, usize)>,
+    /// Those of a word one after the other.
+    lists: Vec<(SegmentPostings, u32)>,
+    places: Vec<Place>,
     positions: Vec<u32>,
+    last: Vec<u32>,
+}
+
+/// Where a word stands: its position, then the number of the word, in one figure that sorts fast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place(u64);
+
+impl Place {
+    fn new(position: u32, number: u32) -> Self {
+        Self(u64::from(position) << 32 | u64::from(number))
+    }
+
+    pub(super) fn position(self) -> u32 {
+        u32::try_from(self.0 >> 32).unwrap_or(u32::MAX)
+    }
+
+    /// The number of the word.
+    pub(super) fn number(self) -> usize {
+        usize::try_from(self.0 & u64::from(u32::MAX)).unwrap_or(usize::MAX)
+    }
 }
 
 impl Lists {
@@ -69,7 +97,7 @@ impl Lists {
         let segment = shard.searcher.segment_reader(ordinal);
         let index = segment.inverted_index(shard.fields.texts[field])?;
         let mut lists = Vec::new();
-        for (number, word) in sought.iter().enumerate() {
+        for (number, word) in (0..).zip(sought) {
             for term in word.terms.iter().filter(|term| term.field == field) {
                 if let Some(info) = &term.places[shard.number_of(ordinal)] {
                     let option = IndexRecordOption::WithFreqsAndPositions;
@@ -81,24 +109,33 @@ impl Lists {
             lists,
             places: Vec::new(),
             positions: Vec::new(),
+            last: Vec::new(),
         })
     }
 
-    /// Where the words stand in a document: position, and number of the word. Documents are asked upwards.
-    pub(super) fn places(&mut self, doc: u32) -> &[(u32, usize)] {
+    /// Where the words stand in a document, in order. Documents are asked upwards.
+    pub(super) fn places(&mut self, doc: u32) -> &[Place] {
         self.places.clear();
+        let mut last = None;
         for (list, number) in &mut self.lists {
             if list.doc() < doc {
                 list.seek(doc);
             }
-            if list.doc() == doc {
-                list.positions(&mut self.positions);
-                self.places
-                    .extend(self.positions.iter().map(|&position| (position, *number)));
+            if list.doc() != doc {
+                continue;
             }
+            list.positions(&mut self.positions);
+            // A word and its stem often stand at the very same places.
+            if last == Some(*number) && self.positions == self.last {
+                continue;
+            }
+            last = Some(*number);
+            let found = self.positions.iter();
+            self.places
+                .extend(found.map(|&position| Place::new(position, *number)));
+            std::mem::swap(&mut self.positions, &mut self.last);
         }
-        // Runs that are in order already: the stable sort only merges them.
-        self.places.sort();
+        self.places.sort_unstable();
         self.places.dedup();
         &self.places
     }
@@ -107,10 +144,11 @@ impl Lists {
         self.places(doc);
         let mut gains = vec![0.0_f32; sought.len()];
         for pair in self.places.windows(2) {
-            let [(first, a), (second, b)] = *pair else {
+            let [first, second] = *pair else {
                 continue;
             };
-            let distance = second - first;
+            let (a, b) = (first.number(), second.number());
+            let distance = second.position() - first.position();
             if a == b || distance == 0 || distance > WINDOW {
                 continue;
             }

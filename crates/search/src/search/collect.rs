@@ -24,6 +24,8 @@ pub(super) struct Candidate {
     pub(super) at: DocAddress,
     /// It has all that was wished for: such documents come first.
     pub(super) has_all: bool,
+    /// When it was visited, in microseconds, where that is the order; else 0.
+    pub(super) visited: i64,
     pub(super) score: f32,
     /// What `score` was multiplied by for rank and freshness.
     pub(super) prior: f32,
@@ -33,7 +35,7 @@ pub(super) struct Candidate {
 impl Candidate {
     /// Better ones are less.
     pub(super) fn order(&self, other: &Self) -> Ordering {
-        let key = |one: &Self| (one.has_all, ordered(one.score));
+        let key = |one: &Self| (one.has_all, one.visited, ordered(one.score));
         key(other)
             .cmp(&key(self))
             .then_with(|| self.tie.cmp(&other.tie))
@@ -102,7 +104,7 @@ impl Collector {
         &mut self,
         place: (usize, u32),
         segment: &SegmentReader,
-        (columns, passed_over): (&Columns, &PassedOver),
+        (columns, ranks, passed_over): (&Columns, &[f32], &PassedOver),
         matches: &mut dyn Match,
         ordering: &Priors<'_>,
     ) -> Result<(), SearchError> {
@@ -120,17 +122,20 @@ impl Collector {
             }
             if !segment.is_deleted(doc) && !passed_over.has(doc) {
                 self.total += 1;
-                let prior = columns.prior(doc, ordering);
-                let (score, has_all) = match ordering.sort {
-                    Sort::Relevance => (matches.score() * prior, matches.has_all()),
-                    Sort::Date => (columns.seconds(doc), true),
+                let rank = ranks.get(doc as usize).copied().unwrap_or(0.0);
+                let prior = columns.prior(doc, rank, ordering);
+                let score = matches.score() * prior;
+                let (has_all, visited) = match ordering.sort {
+                    Sort::Relevance => (matches.has_all(), 0),
+                    Sort::Date => (true, columns.visits.first(doc).unwrap_or(0)),
                 };
-                if self.may_be_kept(has_all, score) {
+                if self.may_be_kept(has_all, visited, score) {
                     let (shard, ordinal) = place;
                     self.offer(Candidate {
                         shard,
                         at: DocAddress::new(ordinal, doc),
                         has_all,
+                        visited,
                         score,
                         prior,
                         tie: columns.ties.first(doc).unwrap_or(0),
@@ -149,12 +154,13 @@ impl Collector {
     }
 
     /// Whether it is not plainly worse than all that are kept.
-    fn may_be_kept(&self, has_all: bool, score: f32) -> bool {
+    fn may_be_kept(&self, has_all: bool, visited: i64, score: f32) -> bool {
         if self.best.len() < self.most {
             return true;
         }
         self.best.peek().is_some_and(|Worst(worst)| {
-            (has_all, ordered(score)) >= (worst.has_all, ordered(worst.score))
+            (has_all, visited, ordered(score))
+                >= (worst.has_all, worst.visited, ordered(worst.score))
         })
     }
 
@@ -193,8 +199,7 @@ impl Collector {
 }
 
 impl Columns {
-    fn prior(&self, doc: u32, ordering: &Priors<'_>) -> f32 {
-        let rank = narrow(self.ranks.first(doc).unwrap_or(0.0));
+    fn prior(&self, doc: u32, rank: f32, ordering: &Priors<'_>) -> f32 {
         let mut prior = 1.0 + ordering.weights.rank * rank;
         if let Some(now) = ordering.now {
             let age = now
@@ -205,11 +210,6 @@ impl Columns {
             prior *= 1.0 + ordering.weights.freshness * (-days / HALF_LIFE_DAYS).exp2();
         }
         prior
-    }
-
-    /// Exact to about two minutes: enough to sort by.
-    fn seconds(&self, doc: u32) -> f32 {
-        narrow(self.visits.first(doc).unwrap_or(0) as f64 / 1e6)
     }
 }
 

@@ -14,7 +14,6 @@ use crate::schema::{Fields, TEXT_FIELDS};
 
 /// Numbers of every document of a segment.
 pub(super) struct Columns {
-    pub(super) ranks: Column<f64>,
     pub(super) ties: Column<u64>,
     pub(super) visits: Column<i64>,
     simhashes: Column<u64>,
@@ -35,7 +34,6 @@ impl Columns {
             unreachable!("one is pushed for each field");
         };
         Ok(Self {
-            ranks: fast.f64("rank")?,
             ties: fast.u64("tie")?,
             visits: fast.i64("fetched")?,
             simhashes: fast.u64("simhash")?,

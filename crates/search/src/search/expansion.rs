@@ -76,6 +76,7 @@ pub(super) fn expand(
             terms,
             idf,
             weight: value * scale,
+            tallies: None,
         }));
         written.push(form);
     }

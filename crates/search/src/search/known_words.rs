@@ -1,16 +1,21 @@
-//! Words that were planned before: looking one up means asking some fifty terms of every segment.
+//! Words that were planned before: looking one up means asking some fifty terms of every segment. And what
+//! they and phrases count in each document, as far as it was read.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3;
 
 use super::plan::WordPlan;
 use super::searcher::Shard;
+use super::tally::Tallies;
 use crate::query::Place;
 
 /// Words remembered before the memory begins anew.
 const MAX_REMEMBERED: usize = 10_000;
+/// Bytes of their tallies.
+const MAX_BYTES: usize = 64 << 20;
 
 /// Plans of words, and in how many documents they are, for one state of the indexes.
 #[derive(Debug, Default)]
@@ -20,6 +25,9 @@ pub(super) struct KnownWords(Mutex<Known>);
 struct Known {
     state: u64,
     words: HashMap<(String, Place), (WordPlan, u64)>,
+    phrases: HashMap<(String, Place), Arc<Tallies>>,
+    /// Bytes of their tallies.
+    held: Arc<AtomicUsize>,
 }
 
 impl KnownWords {
@@ -32,15 +40,53 @@ impl KnownWords {
         known.words.get(&(word.to_owned(), place)).cloned()
     }
 
+    /// For what a word counts in these indexes: nothing is read yet.
+    pub(super) fn tallies(&self, state: u64, shards: &[Shard]) -> Tallies {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.bound(state);
+        Tallies::new(segments_of(shards), &known.held)
+    }
+
     pub(super) fn put(&self, state: u64, word: &str, place: Place, plan: &WordPlan, count: u64) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.state != state || known.words.len() >= MAX_REMEMBERED {
-            known.words.clear();
-            known.state = state;
-        }
+        known.bound(state);
         let key = (word.to_owned(), place);
         known.words.insert(key, (plan.clone(), count));
     }
+
+    /// What a phrase counts in these indexes, as far as it was read.
+    pub(super) fn phrase(
+        &self,
+        state: u64,
+        phrase: &str,
+        place: Place,
+        shards: &[Shard],
+    ) -> Arc<Tallies> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.bound(state);
+        let tallies = Tallies::new(segments_of(shards), &known.held);
+        let key = (phrase.to_owned(), place);
+        let own = known.phrases.entry(key);
+        Arc::clone(own.or_insert_with(|| Arc::new(tallies)))
+    }
+}
+
+impl Known {
+    /// Begins anew where the indexes changed, or where it is full.
+    fn bound(&mut self, state: u64) {
+        let is_full = self.words.len() + self.phrases.len() >= MAX_REMEMBERED
+            || self.held.load(Ordering::Relaxed) >= MAX_BYTES;
+        if self.state != state || is_full {
+            *self = Self {
+                state,
+                ..Self::default()
+            };
+        }
+    }
+}
+
+fn segments_of(shards: &[Shard]) -> usize {
+    shards.iter().map(|shard| shard.columns.len()).sum()
 }
 
 /// A number for the indexes that are searched, as they are: another one after every commit.

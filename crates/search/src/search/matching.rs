@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tantivy::columnar::Column;
 use tantivy::fieldnorm::FieldNormReader;
+use tantivy::index::InvertedIndexReader;
 use tantivy::postings::SegmentPostings;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, Term};
@@ -11,10 +12,13 @@ use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, Term};
 use super::columns::Columns;
 use super::phrase::PhraseMatch;
 use super::plan::{GroupPlan, Plan};
+use super::reputes::Anchors;
+use super::searcher::Shard;
 use super::statistics::Statistics;
-use super::word::Opened;
+use super::tally::{Tallied, TalliedGroup, TallyMatch};
+use super::word::{Opened, Walk};
 use crate::error::SearchError;
-use crate::schema::{Fields, TEXT_FIELDS};
+use crate::schema::TEXT_FIELDS;
 use crate::weights::Weights;
 
 /// Walks over the matching documents of a segment, upwards.
@@ -32,13 +36,13 @@ pub(super) trait Match: Send {
 }
 
 /// What scoring in one segment needs.
+#[derive(Clone, Copy)]
 pub(super) struct Scoring<'a> {
-    pub(super) segment: &'a SegmentReader,
-    /// The number of the segment among those of all indexes.
-    pub(super) number: usize,
-    pub(super) fields: &'a Fields,
-    pub(super) columns: &'a Columns,
+    pub(super) shard: &'a Shard,
+    /// Which segment of it.
+    pub(super) ordinal: u32,
     pub(super) norms: &'a Norms,
+    pub(super) anchors: &'a Anchors,
 }
 
 /// For each text field and coded length: the field's weight over its length norm; and `k1`.
@@ -77,10 +81,30 @@ impl FieldNorm {
     }
 }
 
-impl Scoring<'_> {
+impl<'a> Scoring<'a> {
+    pub(super) fn segment(&self) -> &'a SegmentReader {
+        self.shard.searcher.segment_reader(self.ordinal)
+    }
+
+    /// The number of the segment among those of all indexes.
+    pub(super) fn number(&self) -> usize {
+        self.shard.number_of(self.ordinal)
+    }
+
+    fn columns(&self) -> &'a Columns {
+        &self.shard.columns[self.ordinal as usize]
+    }
+
+    /// The lists of a text field.
+    pub(super) fn index(&self, field: usize) -> Result<Arc<InvertedIndexReader>, SearchError> {
+        Ok(self
+            .segment()
+            .inverted_index(self.shard.fields.texts[field])?)
+    }
+
     pub(super) fn norm(&self, field: usize) -> FieldNorm {
         FieldNorm {
-            lengths: self.columns.lengths[field].clone(),
+            lengths: self.columns().lengths[field].clone(),
             table: Arc::clone(&self.norms.tables[field]),
         }
     }
@@ -112,8 +136,22 @@ impl Scoring<'_> {
                 .map(|part| part.walk(looks))
                 .collect::<Result<Vec<_>, _>>()
         };
-        let (must, should, wishes) = (walk(must)?, walk(should)?, walk(wishes)?);
-        let mut filters = walk(filters)?;
+        let (must, should) = (walk(must)?, walk(should)?);
+        let (wishes, not) = (walk(wishes)?, walk(not)?);
+        let mut sought = must.iter().chain(&should).chain(&wishes).peekable();
+        if filters.is_empty() && sought.peek().is_some() {
+            let mut all = sought.chain(&not);
+            if all.all(|part| matches!(part, Walk::Tallied(_))) {
+                let documents = self.segment().max_doc();
+                let (must, should) = (tallied(must), tallied(should));
+                let (wishes, not) = (tallied(wishes), tallied(not));
+                let group = TalliedGroup::new(documents, must, should, wishes, &not);
+                return Ok(Box::new(group));
+            }
+        }
+        let (must, should) = (boxed(must), boxed(should));
+        let (wishes, not) = (boxed(wishes), boxed(not));
+        let mut filters = boxed(walk(filters)?);
         let mut needs_any = must.is_empty() && !(should.is_empty() && wishes.is_empty());
         if must.is_empty() && !needs_any && filters.is_empty() {
             // Only what must not be there: everything else. Nothing at all: nothing.
@@ -124,7 +162,7 @@ impl Scoring<'_> {
             filters,
             must,
             should,
-            not: walk(not)?,
+            not,
             wishes,
             needs_any,
             doc: 0,
@@ -135,17 +173,16 @@ impl Scoring<'_> {
 
     /// A part of a group. How a word is walked over is chosen when the other parts are known.
     fn open(&self, plan: &Plan) -> Result<Part, SearchError> {
-        let everything = u64::from(self.segment.max_doc());
+        let everything = u64::from(self.segment().max_doc());
         Ok(match plan {
             Plan::Word(word) => Part::Word(Opened::new(self, word)?),
-            Plan::Phrase(phrase) => {
-                let phrase = PhraseMatch::new(self, phrase)?;
-                Part::Other(phrase.entries(), Box::new(phrase))
+            Plan::Phrase(phrase) => Part::Phrase(PhraseMatch::new(self, phrase)?),
+            Plan::Site(site) => {
+                self.term(&Term::from_field_text(self.shard.fields.within, site))?
             }
-            Plan::Site(site) => self.term(&Term::from_field_text(self.fields.within, site))?,
-            Plan::Type(kind) => self.term(&Term::from_field_text(self.fields.kinds, kind))?,
+            Plan::Type(kind) => self.term(&Term::from_field_text(self.shard.fields.kinds, kind))?,
             Plan::Language(code) => {
-                self.term(&Term::from_field_text(self.fields.language, code))?
+                self.term(&Term::from_field_text(self.shard.fields.language, code))?
             }
             &Plan::Visited(from, to) => Part::Other(everything, self.visited(from, to)),
             Plan::Either(plans) => {
@@ -156,6 +193,7 @@ impl Scoring<'_> {
                     entries += part.entries();
                     parts.push(part.walk(u64::MAX)?);
                 }
+                let parts = boxed(parts);
                 Part::Other(entries, Box::new(EitherMatch { parts }))
             }
             Plan::Group(group) => Part::Other(everything, self.group(group)?),
@@ -163,7 +201,7 @@ impl Scoring<'_> {
     }
 
     fn term(&self, term: &Term) -> Result<Part, SearchError> {
-        let index = self.segment.inverted_index(term.field())?;
+        let index = self.segment().inverted_index(term.field())?;
         let postings = index.read_postings(term, IndexRecordOption::Basic)?;
         let postings = postings.unwrap_or_else(SegmentPostings::empty);
         let entries = u64::from(postings.doc_freq());
@@ -172,10 +210,10 @@ impl Scoring<'_> {
 
     fn visited(&self, from: i64, to: i64) -> Box<dyn Match> {
         let mut visited = VisitedMatch {
-            column: self.columns.visits.clone(),
+            column: self.columns().visits.clone(),
             from,
             to,
-            end: self.segment.max_doc(),
+            end: self.segment().max_doc(),
             doc: 0,
         };
         visited.settle(0);
@@ -186,6 +224,7 @@ impl Scoring<'_> {
 /// A part of a group that is found in the segment, with at least as many entries as it has documents.
 enum Part {
     Word(Opened),
+    Phrase(PhraseMatch),
     Other(u64, Box<dyn Match>),
 }
 
@@ -193,16 +232,37 @@ impl Part {
     fn entries(&self) -> u64 {
         match self {
             Self::Word(word) => word.entries,
+            Self::Phrase(phrase) => phrase.entries(),
             Self::Other(entries, _) => *entries,
         }
     }
 
-    fn walk(self, looks: u64) -> Result<Box<dyn Match>, SearchError> {
+    fn walk(self, looks: u64) -> Result<Walk, SearchError> {
         match self {
             Self::Word(word) => word.walk(looks),
-            Self::Other(_, matches) => Ok(matches),
+            Self::Phrase(phrase) => phrase.walk(looks),
+            Self::Other(_, matches) => Ok(Walk::Other(matches)),
         }
     }
+}
+
+/// Those that are tallied; the caller has seen that all are.
+fn tallied(parts: Vec<Walk>) -> Vec<Tallied> {
+    let parts = parts.into_iter();
+    let parts = parts.filter_map(|part| match part {
+        Walk::Tallied(tallied) => Some(tallied),
+        Walk::Other(_) => None,
+    });
+    parts.collect()
+}
+
+fn boxed(parts: Vec<Walk>) -> Vec<Box<dyn Match>> {
+    let parts = parts.into_iter();
+    let parts = parts.map(|part| match part {
+        Walk::Tallied(tallied) => Box::new(TallyMatch::new(tallied)) as Box<dyn Match>,
+        Walk::Other(matches) => matches,
+    });
+    parts.collect()
 }
 
 /// A condition without score.

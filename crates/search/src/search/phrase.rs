@@ -1,42 +1,135 @@
 //! Words in order.
 
+use std::sync::Arc;
+
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
+use super::given::{Given, passed};
 use super::matching::{FieldNorm, Match, Scoring};
 use super::plan::PhrasePlan;
 use super::statistics::Places;
+use super::tally::{Source, Tallied, Tallies, Tally, saturated};
+use super::word::Walk;
 use crate::error::SearchError;
+use crate::schema::ANCHORS;
 
 /// A phrase in any of its fields.
 pub(super) struct PhraseMatch {
-    fields: Vec<FieldPhrase>,
+    fields: Vec<InField>,
     idf: f32,
     k1: f32,
+    documents: DocId,
+    /// Where it was read before.
+    tally: Option<Arc<Tally>>,
+    tallies: Arc<Tallies>,
+    number: usize,
 }
 
 impl PhraseMatch {
     pub(super) fn new(scoring: &Scoring<'_>, plan: &PhrasePlan) -> Result<Self, SearchError> {
         let mut fields = Vec::new();
-        for (field, words) in &plan.fields {
-            if let Some(phrase) = FieldPhrase::new(scoring, *field, words)? {
-                fields.push(phrase);
+        let number = scoring.number();
+        let tally = plan.tallies.get(number);
+        let sought = match tally {
+            Some(_) => &[][..],
+            None => &plan.fields[..],
+        };
+        for (field, words) in sought {
+            if *field == ANCHORS {
+                let found = scoring.anchors.phrase(scoring, words)?;
+                fields.push(InField::Anchors(found));
+            } else if let Some(phrase) = FieldPhrase::new(scoring, *field, words)? {
+                fields.push(InField::Own(phrase));
             }
         }
         Ok(Self {
             fields,
             idf: plan.idf,
             k1: scoring.k1(),
+            documents: scoring.segment().max_doc(),
+            tally,
+            tallies: Arc::clone(&plan.tallies),
+            number,
         })
+    }
+
+    /// Reads all of it, unless far fewer documents will be looked at.
+    pub(super) fn walk(mut self, looks: u64) -> Result<Walk, SearchError> {
+        if let Some(tally) = self.tally {
+            return Ok(Walk::Tallied(Tallied::new(tally, self.idf)));
+        }
+        let entries = self.entries();
+        if entries > looks.saturating_mul(2) {
+            return Ok(Walk::Other(Box::new(self)));
+        }
+        let (documents, k1, idf) = (self.documents, self.k1, self.idf);
+        let tally = Arc::new(Tally::of(&mut self, entries, documents, k1)?);
+        self.tallies.put(self.number, &tally);
+        Ok(Walk::Tallied(Tallied::new(tally, idf)))
+    }
+
+    /// At least as many as the documents that have it: those of its rarest word in each field.
+    pub(super) fn entries(&self) -> u64 {
+        match &self.tally {
+            Some(tally) => tally.len() as u64,
+            None => self.fields.iter().map(InField::entries).sum(),
+        }
     }
 }
 
-impl PhraseMatch {
-    /// At least as many as the documents that have it: those of its rarest word in each field.
-    pub(super) fn entries(&self) -> u64 {
-        let rarest = self.fields.iter().filter_map(|field| field.lists.first());
-        rarest.map(|(list, _)| u64::from(list.doc_freq())).sum()
+impl Source for PhraseMatch {
+    fn read(&mut self, mut each: impl FnMut(DocId, f32)) -> Result<(), SearchError> {
+        for field in &mut self.fields {
+            let mut doc = field.seek(0);
+            while doc != TERMINATED {
+                each(doc, field.frequency());
+                doc = field.seek(doc + 1);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a phrase is looked for.
+enum InField {
+    /// In what the page itself says.
+    Own(FieldPhrase),
+    /// In what others say of it.
+    Anchors(Given),
+}
+
+impl InField {
+    fn entries(&self) -> u64 {
+        match self {
+            Self::Own(phrase) => {
+                let rarest = phrase.lists.first();
+                rarest.map_or(0, |(list, _)| u64::from(list.doc_freq()))
+            }
+            Self::Anchors(given) => given.len() as u64,
+        }
+    }
+
+    fn doc(&self) -> DocId {
+        match self {
+            Self::Own(phrase) => phrase.doc,
+            Self::Anchors(given) => given.doc(),
+        }
+    }
+
+    fn seek(&mut self, target: DocId) -> DocId {
+        match self {
+            Self::Own(phrase) => phrase.seek(target),
+            Self::Anchors(given) => given.seek(target),
+        }
+    }
+
+    fn frequency(&self) -> f32 {
+        match self {
+            Self::Own(phrase) => phrase.frequency(),
+            Self::Anchors(given) => given.frequency(),
+        }
     }
 }
 
@@ -44,7 +137,7 @@ impl Match for PhraseMatch {
     fn doc(&self) -> DocId {
         self.fields
             .iter()
-            .map(|field| field.doc)
+            .map(InField::doc)
             .min()
             .unwrap_or(TERMINATED)
     }
@@ -59,16 +152,14 @@ impl Match for PhraseMatch {
 
     fn score(&mut self) -> f32 {
         let doc = self.doc();
-        let here = self.fields.iter().filter(|field| field.doc == doc);
-        let frequency: f32 = here
-            .map(|field| field.count as f32 * field.norm.of(doc))
-            .sum();
-        self.idf * frequency * (self.k1 + 1.0) / (frequency + self.k1)
+        let here = self.fields.iter().filter(|field| field.doc() == doc);
+        let frequency: f32 = here.map(InField::frequency).sum();
+        self.idf * saturated(self.k1, frequency)
     }
 }
 
 /// A phrase in one field: the rarest words lead, positions are read only where all words are.
-struct FieldPhrase {
+pub(super) struct FieldPhrase {
     /// Postings and place in the phrase, rarest first.
     lists: Vec<(SegmentPostings, u32)>,
     norm: FieldNorm,
@@ -79,18 +170,17 @@ struct FieldPhrase {
 }
 
 impl FieldPhrase {
-    fn new(
+    /// None where one of the words is not in this segment.
+    pub(super) fn new(
         scoring: &Scoring<'_>,
         field: usize,
         words: &[Places],
     ) -> Result<Option<Self>, SearchError> {
-        let infos = words.iter().map(|places| places[scoring.number].as_ref());
+        let infos = words.iter().map(|places| places[scoring.number()].as_ref());
         let Some(infos) = infos.collect::<Option<Vec<_>>>() else {
             return Ok(None);
         };
-        let index = scoring
-            .segment
-            .inverted_index(scoring.fields.texts[field])?;
+        let index = scoring.index(field)?;
         let mut lists = Vec::new();
         for (place, info) in (0..).zip(infos) {
             let option = IndexRecordOption::WithFreqsAndPositions;
@@ -110,11 +200,20 @@ impl FieldPhrase {
         Ok(Some(phrase))
     }
 
-    fn seek(&mut self, target: DocId) -> DocId {
+    pub(super) fn doc(&self) -> DocId {
+        self.doc
+    }
+
+    pub(super) fn seek(&mut self, target: DocId) -> DocId {
         if self.doc < target {
             self.settle(target);
         }
         self.doc
+    }
+
+    /// How often it stands in the document, weighted.
+    pub(super) fn frequency(&self) -> f32 {
+        self.count as f32 * self.norm.of(self.doc)
     }
 
     fn settle(&mut self, from: DocId) {
@@ -174,13 +273,7 @@ impl FieldPhrase {
             let mut at = 0;
             self.starts.retain(|start| {
                 let wanted = start + *place;
-                while self
-                    .others
-                    .get(at)
-                    .is_some_and(|&position| position < wanted)
-                {
-                    at += 1;
-                }
+                at += passed(&self.others[at..], |&position| position < wanted);
                 self.others.get(at) == Some(&wanted)
             });
         }

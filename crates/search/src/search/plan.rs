@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::known_words::{KnownWords, state_of};
 use super::searcher::Shard;
 use super::statistics::{Places, Statistics, locate};
+use super::tally::Tallies;
 use crate::config::SearchConfig;
 use crate::error::SearchError;
 use crate::language::{STEMMED, Stemmer, is_query_stop_word};
@@ -20,6 +21,8 @@ pub(super) struct WordPlan {
     pub(super) terms: Vec<TermPlan>,
     pub(super) idf: f32,
     pub(super) weight: f32,
+    /// Where what it counts is remembered; none for words that few will look for again.
+    pub(super) tallies: Option<Arc<Tallies>>,
 }
 
 /// A term in a field: what it counts, and where it lies in each segment.
@@ -36,6 +39,8 @@ pub(super) struct TermPlan {
 pub(super) struct PhrasePlan {
     pub(super) fields: Vec<(usize, Vec<Places>)>,
     pub(super) idf: f32,
+    /// Where what it counts is remembered: who pages or narrows asks for it again.
+    pub(super) tallies: Arc<Tallies>,
 }
 
 /// What is to be matched.
@@ -73,6 +78,20 @@ pub(super) struct GroupPlan {
     pub(super) not: Vec<Plan>,
     /// They help where they are, and are missed nowhere: words of expansion, small words.
     pub(super) wishes: Vec<Plan>,
+}
+
+impl GroupPlan {
+    /// Whether there is nothing to look for.
+    pub(super) fn is_empty(&self) -> bool {
+        let all = [
+            &self.filters,
+            &self.must,
+            &self.should,
+            &self.not,
+            &self.wishes,
+        ];
+        all.iter().all(|plans| plans.is_empty())
+    }
 }
 
 /// A plan, and what the later steps want to know of it.
@@ -223,7 +242,8 @@ impl<'a> Planner<'a> {
         let (plan, documents) = match self.known.get(self.state, word, place) {
             Some(known) => known,
             None => {
-                let (plan, documents) = self.look_up(word, place)?;
+                let (mut plan, documents) = self.look_up(word, place)?;
+                plan.tallies = Some(Arc::new(self.known.tallies(self.state, self.shards)));
                 self.known.put(self.state, word, place, &plan, documents);
                 (plan, documents)
             }
@@ -245,6 +265,7 @@ impl<'a> Planner<'a> {
             terms: Vec::new(),
             idf: 0.0,
             weight: 1.0,
+            tallies: None,
         };
         let mut documents = 0;
         for field in fields_of(place) {
@@ -287,6 +308,7 @@ impl<'a> Planner<'a> {
             terms: Vec::new(),
             idf: 0.0,
             weight: 1.0,
+            tallies: None,
         };
         let mut documents = 0;
         for field in fields_of(place) {
@@ -330,6 +352,7 @@ impl<'a> Planner<'a> {
             };
             let mut plan = self.word(word, place, negated)?;
             let folded = fold(word);
+            plan.tallies = None;
             plan.terms.retain(|term| term.text == folded);
             plan.terms.iter_mut().for_each(|term| term.share = 1.0);
             return Ok(Some(Plan::Word(plan)));
@@ -350,7 +373,13 @@ impl<'a> Planner<'a> {
             }
             fields.retain(|(_, words)| words.len() == number + 1);
         }
-        Ok(Some(Plan::Phrase(PhrasePlan { fields, idf })))
+        let phrase = parts.join(" ");
+        let tallies = self.known.phrase(self.state, &phrase, place, self.shards);
+        Ok(Some(Plan::Phrase(PhrasePlan {
+            fields,
+            idf,
+            tallies,
+        })))
     }
 
     fn seek(

@@ -16,7 +16,8 @@ use super::filter::{Filter, narrowed};
 use super::hidden::{self, Hidden, PassedOver};
 use super::known_words::KnownWords;
 use super::matching::{Norms, Scoring};
-use super::plan::{GroupPlan, Planned, Planner};
+use super::plan::{GroupPlan, Planned, Planner, WordPlan};
+use super::reputes::{self, Anchors, Reputes};
 use super::results::{Hit, Results, Snippet};
 use super::snippet::Marked;
 use super::statistics::{Counted, Statistics};
@@ -115,6 +116,7 @@ struct Open {
     reader: IndexReader,
     fields: Fields,
     hidden: hidden::Memory,
+    reputes: reputes::Memory,
 }
 
 /// One index as it stood when a query began.
@@ -125,7 +127,9 @@ pub(super) struct Shard {
     /// The number of its first segment among those of all indexes.
     first: usize,
     /// For each segment.
-    columns: Vec<Arc<Columns>>,
+    pub(super) columns: Vec<Arc<Columns>>,
+    /// Ranks and anchor texts of its pages.
+    pub(super) reputes: Arc<Reputes>,
     /// The same; empty where nothing is hidden.
     passed_over: Arc<Vec<PassedOver>>,
 }
@@ -134,7 +138,7 @@ impl Shard {
     /// The stored page of a document.
     pub(super) fn stored(&self, at: DocAddress) -> Result<Stored<OwnedBytes>, SearchError> {
         let columns = &self.columns[at.segment_ord as usize];
-        store::stored(&columns.pages, &self.fields, at.doc_id)
+        store::stored(&columns.pages, at.doc_id)
     }
 
     /// The number of a segment among those of all indexes.
@@ -175,6 +179,7 @@ impl Searcher {
             reader,
             fields,
             hidden: hidden::Memory::default(),
+            reputes: reputes::Memory::default(),
         });
         Ok(())
     }
@@ -197,7 +202,15 @@ impl Searcher {
     pub fn collections(&self) -> Vec<(String, u64)> {
         let named = self.indexes.iter();
         named
-            .map(|open| (open.name.clone(), open.reader.searcher().num_docs()))
+            .map(|open| {
+                let searcher = open.reader.searcher();
+                // What others say of a page is no entry of its own.
+                let reputes = open.reputes.of(&searcher).map_or(0, |found| found.count);
+                (
+                    open.name.clone(),
+                    searcher.num_docs().saturating_sub(reputes),
+                )
+            })
             .collect()
     }
 
@@ -231,6 +244,11 @@ impl Searcher {
         );
         let planned = planner.plan(&group)?;
         results.repairs.extend(planned.repairs.iter().cloned());
+        if planned.group.is_empty() && planned.left_out.is_empty() {
+            // Signs and pictures alone.
+            results.repairs.push(Repair::Empty);
+            return Ok(results);
+        }
         query.fill(&planned, &mut results)?;
         if results.is_partial {
             results.repairs.push(Repair::TimeOver);
@@ -248,6 +266,7 @@ impl Searcher {
             let columns = self.columns.of(searcher.segment_readers(), &open.fields)?;
             let mut shard = Shard {
                 name: open.name.clone(),
+                reputes: open.reputes.of(&searcher)?,
                 searcher,
                 fields: open.fields,
                 first,
@@ -302,8 +321,9 @@ impl Query<'_> {
             results.added_words = added;
             collected = self.collect(&group, planned, most, self.request.facets)?;
         }
-        if collected.0.len() < end && !planned.left_out.is_empty() && planned.group.must.is_empty()
-        {
+        // Small words alone are looked for only where nothing else is found: what is found must not depend on how
+        // many results are shown.
+        if collected.1.total == 0 && !planned.left_out.is_empty() && planned.group.must.is_empty() {
             let mut group = planned.group.clone();
             group.wishes.extend(planned.left_out.iter().cloned());
             collected = self.collect(&group, planned, most, self.request.facets)?;
@@ -312,8 +332,9 @@ impl Query<'_> {
         results.total = collector.total;
         results.is_partial = collector.is_partial;
         results.facets = collector.facets;
-        let groups = self.grouped(&candidates);
-        results.distinct = results.total - (candidates.len() - groups.len()) as u64;
+        let groups = self.grouped(&candidates, end);
+        let put_away: usize = groups.iter().map(|(_, similar)| similar).sum();
+        results.distinct = results.total.saturating_sub(put_away as u64);
         let terms: HashSet<String> = planned
             .sought
             .iter()
@@ -348,20 +369,20 @@ impl Query<'_> {
         };
         let mut collector = Collector::new(most, self.deadline, facets);
         for (number, shard) in self.shards.iter().enumerate() {
+            let anchors = Anchors::default();
             for (ordinal, segment) in (0..).zip(shard.searcher.segment_readers()) {
                 let columns = &shard.columns[ordinal as usize];
                 let scoring = Scoring {
-                    segment,
-                    number: shard.number_of(ordinal),
-                    fields: &shard.fields,
-                    columns,
+                    shard,
+                    ordinal,
                     norms: &norms,
+                    anchors: &anchors,
                 };
                 let mut matches = scoring.group(group)?;
                 let passed_over = shard.passed_over.get(ordinal as usize);
                 let passed_over = passed_over.unwrap_or(&NOTHING);
                 let place = (number, ordinal);
-                let beside = (&**columns, passed_over);
+                let beside = (&**columns, shard.reputes.ranks(ordinal), passed_over);
                 collector.segment(place, segment, beside, matches.as_mut(), &priors)?;
             }
         }
@@ -369,12 +390,7 @@ impl Query<'_> {
         let (mut candidates, facets) = collector.finish();
         if self.request.sort == Sort::Relevance {
             let first = candidates.len().min(self.searcher.config.rescored);
-            closeness::add(
-                self.shards,
-                &planned.close,
-                &mut candidates[..first],
-                weights.proximity,
-            )?;
+            self.add_closeness(&planned.close, &mut candidates[..first])?;
             candidates[..first].sort_by(Candidate::order);
         }
         Ok((
@@ -387,19 +403,54 @@ impl Query<'_> {
         ))
     }
 
-    /// Near-duplicates behind their best one, with their number.
-    fn grouped(&self, candidates: &[Candidate]) -> Vec<(Candidate, usize)> {
+    /// Counts for these candidates, which are in order, how close together words stand; not for those that
+    /// would not be shown with all that it can give.
+    fn add_closeness(
+        &self,
+        sought: &[WordPlan],
+        candidates: &mut [Candidate],
+    ) -> Result<(), SearchError> {
+        let weights = &self.searcher.weights;
+        let end = self.request.offset.saturating_add(self.request.limit);
+        let wanted = end.max(weights.feedback_documents);
+        let likely = wanted.saturating_mul(2).saturating_add(20);
+        let (likely, rest) = candidates.split_at_mut(likely.min(candidates.len()));
+        closeness::add(self.shards, sought, likely, weights.proximity)?;
+        let mut best = likely.to_vec();
+        best.sort_by(Candidate::order);
+        let mut hopeful = rest.len();
+        let shown = self.grouped(&best, wanted);
+        if let Some((last, _)) = shown.get(wanted.saturating_sub(1)) {
+            let most = weights.proximity * closeness::most(sought);
+            let is_hopeful = |candidate: &Candidate| {
+                let score = candidate.score + most * candidate.prior;
+                let at_best = Candidate {
+                    score,
+                    ..*candidate
+                };
+                at_best.order(last).is_lt()
+            };
+            rest.sort_by_key(|candidate| !is_hopeful(candidate));
+            hopeful = rest.partition_point(is_hopeful);
+        }
+        closeness::add(self.shards, sought, &mut rest[..hopeful], weights.proximity)
+    }
+
+    /// Near-duplicates behind their best one, with their number; the first groups only.
+    fn grouped(&self, candidates: &[Candidate], most: usize) -> Vec<(Candidate, usize)> {
         let mut groups: Vec<(Candidate, usize, u64)> = Vec::new();
         for candidate in candidates {
             let columns = &self.shards[candidate.shard].columns;
             let simhash = columns[candidate.at.segment_ord as usize].simhash(candidate.at.doc_id);
-            match groups
+            let near = groups
                 .iter_mut()
-                .find(|(_, _, known)| self.request.group_similar && is_near(*known, simhash))
-            {
-                Some((_, similar, _)) => *similar += 1,
-                None => groups.push((*candidate, 0, simhash)),
+                .find(|(_, _, known)| self.request.group_similar && is_near(*known, simhash));
+            if let Some((_, similar, _)) = near {
+                *similar += 1;
+            } else if groups.len() < most {
+                groups.push((*candidate, 0, simhash));
             }
+            // One that is not shown takes nothing from those before it.
         }
         groups
             .into_iter()
@@ -416,11 +467,13 @@ impl Query<'_> {
         let shard = &self.shards[candidate.shard];
         let hidden = &self.request.hidden;
         let mut stored = shard.stored(candidate.at)?;
+        let mut rank = self.rank(candidate);
         // Only its text is to be found, at another address: see `hidden`.
         if hidden.hides(&stored.page.url)
             && let Some(other) = hidden::other_address(shard, stored.page.short_digest(), hidden)?
         {
             stored = shard.stored(other)?;
+            rank = stored.page.repute.rank;
         }
         let snippet = self.snippet(candidate, &stored, marked)?;
         let page = stored.page;
@@ -448,7 +501,7 @@ impl Query<'_> {
             score: candidate.score,
             fetched_at: page.fetched(),
             capture: page.capture,
-            rank: page.rank,
+            rank,
             size: page.size,
             other_addresses: others,
             similar,
@@ -471,6 +524,12 @@ impl Query<'_> {
         let shard = &self.shards[candidate.shard];
         let mut lists = Lists::open(shard, candidate.at.segment_ord, BODY, marked.sought)?;
         snippet::of_long(stored, lists.places(candidate.at.doc_id), marked)
+    }
+
+    fn rank(&self, candidate: &Candidate) -> f32 {
+        let Candidate { shard, at, .. } = candidate;
+        let ranks = self.shards[*shard].reputes.ranks(at.segment_ord);
+        ranks.get(at.doc_id as usize).copied().unwrap_or(0.0)
     }
 
     fn page(&self, candidate: &Candidate) -> Result<Page, SearchError> {

@@ -2,6 +2,7 @@
 
 use hashbrown::HashSet;
 
+use super::closeness::Place;
 use super::plan::WordPlan;
 use super::results::Snippet;
 use crate::error::SearchError;
@@ -135,12 +136,12 @@ pub(super) fn of_short<B: AsRef<[u8]>>(
 /// The same of a text of several pieces, of which the index tells where the words stand.
 pub(super) fn of_long<B: AsRef<[u8]>>(
     stored: &Stored<B>,
-    places: &[(u32, usize)],
+    places: &[Place],
     marked: &Marked<'_>,
 ) -> Result<Snippet, SearchError> {
     let matching: Vec<Matching> = places
         .iter()
-        .map(|&(position, number)| (position as usize, number))
+        .map(|place| (place.position() as usize, place.number()))
         .collect();
     let Some(first) = first_shown(&stored.page, &matching) else {
         return Ok(described(&stored.page));

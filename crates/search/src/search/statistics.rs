@@ -10,7 +10,7 @@ use tantivy::{SegmentReader, Term};
 
 use super::searcher::Shard;
 use crate::error::SearchError;
-use crate::schema::{Fields, TEXT_FIELDS};
+use crate::schema::{ANCHORS, Fields, TEXT_FIELDS};
 
 /// Counts of living documents and their words.
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,7 +97,15 @@ fn count(segment: &SegmentReader, fields: &Fields) -> Result<Statistics, SearchE
     for field in fields.texts {
         lengths.push(segment.get_fieldnorms_reader(field)?);
     }
+    let reputes = segment.fast_fields().u64("of")?;
     for document in segment.doc_ids_alive() {
+        // Anchor texts are those of a repute, which is there as long as its page is.
+        if reputes.first(document).is_some() {
+            let length = lengths[ANCHORS].fieldnorm(document);
+            statistics.fields[ANCHORS].0 += u64::from(length > 0);
+            statistics.fields[ANCHORS].1 += u64::from(length);
+            continue;
+        }
         if digests.first(document).is_none() {
             continue;
         }

@@ -1,14 +1,13 @@
 //! One word in one segment, over all its terms: BM25F.
 //!
 //! ```text
-//! terms (fields × form and stems) ──> Opened ──┬──> Gathered  rare: sorted documents
-//!                                              ├──> Spread    common: a place for each document
-//!                                              └──> Sought    far more common than what leads: looked up
+//! terms (fields × form and stems) ──> Opened ──┬──> Tally   added up for each document
+//!                                              └──> Sought  far more common than what leads: looked up
 //! ```
 //!
 //! A word has a dozen lists. Walking over them side by side costs a look at each for every document, so
 //! they are read one after the other, a block at a time, and added up; unless only few documents will be
-//! looked at. All three give the same numbers, to the bit.
+//! looked at. Both give the same numbers, to the bit.
 
 use std::sync::Arc;
 
@@ -17,9 +16,12 @@ use tantivy::postings::{Postings, SegmentPostings, TermInfo};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
+use super::given::Given;
 use super::matching::{FieldNorm, Match, Scoring};
-use super::plan::WordPlan;
+use super::plan::{TermPlan, WordPlan};
+use super::tally::{Source, Tallied, Tallies, Tally, saturated};
 use crate::error::SearchError;
+use crate::schema::ANCHORS;
 
 /// A word whose lists are found and not yet read.
 pub(super) struct Opened {
@@ -30,31 +32,64 @@ pub(super) struct Opened {
     /// Entries of all lists: at least the documents that have the word.
     pub(super) entries: u64,
     documents: DocId,
+    /// Where it was read before.
+    tally: Option<Arc<Tally>>,
+    tallies: Option<Arc<Tallies>>,
+    number: usize,
 }
 
-struct List {
-    index: Arc<InvertedIndexReader>,
-    info: TermInfo,
-    norm: usize,
-    share: f32,
+/// How a part of a group is walked over.
+pub(super) enum Walk {
+    Tallied(Tallied),
+    Other(Box<dyn Match>),
+}
+
+/// A term in a field, and what it counts.
+enum List {
+    /// In what the page itself says.
+    Own {
+        index: Arc<InvertedIndexReader>,
+        info: TermInfo,
+        norm: usize,
+        share: f32,
+    },
+    /// In what others say of it.
+    Anchors(Given, f32),
 }
 
 impl Opened {
     pub(super) fn new(scoring: &Scoring<'_>, plan: &WordPlan) -> Result<Self, SearchError> {
         let (mut lists, mut norms, mut entries) = (Vec::new(), Vec::new(), 0);
         let mut last = None;
-        for term in &plan.terms {
-            let Some(info) = term.places[scoring.number].clone() else {
+        let number = scoring.number();
+        let tallies = plan.tallies.clone();
+        let tally = tallies.as_ref().and_then(|tallies| tallies.get(number));
+        let terms: &[TermPlan] = match &tally {
+            Some(tally) => {
+                entries = tally.len() as u64;
+                &[]
+            }
+            None => &plan.terms,
+        };
+        for term in terms {
+            if term.field == ANCHORS {
+                let found = scoring.anchors.word(scoring, &term.places)?;
+                if found.len() > 0 {
+                    entries += found.len() as u64;
+                    lists.push(List::Anchors(found, term.share));
+                }
+                continue;
+            }
+            let Some(info) = term.places[number].clone() else {
                 continue;
             };
-            let field = scoring.fields.texts[term.field];
             if last != Some(term.field) {
                 norms.push(scoring.norm(term.field));
                 last = Some(term.field);
             }
             entries += u64::from(info.doc_freq);
-            lists.push(List {
-                index: scoring.segment.inverted_index(field)?,
+            lists.push(List::Own {
+                index: scoring.index(term.field)?,
                 info,
                 norm: norms.len() - 1,
                 share: term.share,
@@ -66,36 +101,55 @@ impl Opened {
             k1: scoring.k1(),
             idf: plan.idf * plan.weight,
             entries,
-            documents: scoring.segment.max_doc(),
+            documents: scoring.segment().max_doc(),
+            tally,
+            tallies,
+            number,
         })
     }
 
     /// The way to walk over it that costs least, where about so many documents will be looked at.
-    pub(super) fn walk(self, looks: u64) -> Result<Box<dyn Match>, SearchError> {
+    pub(super) fn walk(mut self, looks: u64) -> Result<Walk, SearchError> {
+        if let Some(tally) = self.tally {
+            return Ok(Walk::Tallied(Tallied::new(tally, self.idf)));
+        }
         // A look costs a few entries for each list.
         let looked_up = looks.saturating_mul(4 * self.lists.len() as u64);
         if self.entries > looked_up {
-            return Ok(Box::new(Sought::new(self)?));
+            return Ok(Walk::Other(Box::new(Sought::new(self)?)));
         }
-        // Up to here sorting is cheaper than a place for every document.
-        if self.entries * 16 < u64::from(self.documents) {
-            return Ok(Box::new(Gathered::new(&self)?));
+        let (entries, documents, k1) = (self.entries, self.documents, self.k1);
+        let tally = Arc::new(Tally::of(&mut self, entries, documents, k1)?);
+        if let Some(tallies) = &self.tallies {
+            tallies.put(self.number, &tally);
         }
-        Ok(Box::new(Spread::new(&self)?))
+        Ok(Walk::Tallied(Tallied::new(tally, self.idf)))
     }
+}
 
-    /// Calls `each` with every entry: document, and what it adds to the word's frequency there.
-    fn read(&self, mut each: impl FnMut(DocId, f32)) -> Result<(), SearchError> {
+impl Source for Opened {
+    fn read(&mut self, mut each: impl FnMut(DocId, f32)) -> Result<(), SearchError> {
         for list in &self.lists {
-            let norm = &self.norms[list.norm];
-            let option = IndexRecordOption::WithFreqs;
-            let blocks = list
-                .index
-                .read_block_postings_from_terminfo(&list.info, option);
+            let (index, info, norm, share) = match list {
+                List::Own {
+                    index,
+                    info,
+                    norm,
+                    share,
+                } => (index, info, &self.norms[*norm], *share),
+                List::Anchors(given, share) => {
+                    for &(doc, frequency) in given.all() {
+                        each(doc, share * frequency);
+                    }
+                    continue;
+                }
+            };
+            let blocks =
+                index.read_block_postings_from_terminfo(info, IndexRecordOption::WithFreqs);
             let mut blocks = blocks.map_err(tantivy::TantivyError::from)?;
             while !blocks.docs().is_empty() {
                 for (&doc, &count) in blocks.docs().iter().zip(blocks.freqs()) {
-                    each(doc, list.share * count as f32 * norm.of(doc));
+                    each(doc, share * count as f32 * norm.of(doc));
                 }
                 blocks.advance();
             }
@@ -104,152 +158,63 @@ impl Opened {
     }
 }
 
-fn saturated(idf: f32, k1: f32, frequency: f32) -> f32 {
-    idf * frequency * (k1 + 1.0) / (frequency + k1)
-}
-
-/// A rare word: its documents in order.
-struct Gathered {
-    /// Document and frequency; ends with `TERMINATED`.
-    found: Vec<(DocId, f32)>,
-    at: usize,
-    idf: f32,
-    k1: f32,
-}
-
-impl Gathered {
-    fn new(word: &Opened) -> Result<Self, SearchError> {
-        let mut found = Vec::with_capacity(usize::try_from(word.entries).unwrap_or(0) + 1);
-        word.read(|doc, frequency| found.push((doc, frequency)))?;
-        // Stable: what is added up for a document is added in the order of the terms.
-        found.sort_by_key(|(doc, _)| *doc);
-        found.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            if is_same {
-                kept.1 += next.1;
-            }
-            is_same
-        });
-        found.push((TERMINATED, 0.0));
-        Ok(Self {
-            found,
-            at: 0,
-            idf: word.idf,
-            k1: word.k1,
-        })
-    }
-}
-
-impl Match for Gathered {
-    fn doc(&self) -> DocId {
-        self.found[self.at].0
-    }
-
-    fn seek(&mut self, target: DocId) -> DocId {
-        if self.doc() < target {
-            // Doubling steps, then halves: near targets are near.
-            let mut step = 1;
-            let last = self.found.len() - 1;
-            while self.at + step < last && self.found[self.at + step].0 < target {
-                step *= 2;
-            }
-            let end = (self.at + step).min(last) + 1;
-            self.at += self.found[self.at..end].partition_point(|(doc, _)| *doc < target);
-        }
-        self.doc()
-    }
-
-    fn score(&mut self) -> f32 {
-        saturated(self.idf, self.k1, self.found[self.at].1)
-    }
-}
-
-/// A common word: a bit and a number for every document of the segment.
-struct Spread {
-    bits: Vec<u64>,
-    frequencies: Vec<f32>,
-    doc: DocId,
-    idf: f32,
-    k1: f32,
-}
-
-impl Spread {
-    fn new(word: &Opened) -> Result<Self, SearchError> {
-        let documents = word.documents as usize;
-        let mut bits = vec![0_u64; documents.div_ceil(64)];
-        let mut frequencies = vec![0.0_f32; documents];
-        word.read(|doc, frequency| {
-            bits[doc as usize / 64] |= 1 << (doc % 64);
-            frequencies[doc as usize] += frequency;
-        })?;
-        let mut spread = Self {
-            bits,
-            frequencies,
-            doc: 0,
-            idf: word.idf,
-            k1: word.k1,
-        };
-        spread.settle(0);
-        Ok(spread)
-    }
-
-    fn settle(&mut self, from: DocId) {
-        let mut place = from as usize / 64;
-        let mut left = match self.bits.get(place) {
-            Some(bits) => bits & (u64::MAX << (from % 64)),
-            None => {
-                self.doc = TERMINATED;
-                return;
-            }
-        };
-        while left == 0 {
-            place += 1;
-            match self.bits.get(place) {
-                Some(&bits) => left = bits,
-                None => {
-                    self.doc = TERMINATED;
-                    return;
-                }
-            }
-        }
-        self.doc = DocId::try_from(place * 64).unwrap_or(TERMINATED) + left.trailing_zeros();
-    }
-}
-
-impl Match for Spread {
-    fn doc(&self) -> DocId {
-        self.doc
-    }
-
-    fn seek(&mut self, target: DocId) -> DocId {
-        if self.doc < target {
-            self.settle(target);
-        }
-        self.doc
-    }
-
-    fn score(&mut self) -> f32 {
-        saturated(self.idf, self.k1, self.frequencies[self.doc as usize])
-    }
-}
-
 /// A word that is looked up where something rarer leads.
 struct Sought {
-    lists: Vec<(SegmentPostings, usize, f32)>,
+    lists: Vec<SoughtList>,
     norms: Vec<FieldNorm>,
     k1: f32,
     idf: f32,
     doc: DocId,
 }
 
+enum SoughtList {
+    Own(Box<SegmentPostings>, usize, f32),
+    Anchors(Given, f32),
+}
+
+impl SoughtList {
+    fn doc(&self) -> DocId {
+        match self {
+            Self::Own(list, ..) => list.doc(),
+            Self::Anchors(given, _) => given.doc(),
+        }
+    }
+
+    fn seek(&mut self, target: DocId) {
+        match self {
+            Self::Own(list, ..) => {
+                let at = list.doc();
+                if at + 1 == target {
+                    list.advance();
+                } else if at < target {
+                    list.seek(target);
+                }
+            }
+            Self::Anchors(given, _) => {
+                given.seek(target);
+            }
+        }
+    }
+}
+
 impl Sought {
     fn new(word: Opened) -> Result<Self, SearchError> {
         let mut lists = Vec::with_capacity(word.lists.len());
-        for list in &word.lists {
-            let option = IndexRecordOption::WithFreqs;
-            let postings = list.index.read_postings_from_terminfo(&list.info, option);
-            let postings = postings.map_err(tantivy::TantivyError::from)?;
-            lists.push((postings, list.norm, list.share));
+        for list in word.lists {
+            lists.push(match list {
+                List::Own {
+                    index,
+                    info,
+                    norm,
+                    share,
+                } => {
+                    let option = IndexRecordOption::WithFreqs;
+                    let postings = index.read_postings_from_terminfo(&info, option);
+                    let postings = postings.map_err(tantivy::TantivyError::from)?;
+                    SoughtList::Own(Box::new(postings), norm, share)
+                }
+                List::Anchors(given, share) => SoughtList::Anchors(given, share),
+            });
         }
         let mut sought = Self {
             lists,
@@ -266,7 +231,7 @@ impl Sought {
         self.doc = self
             .lists
             .iter()
-            .map(|(list, ..)| list.doc())
+            .map(SoughtList::doc)
             .min()
             .unwrap_or(TERMINATED);
     }
@@ -279,13 +244,8 @@ impl Match for Sought {
 
     fn seek(&mut self, target: DocId) -> DocId {
         if self.doc < target {
-            for (list, ..) in &mut self.lists {
-                let at = list.doc();
-                if at + 1 == target {
-                    list.advance();
-                } else if at < target {
-                    list.seek(target);
-                }
+            for list in &mut self.lists {
+                list.seek(target);
             }
             self.settle();
         }
@@ -294,11 +254,14 @@ impl Match for Sought {
 
     fn score(&mut self) -> f32 {
         let mut frequency = 0.0;
-        for (list, field, share) in &self.lists {
-            if list.doc() == self.doc {
-                frequency += share * list.term_freq() as f32 * self.norms[*field].of(self.doc);
-            }
+        for list in self.lists.iter().filter(|list| list.doc() == self.doc) {
+            frequency += match list {
+                SoughtList::Own(list, field, share) => {
+                    share * list.term_freq() as f32 * self.norms[*field].of(self.doc)
+                }
+                SoughtList::Anchors(given, share) => share * given.frequency(),
+            };
         }
-        saturated(self.idf, self.k1, frequency)
+        self.idf * saturated(self.k1, frequency)
     }
 }

@@ -59,8 +59,7 @@ impl Memory {
 /// Words of one language.
 #[derive(Default)]
 pub(super) struct Remembered {
-    numbers: HashTable<u32>,
-    forms: Vec<Forms>,
+    words: HashTable<Forms>,
     /// Of each word: as written, folded, the stem's term.
     text: String,
 }
@@ -68,6 +67,8 @@ pub(super) struct Remembered {
 /// Where the forms of a word lie in the text of its memory.
 #[derive(Clone, Copy)]
 pub(super) struct Forms {
+    /// Of the word as written: the text of another word is hardly ever looked at.
+    hash: u64,
     start: u32,
     written: u16,
     folded: u16,
@@ -79,15 +80,14 @@ impl Remembered {
     /// The forms of a word; until the next call.
     pub(super) fn forms(&mut self, word: &str, stemmer: Stemmer) -> Forms {
         let hash = xxh3_64(word.as_bytes());
-        let known = self.numbers.find(hash, |&number| {
-            let forms = self.forms[number as usize];
+        let known = self.words.find(hash, |forms| {
             let start = forms.start as usize;
-            self.text[start..start + usize::from(forms.written)] == *word
+            forms.hash == hash && self.text[start..start + usize::from(forms.written)] == *word
         });
-        if let Some(&number) = known {
-            return self.forms[number as usize];
+        if let Some(&forms) = known {
+            return forms;
         }
-        if self.forms.len() >= MAX_WORDS || self.text.len() >= MAX_BYTES {
+        if self.words.len() >= MAX_WORDS || self.text.len() >= MAX_BYTES {
             *self = Self::default();
         }
         let short = |length: usize| u16::try_from(length).unwrap_or(0);
@@ -98,20 +98,14 @@ impl Remembered {
         let stem = stemmer.term(word).unwrap_or_default();
         self.text.push_str(&stem);
         let forms = Forms {
+            hash,
             start: u32::try_from(start).unwrap_or(u32::MAX),
             // A word has at most 96 bytes, and no letter folds to more than a few dozen.
             written: short(word.len()),
             folded: short(folded),
             stem: short(stem.len()),
         };
-        let number = u32::try_from(self.forms.len()).unwrap_or(u32::MAX);
-        self.forms.push(forms);
-        let (all, text) = (&self.forms, &self.text);
-        self.numbers.insert_unique(hash, number, |&number| {
-            let forms = all[number as usize];
-            let start = forms.start as usize;
-            xxh3_64(&text.as_bytes()[start..start + usize::from(forms.written)])
-        });
+        self.words.insert_unique(hash, forms, |known| known.hash);
         forms
     }
 
@@ -140,7 +134,7 @@ mod tests {
         for count in 0..super::MAX_WORDS + 10 {
             words.forms(&format!("Palavra{count}"), stemmer);
         }
-        assert!(words.forms.len() <= super::MAX_WORDS);
+        assert!(words.words.len() <= super::MAX_WORDS);
         for _ in 0..2 {
             let forms = words.forms("Licitações", stemmer);
             assert_eq!(words.folded(forms), "licitacoes");

@@ -72,11 +72,12 @@ fn crawl_in(
     let stored = CollectionConfig::load(&*files, directory.root(), &layout)?;
     let mut config = options.base(stored.unwrap_or_default())?;
     options.apply(&mut config)?;
+    options.check_secrets(&config)?;
     let mut all = parsed;
     if options.config.is_some() || all.is_empty() {
         all.extend(parse_seeds(&config.seeds, &[])?);
     }
-    if all.is_empty() {
+    if all.is_empty() && config.seeds_file.is_none() {
         return Err(EngineError::NoSeeds.into());
     }
     for seed in given {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use teia_base::{Clock, SystemClock};
 use teia_engine::{
     ControlSocket, Coordinator, CoordinatorConfig, Desk, Directory, Level, Parts, Run, Runs,
-    ThisMachine, Watch, hosts_at_once,
+    Silence, ThisMachine, Watch, hosts_at_once,
 };
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -86,6 +86,7 @@ impl Minder {
             return;
         };
         let (minded, data) = (Arc::clone(&self.minded), self.data.clone());
+        let noting = Arc::clone(&self.minded);
         let parts = move |name: &str| {
             let resume = Place::new(&data, name).steering("resume");
             let bar = Arc::new(ProgressBar::new(name, &resume, false));
@@ -103,7 +104,12 @@ impl Minder {
             hosts_at_once: hosts_at_once(None),
             parts: Box::new(parts),
             with_secrets: with_proxy_password,
-            tell: Box::new(say),
+            tell: Box::new(move |level, of, text| {
+                if let Some(name) = of {
+                    noting.note(name, level, text);
+                }
+                say(level, text);
+            }),
         };
         let desk = &self.minded.desk;
         let mut coordinator = Coordinator::with_desk(config, desk.clone());
@@ -173,6 +179,15 @@ impl Minded {
         watches.insert(name.to_owned(), Arc::clone(&watch));
         watch
     }
+
+    /// Remembers what no run could say, because none began.
+    fn note(&self, name: &str, level: Level, text: &str) {
+        let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
+        let watch = watches.entry(name.to_owned());
+        watch
+            .or_insert_with(|| Arc::new(Watch::new(Arc::new(Silence))))
+            .note(level, text);
+    }
 }
 
 impl Runs for Minded {
@@ -205,5 +220,9 @@ impl Runs for Minded {
 
     fn minds(&self) -> bool {
         true
+    }
+
+    fn failure(&self, name: &str) -> Option<String> {
+        self.desk.failure(name)
     }
 }

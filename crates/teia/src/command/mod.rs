@@ -24,6 +24,7 @@ mod stats;
 mod status;
 mod tables;
 mod token;
+mod url_lines;
 mod urls;
 mod verify;
 
@@ -247,6 +248,9 @@ enum Command {
         /// Searching and reading copies needs a login too
         #[arg(long)]
         no_public_search: bool,
+        /// Let admins name seeds in the network of this machine (localhost, 10.0.0.1, intranet) over the network too
+        #[arg(long)]
+        allow_private: bool,
         /// How the log on standard error is written
         #[arg(
             long,
@@ -303,7 +307,7 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn start() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(search::with_words_to_leave_out(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no mistakes.
@@ -424,6 +428,7 @@ impl Command {
                 host,
                 no_collect,
                 no_public_search,
+                allow_private,
                 place,
                 ..
             } => {
@@ -437,6 +442,7 @@ impl Command {
                     hosts: host,
                     collect,
                     public_search: !no_public_search,
+                    allow_private,
                 };
                 serve::serve(&place, &serving)
             }

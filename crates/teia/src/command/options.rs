@@ -1,7 +1,7 @@
 //! The options of `crawl`, `resume` and `check scope`, and how they change a collection's settings.
 
 use std::num::ParseIntError;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use teia_base::measure::{parse_duration, parse_size};
 use teia_base::scope::Scope;
-use teia_base::{MediaPattern, check_language};
+use teia_base::{Clock, MediaPattern, SystemClock, check_language};
 use teia_catalog::StoreUrl;
 use teia_engine::{CollectionConfig, EngineError};
 use teia_fetch::{Certificates, ProxyUrl};
@@ -172,8 +172,30 @@ impl CrawlOptions {
                 path.display()
             ))
         })?;
-        CollectionConfig::parse(&text)
-            .map_err(|message| Usage(format!("{}: {message}", path.display())).into())
+        let mut config = CollectionConfig::parse(&text)
+            .map_err(|message| Usage(format!("{}: {message}", path.display())))?;
+        // The settings will stand in another directory, and mean the same file there.
+        if let Some(seeds) = &config.seeds_file {
+            let beside = path.parent().unwrap_or(Path::new("")).join(seeds);
+            let whole = std::path::absolute(&beside)
+                .with_context(|| format!("where {} lies", beside.display()))?;
+            config.seeds_file = Some(whole);
+        }
+        Ok(config)
+    }
+
+    /// Refuses logins whose secrets are not there, with the line of the file that was given.
+    pub(crate) fn check_secrets(&self, config: &CollectionConfig) -> Result<()> {
+        let Some(path) = &self.config else {
+            return Ok(());
+        };
+        let Err(wrong) = config.logins(SystemClock.wall()) else {
+            return Ok(());
+        };
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let line = wrong.line_in(&text);
+        let line = line.map_or_else(String::new, |line| format!("line {line}: "));
+        Err(Usage(format!("{}: {line}{wrong}", path.display())).into())
     }
 
     /// Changes the settings as the options say, and looks whether they make sense.

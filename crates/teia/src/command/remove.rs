@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use teia_base::SystemClock;
-use teia_engine::{CollectionConfig, Directory, EngineError, Reading, Removals};
+use teia_engine::{CollectionConfig, Directory, EngineError, Reading, Removals, Turn};
 
 use super::Usage;
 use super::page::spellings;
@@ -34,6 +34,7 @@ pub(crate) fn remove(
     let directory = Directory::open(&place.data)?;
     let reading = Reading::open(&directory, place.name())?;
     let (files, layout) = (reading.files(), reading.layout());
+    let turn = Turn::take(&*files)?;
     let mut removals =
         Removals::read(&*files, layout).context("cannot read the list of removals")?;
     let mut changed = Vec::new();
@@ -76,6 +77,7 @@ pub(crate) fn remove(
             .write(&*files, layout)
             .context("cannot write the list of removals")?;
     }
+    drop(turn);
     for (name, is_new) in changed {
         let what = match (restore, is_new) {
             (false, true) => "is hidden from now on",

@@ -1,5 +1,6 @@
 //! `teia search`: what was collected, found.
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -183,6 +184,22 @@ fn unreadable_index(directory: &Directory, name: &str, error: SearchError) -> St
     // With its causes: the last one is what the system said.
     let error = anyhow::Error::new(error);
     format!("the search index of {name} cannot be read ({error:#}); {advice}")
+}
+
+/// The arguments of the program, in which words that a search is to leave out (`-gorse`) are no options.
+pub(crate) fn with_words_to_leave_out(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut found: Vec<OsString> = Vec::new();
+    for argument in arguments {
+        let is_search = found.get(1).is_some_and(|command| command == "search");
+        let word = argument.to_str().and_then(|text| text.strip_prefix('-'));
+        match word {
+            Some(word) if is_search && !word.starts_with('-') && word.chars().count() > 1 => {
+                found.extend(["NOT".into(), word.into()]);
+            }
+            _ => found.push(argument),
+        }
+    }
+    found
 }
 
 /// The words of a command line as one query: what the shell kept together is a phrase, unless it is
@@ -414,6 +431,28 @@ mod tests {
         let words = |words: &[&str]| -> Vec<String> {
             words.iter().map(|word| (*word).to_owned()).collect()
         };
+        let typed = [
+            "teia",
+            "search",
+            "a",
+            "-gorse",
+            "-two words",
+            "--json",
+            "-h",
+        ];
+        let read = with_words_to_leave_out(typed.iter().map(OsString::from));
+        let expected = [
+            "teia",
+            "search",
+            "a",
+            "NOT",
+            "gorse",
+            "NOT",
+            "two words",
+            "--json",
+            "-h",
+        ];
+        assert_eq!(read, expected);
         assert_eq!(as_query(&words(&["a b -c"])), "a b -c");
         assert_eq!(as_query(&words(&["a", "b c", "-d"])), "a \"b c\" -d");
         assert_eq!(as_query(&words(&["a", "\"b c\""])), "a \"b c\"");

@@ -38,6 +38,8 @@ pub(crate) struct Serving {
     pub(crate) collect: Collect,
     /// Whether everybody may search.
     pub(crate) public_search: bool,
+    /// Whether admins may name what lies in the network of this machine.
+    pub(crate) allow_private: bool,
 }
 
 /// Serves a data directory until Ctrl-C, and begins runs when they are due. A crawl may go on in another
@@ -54,6 +56,7 @@ pub(crate) fn serve(place: &Place, serving: &Serving) -> Result<ExitCode> {
     let config = WebConfig {
         hosts: serving.hosts.clone(),
         public_search: serving.public_search,
+        allow_private: serving.allow_private,
         ..WebConfig::default()
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -110,6 +113,7 @@ pub(crate) fn serve_anywhere(data: &Path) -> Result<ExitCode> {
         hosts: Vec::new(),
         collect: Collect::Never,
         public_search: true,
+        allow_private: false,
     };
     serve(&Place::new(data, "demo"), &serving)
 }

@@ -1,17 +1,17 @@
 //! `teia urls`: the list of URLs itself, without a crawl: add, list, count, export, verify, repair, rekey.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use teia_base::SystemClock;
+use teia_base::measure::format_duration;
 use teia_engine::{CollectionConfig, Directory, EngineError, Layout, Reading, UrlList};
 use teia_graph::Snapshot;
 use teia_repository::{State, UrlState};
@@ -19,10 +19,13 @@ use teia_repository::{State, UrlState};
 use super::Usage;
 use super::export::Sink;
 use super::place::Place;
-use crate::show::outln;
+use super::url_lines::Lines;
+use crate::show::{group, outln};
 
-/// URLs in one commit.
+/// URLs in one commit, about.
 const BATCH: usize = 20_000;
+/// What was read is committed after this time, however little it is.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What to do with the URLs of a collection.
 #[derive(Debug, Subcommand)]
@@ -219,14 +222,7 @@ fn add(
     memory: Option<u64>,
 ) -> Result<ExitCode> {
     let began = Instant::now();
-    let mut input: Box<dyn BufRead> = match file.filter(|path| *path != Path::new("-")) {
-        Some(path) => Box::new(BufReader::with_capacity(
-            1 << 20,
-            File::open(path)
-                .map_err(|error| Usage(format!("cannot read {}: {error}", path.display())))?,
-        )),
-        None => Box::new(std::io::stdin().lock()),
-    };
+    let input = Lines::read(file)?;
     let directory = Directory::create(data)?;
     let layout = Layout::new(collection)?;
     let mut list = open(&directory, &layout, memory)?;
@@ -238,31 +234,25 @@ fn add(
     let stop = stop_on_signal()?;
     let is_terminal = std::io::stderr().is_terminal();
     let mut told = began;
-    let mut lines: Vec<String> = Vec::new();
-    let mut raw = Vec::new();
     let mut is_end = false;
     while !is_end && !stop.load(Ordering::Relaxed) {
-        lines.clear();
-        while lines.len() < BATCH {
-            raw.clear();
-            if input
-                .read_until(b'\n', &mut raw)
-                .context("cannot read on")?
-                == 0
-            {
-                is_end = true;
-                break;
-            }
-            // A line that is no text becomes one that is no URL.
-            lines.push(String::from_utf8_lossy(&raw).into_owned());
-        }
-        list.add(lines.iter().map(String::as_str))?;
+        let batch = input.next(BATCH, PATIENCE)?;
+        is_end = batch.is_end;
+        list.add(batch.lines.iter().map(String::as_str))?;
         warn(&mut list);
         if is_terminal && told.elapsed() >= Duration::from_millis(250) {
             told = Instant::now();
             let report = list.report();
-            eprint!("\r{} URLs read, {} new \x1b[K", report.read, report.new);
+            eprint!(
+                "\r{}{} URLs read, {} new\x1b[K",
+                bar(input.share(), began.elapsed()),
+                group(report.read),
+                group(report.new)
+            );
         }
+    }
+    if is_terminal {
+        eprint!("\rdeciding which of them are new\x1b[K");
     }
     let report = list.decide()?;
     if is_terminal {
@@ -284,6 +274,32 @@ fn add(
         return Ok(ExitCode::from(130));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How far the file was read, as people see it, and how long the rest takes at that speed.
+fn bar(share: Option<f64>, elapsed: Duration) -> String {
+    const WIDTH: usize = 24;
+    let Some(share) = share else {
+        return String::new();
+    };
+    let filled = (0..WIDTH).take_while(|cell| (*cell as f64) < share * WIDTH as f64);
+    let filled = filled.count();
+    let left = match share {
+        0.01.. => {
+            let seconds = elapsed.as_secs_f64() * (1.0 - share) / share;
+            format!(
+                " {} left,",
+                format_duration(Duration::from_secs(seconds as u64))
+            )
+        }
+        _ => String::new(),
+    };
+    format!(
+        "[{}{}] {:.0} %,{left} ",
+        "#".repeat(filled),
+        ".".repeat(WIDTH - filled),
+        share * 100.0
+    )
 }
 
 fn warn(list: &mut UrlList) {

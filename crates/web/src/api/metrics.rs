@@ -192,7 +192,7 @@ fn answers(counts: &Counts) -> u64 {
 
 fn under_way(runs: &[Standing], page: &mut Page) {
     page.begin("teia_runs", "gauge", "Runs under way, by state.");
-    for state in ["running", "paused", "resting", "stopping"] {
+    for state in ["starting", "running", "paused", "resting", "stopping"] {
         let number = runs.iter().filter(|run| run.state == state).count() as u64;
         page.line("teia_runs", &[("state", state)], count(number));
     }

@@ -70,7 +70,9 @@ impl From<DeskError> for Problem {
             DeskError::Missing(_) => Self::new(404, "not-found", detail),
             DeskError::Wrong(_) => Self::new(422, "wrong-settings", detail),
             DeskError::Conflict(_) => Self::new(409, "conflict", detail),
-            DeskError::Busy(_) => Self::new(503, "busy", detail).after(Duration::from_secs(2)),
+            DeskError::Busy(_) | DeskError::Catalog => {
+                Self::new(503, "busy", detail).after(Duration::from_secs(2))
+            }
             DeskError::Failed(cause) => {
                 tracing::warn!(error = %cause, cause = ?std::error::Error::source(&cause).map(ToString::to_string), "a request failed");
                 Self::broken()

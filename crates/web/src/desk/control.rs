@@ -13,6 +13,7 @@ use teia_engine::{
 };
 
 use super::files::with_settings;
+use super::machine::{keep_to_operators, keep_to_the_machine};
 use super::{Desk, DeskError};
 
 /// How long a run that was asked for may take to appear.
@@ -192,15 +193,20 @@ impl Desk {
         self.appears(name)
     }
 
-    /// Waits a little for a run that was asked for. One that cannot begin, or is over at once, is told of
-    /// by the card and the events.
+    /// Waits a little for a run that was asked for, and says where one stands that could not begin.
     fn appears(&self, name: &str) -> Result<Standing, DeskError> {
         let until = Instant::now() + APPEARS;
         loop {
-            if let Some(standing) = self.standing(name)? {
-                return Ok(standing);
+            let standing = self.standing(name)?;
+            let is_late = Instant::now() >= until;
+            match standing {
+                Some(standing) if standing.state != "starting" || is_late => return Ok(standing),
+                _ => {}
             }
-            if Instant::now() >= until {
+            if let Some(why) = self.failure(name)? {
+                return Err(DeskError::Conflict(why));
+            }
+            if is_late {
                 return Ok(Standing {
                     name: name.to_owned(),
                     state: "starting",
@@ -213,6 +219,15 @@ impl Desk {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Why the last run of a collection could not begin or go on, where it could not; also in another process.
+    pub(super) fn failure(&self, name: &str) -> Result<Option<String>, DeskError> {
+        if let Some(why) = self.runs.as_ref().and_then(|runs| runs.failure(name)) {
+            return Ok(Some(why));
+        }
+        let reply = self.say(&format!("failure {name}"))?;
+        Ok(reply.and_then(|reply| reply["failure"].as_str().map(str::to_owned)))
     }
 
     /// Other settings for the run under way alone; the file stays as it is. Says what came of it.
@@ -235,7 +250,10 @@ impl Desk {
         let now = told(&format!("settings {name}"))?;
         let now = now["settings"].as_str().unwrap_or_default().to_owned();
         let file = CollectionFile::new(directory.root(), layout, now)?;
+        let before = file.config().clone();
         let wanted: &CollectionConfig = &with_settings(file, settings)?.config().clone();
+        keep_to_the_machine(&before, wanted, self.inside)?;
+        keep_to_operators(&before, wanted)?;
         let text = Value::from(wanted.without_secrets().to_toml());
         let reply = told(&format!("change {name} {text}"))?;
         Ok(reply["answer"].as_str().unwrap_or("changed").to_owned())
@@ -337,6 +355,7 @@ impl Standing {
             "running" => ("running", None),
             "paused" => ("paused", None),
             "stopping" => ("stopping", None),
+            "starting" => ("starting", None),
             // Why it makes no requests.
             other => ("resting", Some(other.to_owned())),
         };

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use teia_catalog::{CatalogError, Dashboard, Identity, Known, Reader};
-use teia_engine::{EngineError, store_of};
+use teia_catalog::{CatalogError, Dashboard, HostReport, Identity, Known, Reader};
+use teia_engine::{ask, store_of};
 
 use super::figures::lock;
 use super::{Desk, DeskError};
@@ -13,6 +13,8 @@ use super::{Desk, DeskError};
 const FRESH: Duration = Duration::from_secs(2);
 /// Nor sooner than so many times as long as making it took.
 const REST: u32 = 20;
+/// A catalog that did not answer is not asked again sooner.
+const AWAY: Duration = Duration::from_secs(5);
 /// Collections whose dashboards are kept.
 const MOST_KEPT: usize = 64;
 
@@ -26,7 +28,87 @@ pub(super) struct Kept {
     dashboard: Option<Arc<Dashboard>>,
 }
 
+/// What was asked of a host, by everybody here.
+#[derive(Clone, Debug)]
+pub(crate) struct HostVisits {
+    pub(crate) report: HostReport,
+    /// The collections that met it.
+    pub(crate) collections: Vec<String>,
+    /// Collections whose catalogs lie in another place: what they asked is not in the report.
+    pub(crate) elsewhere: Vec<String>,
+}
+
 impl Desk {
+    /// Whether runs can be begun: this process collects, or another does in the directory.
+    pub(crate) fn collects(&self) -> bool {
+        let answers =
+            || ask(&self.root.join("control.sock"), "status").is_ok_and(|it| it.is_some());
+        self.runs.is_some() || answers()
+    }
+
+    /// What all collections together asked of a host: to the host they are one visitor. Collections that share
+    /// a catalog are asked together; `wanted` says in whose catalog to look first. None where no catalog knows
+    /// the host.
+    pub(crate) fn host_visits(
+        &self,
+        wanted: &str,
+        host: &str,
+        limit: u32,
+        offset: u32,
+    ) -> Result<Option<HostVisits>, DeskError> {
+        let directory = self.directory()?;
+        let mut places: Vec<(String, Vec<String>)> = Vec::new();
+        for name in directory.collections() {
+            let store = self.reading(&name).and_then(|(_, it)| Ok(store_of(&it)?));
+            // A collection that cannot be read says so on its own page.
+            let Ok(Some(store)) = store else { continue };
+            let at = store.to_string();
+            match places.iter_mut().find(|(known, _)| *known == at) {
+                Some((_, names)) => names.push(name),
+                None => places.push((at, vec![name])),
+            }
+        }
+        places.sort_by_key(|(_, names)| !names.iter().any(|name| name == wanted));
+        let mut is_away = false;
+        for (at, (_, names)) in places.iter().enumerate() {
+            let found = self.with_reader(&names[0], |reader, _| {
+                let mut known = Vec::new();
+                for name in names {
+                    let identity = Identity::new(directory.key(), name);
+                    known.extend(reader.find(&identity)?.map(|it| (name.clone(), it)));
+                }
+                let (names, known): (Vec<String>, Vec<Known>) = known.into_iter().unzip();
+                let report = HostReport::of(reader, &known, host, limit, offset)?;
+                Ok(report.map(|report| (names, report)))
+            });
+            let (names, report) = match found {
+                Ok(Some(found)) => found,
+                Ok(None) => continue,
+                Err(DeskError::Catalog) => {
+                    is_away = true;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let elsewhere = places.iter().enumerate().filter(|(other, _)| *other != at);
+            return Ok(Some(HostVisits {
+                collections: report
+                    .collections
+                    .iter()
+                    .map(|at| names[*at].clone())
+                    .collect(),
+                report,
+                elsewhere: elsewhere
+                    .flat_map(|(_, (_, names))| names.clone())
+                    .collect(),
+            }));
+        }
+        if is_away {
+            return Err(DeskError::Catalog);
+        }
+        Ok(None)
+    }
+
     /// A collection at a glance; none where it has no catalog yet. While it grows, a large one is a while
     /// old.
     pub(crate) fn dashboard(
@@ -61,26 +143,47 @@ impl Desk {
         Ok(dashboard)
     }
 
-    /// Asks the catalog of a collection; none where it has none yet.
+    /// Asks the catalog of a collection; none where it has none yet. One that does not answer is left alone
+    /// for a few seconds: pages ask every two.
     pub(crate) fn in_catalog<T>(
         &self,
         name: &str,
         ask: impl FnOnce(&mut Reader, Known) -> Result<T, CatalogError>,
     ) -> Result<Option<T>, DeskError> {
+        self.with_reader(name, |reader, identity| {
+            let Some(known) = reader.find(identity)? else {
+                return Ok(None);
+            };
+            ask(reader, known).map(Some)
+        })
+    }
+
+    /// The same, whether or not the catalog knows the collection.
+    fn with_reader<T>(
+        &self,
+        name: &str,
+        ask: impl FnOnce(&mut Reader, &Identity) -> Result<Option<T>, CatalogError>,
+    ) -> Result<Option<T>, DeskError> {
         let (directory, reading) = self.reading(name)?;
         let Some(store) = store_of(&reading)? else {
             return Ok(None);
         };
+        let is_away = |at: &Instant| at.elapsed() < AWAY;
+        if lock(&self.away).get(name).is_some_and(is_away) {
+            return Err(DeskError::Catalog);
+        }
         let answer = || -> Result<Option<T>, CatalogError> {
             let Some(mut reader) = Reader::open(&store)? else {
                 return Ok(None);
             };
             let identity = Identity::new(directory.key(), reading.layout().name());
-            let Some(known) = reader.find(&identity)? else {
-                return Ok(None);
-            };
-            ask(&mut reader, known).map(Some)
+            ask(&mut reader, &identity)
         };
-        Ok(answer().map_err(EngineError::from)?)
+        answer().map_err(|error| {
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            tracing::warn!(name, %error, cause = ?cause, "the catalog cannot be asked");
+            lock(&self.away).insert(name.to_owned(), Instant::now());
+            DeskError::Catalog
+        })
     }
 }

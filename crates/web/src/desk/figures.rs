@@ -32,7 +32,7 @@ const TOP_HOSTS: usize = 25;
 pub(crate) struct Card {
     /// Its name.
     pub(crate) name: String,
-    /// `never-run`, `running`, `paused`, `resting`, `stopping`, `ended`, `interrupted` or `unreadable`.
+    /// `never-run`, `starting`, `running`, `paused`, `resting`, `stopping`, `ended`, `interrupted` or `unreadable`.
     pub(crate) state: &'static str,
     /// Why it rests, or why it ended.
     pub(crate) reason: Option<String>,
@@ -245,16 +245,21 @@ impl Desk {
                 card.problem = Some(error.to_string());
             }
         }
-        if let Some(live) = live {
-            card.state = live.state;
-            card.reason.clone_from(&live.reason);
-            if live.state == "resting" && live.reason.as_deref() == Some("waiting for disk space") {
-                card.health = card.health.max(Health::Warning);
-                card.problem = card.problem.or(live.reason.clone());
-            }
+        card.take_live(live);
+        // Nobody would else learn why nothing runs.
+        let failure = self.runs.as_ref().and_then(|runs| runs.failure(name));
+        if let Some(why) = failure.filter(|_| live.is_none()) {
+            card.health = Health::Bad;
+            card.problem = Some(why);
         }
         if let Ok((_, reading)) = self.reading(name) {
             card.size = sizes(&reading).values().sum();
+            let is_now = |figures: &Arc<Figures>| {
+                live.is_none() && figures.journal == journal_bytes(&reading)
+            };
+            if figures.as_ref().is_ok_and(is_now) {
+                card.as_of = now.to_string();
+            }
         }
         card
     }
@@ -341,7 +346,8 @@ impl Desk {
         kept.map(|overview| work(&mut lock(overview))).transpose()
     }
 
-    /// The figures of a collection. Who comes while they are made waits for them.
+    /// The figures of a collection. Who comes while they are made waits for them. Those of a large collection
+    /// may rest while it runs; what has ended is never shown as it was before.
     fn figures(&self, name: &str) -> Result<Arc<Figures>, DeskError> {
         let (_, reading) = self.reading(name)?;
         let place = {
@@ -354,8 +360,10 @@ impl Desk {
         };
         let mut held = lock(&place);
         if let Some(figures) = &*held
-            && (figures.made.elapsed() < FRESH.max(figures.took * REST)
-                || figures.journal == journal_bytes(&reading))
+            && (figures.journal == journal_bytes(&reading)
+                || may_rest(figures.made.elapsed(), figures.took, || {
+                    self.is_running(name)
+                }))
         {
             return Ok(Arc::clone(figures));
         }
@@ -364,6 +372,10 @@ impl Desk {
         let figures = Arc::new(Figures::make(&reading)?);
         *held = Some(Arc::clone(&figures));
         Ok(figures)
+    }
+
+    fn is_running(&self, name: &str) -> bool {
+        self.standing(name).is_ok_and(|standing| standing.is_some())
     }
 
     /// What was read before is not to be believed any more.
@@ -422,9 +434,6 @@ impl Card {
             Some(reason) => ("ended", Some(reason.clone())),
             None => ("interrupted", None),
         };
-        if self.state == "interrupted" {
-            self.health = Health::Warning;
-        }
         // Most of what was asked for failed.
         let asked = last.stats.fetched.max(1);
         if last.stats.errors > 20 && last.stats.errors * 2 > asked {
@@ -435,6 +444,29 @@ impl Card {
                 last.stats.codes.values().sum::<u64>()
             ));
         }
+    }
+
+    /// What the run itself says is newer than what the journal had when it was read.
+    fn take_live(&mut self, live: Option<&Standing>) {
+        let Some(live) = live else {
+            // A run of which nobody knows how it ended. One that goes on has no end yet, and is well.
+            if self.state == "interrupted" {
+                self.health = self.health.max(Health::Warning);
+            }
+            return;
+        };
+        self.state = live.state;
+        self.reason.clone_from(&live.reason);
+        if live.state == "resting" && live.reason.as_deref() == Some("waiting for disk space") {
+            self.health = self.health.max(Health::Warning);
+            self.problem = self.problem.take().or(live.reason.clone());
+        }
+        let Some(rates) = &live.rates else { return };
+        let open = self.last_run.as_ref().filter(|run| run.ended.is_none());
+        let (fetched, bytes) = open.map_or((0, 0), |run| (run.fetched, run.bytes));
+        self.fetched = self.fetched.saturating_sub(fetched) + rates.fetched.max(fetched);
+        self.bytes = self.bytes.saturating_sub(bytes) + rates.bytes.max(bytes);
+        self.known = self.known.max(rates.known);
     }
 
     fn take_file(&mut self, file: &CollectionFile, figures: Option<&Figures>) {
@@ -505,6 +537,12 @@ fn outcomes(stats: &Stats) -> Vec<OutcomeCount> {
         .collect()
 }
 
+/// Whether figures of a journal that has grown are shown once more. Those of a large collection are, while it
+/// runs; after its end nobody may read of a run that goes on.
+fn may_rest(age: Duration, took: Duration, is_running: impl FnOnce() -> bool) -> bool {
+    age < FRESH || age < took * REST && is_running()
+}
+
 /// The journal only grows; where it has not, nothing has changed.
 pub(super) fn journal_bytes(reading: &Reading) -> u64 {
     let (files, layout) = (reading.files(), reading.layout());
@@ -531,4 +569,84 @@ fn sizes(reading: &Reading) -> BTreeMap<&'static str, u64> {
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn card() -> Card {
+        let last_run = RunRow {
+            number: 2,
+            started: String::new(),
+            last_commit: String::new(),
+            seconds: 0.0,
+            ended: None,
+            paused: false,
+            fetched: 30,
+            errors: 0,
+            bytes: 300,
+            requests: 30,
+            duplicates: 0,
+            outcomes: Vec::new(),
+        };
+        Card {
+            name: "a".to_owned(),
+            state: "interrupted",
+            reason: None,
+            health: Health::Good,
+            problem: None,
+            mode: None,
+            seeds: 1,
+            scope: None,
+            known: 100,
+            states: BTreeMap::new(),
+            undecided: 0,
+            hosts: 1,
+            fetched: 70,
+            bytes: 700,
+            size: 0,
+            rates: None,
+            last_run: Some(last_run),
+            next_run: None,
+            as_of: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_run_that_goes_on_is_well_and_counted_as_it_stands() {
+        let mut left = card();
+        left.take_live(None);
+        assert_eq!((left.state, left.health), ("interrupted", Health::Warning));
+
+        let live = Standing {
+            name: "a".to_owned(),
+            state: "running",
+            reason: None,
+            process: None,
+            noted: true,
+            rates: Some(Rates {
+                fetched: 36,
+                bytes: 360,
+                known: 90,
+                ..Rates::default()
+            }),
+            counts: teia_engine::Counts::default(),
+        };
+        let mut runs = card();
+        runs.take_live(Some(&live));
+        assert_eq!((runs.state, runs.health), ("running", Health::Good));
+        // Forty pages of the run before, and what this one has by now.
+        assert_eq!((runs.fetched, runs.bytes, runs.known), (76, 760, 100));
+    }
+
+    #[test]
+    fn old_figures_are_shown_while_a_run_goes_on_and_not_after_its_end() {
+        let (moment, long) = (Duration::from_millis(200), Duration::from_secs(30));
+        let took = Duration::from_secs(2);
+        assert!(may_rest(moment, took, || false), "just made");
+        assert!(may_rest(long, took, || true), "a large one that runs");
+        assert!(!may_rest(long, took, || false), "it has ended");
+        assert!(!may_rest(long, moment, || true), "a small one");
+    }
 }

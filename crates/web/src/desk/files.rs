@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use teia_base::Seed;
 use teia_engine::{
-    CollectionConfig, CollectionFile, Directory, EngineError, Layout, SiteConfig, Tester, Trial,
-    annotated, in_words,
+    CollectionConfig, CollectionFile, Directory, EngineError, Layout, TakenUp, Tester, Trial, Turn,
+    annotated, hand_over, in_words, seeds_file_in_words,
 };
 
 use super::figures::lock;
+use super::machine::keep_to_the_machine;
 use super::{Card, Desk, DeskError, no_collection};
 
 /// How long a directory may stay in use after its last run has ended.
@@ -70,7 +71,7 @@ pub(crate) struct Changed {
     /// Lines that are gone, with a `-`, and lines that have come, with a `+`.
     pub(crate) differences: Vec<String>,
     /// From when on it counts.
-    pub(crate) counts: &'static str,
+    pub(crate) counts: String,
 }
 
 /// What is to be checked.
@@ -155,6 +156,7 @@ impl Desk {
         let _turn = lock(&self.changing);
         let directory = Directory::create(&self.root)?;
         let files = directory.files();
+        let _alone = Turn::take(&*files)?;
         if files.exists(&layout.config()) || files.exists(&layout.journal()) {
             let sentence = format!("there is a collection `{}` already", wanted.name);
             return Err(DeskError::Conflict(sentence));
@@ -172,7 +174,7 @@ impl Desk {
         };
         let file = CollectionFile::new(directory.root(), &layout, text)?;
         let file = with_settings(file, &wanted.settings)?;
-        refuse_paths(&usual, file.config())?;
+        keep_to_the_machine(&usual, file.config(), self.inside)?;
         file.save(&*files)?;
         self.forget(&wanted.name);
         self.collection(&wanted.name)
@@ -183,6 +185,7 @@ impl Desk {
         let _turn = lock(&self.changing);
         let (directory, reading) = self.reading(name)?;
         let (files, layout) = (directory.files(), reading.layout());
+        let turn = Turn::take(&*files)?;
         let read = CollectionFile::read(&*files, directory.root(), layout);
         let after = match (&read, &changes.text) {
             (_, Some(text)) => CollectionFile::new(directory.root(), layout, text.clone())?,
@@ -198,22 +201,30 @@ impl Desk {
         let before = read.ok().flatten();
         let usual = CollectionConfig::default();
         let old = before.as_ref().map_or(&usual, CollectionFile::config);
-        refuse_paths(old, after.config())?;
+        keep_to_the_machine(old, after.config(), self.inside)?;
         match &before {
             Some(before) => before.replace_by(&after, &*files, layout)?,
             None => after.save(&*files)?,
         }
-        let is_running = self.standing(name).is_ok_and(|standing| standing.is_some());
+        drop(turn);
+        let taken = hand_over(&directory.control_socket(), layout.name(), after.config());
         Ok(Changed {
             differences: differences(
                 before.as_ref().map_or("", CollectionFile::text),
                 after.text(),
             ),
             text: after.text().to_owned(),
-            counts: if is_running && self.runs.is_some() {
-                "the run under way goes on with it, as far as it can change under a run"
-            } else {
-                "from the next start on"
+            counts: match taken {
+                Ok(TakenUp::NoRun) => "from the next start on".to_owned(),
+                Ok(TakenUp::Minded) => {
+                    "the run under way goes on with it, as far as it can change under a run"
+                        .to_owned()
+                }
+                Ok(TakenUp::Answered(answer)) => answer,
+                Ok(TakenUp::Refused(why)) => {
+                    format!("from the next start on: the run under way cannot take it ({why})")
+                }
+                Err(error) => format!("from the next start on: {error}"),
             },
         })
     }
@@ -225,6 +236,9 @@ impl Desk {
             return Err(DeskError::Wrong(sentence));
         }
         let layout = Layout::new(name)?;
+        let usual = CollectionConfig::default();
+        let there = self.file(name).ok().map(|(_, _, file)| file);
+        let before = there.as_ref().map_or(&usual, CollectionFile::config);
         let file = match &what.text {
             Some(text) => CollectionFile::new(&self.root, &layout, text.clone()),
             None => {
@@ -240,7 +254,11 @@ impl Desk {
         };
         let file = file
             .map_err(DeskError::from)
-            .and_then(|file| with_settings(file, &what.settings));
+            .and_then(|file| with_settings(file, &what.settings))
+            .and_then(|file| {
+                keep_to_the_machine(before, file.config(), self.inside)?;
+                Ok(file)
+            });
         let file = match file {
             Ok(file) => file,
             Err(DeskError::Wrong(problem)) => {
@@ -254,11 +272,25 @@ impl Desk {
             }
             Err(error) => return Err(error),
         };
-        let tester = Tester::new(file.config(), &[])?;
+        let mut words = in_words(name, file.config());
+        let mut seeds = Vec::new();
+        // Only a file that was named on the machine is read: what stands in others is nobody's business.
+        let named = self.settings(name).ok().and_then(|it| it.seeds_file);
+        if let Some(directory) = file.path().parent()
+            && named.is_some()
+            && named == file.config().seeds_file
+        {
+            match file.config().seeds_in_file(directory) {
+                Ok(found) => seeds = found,
+                Err(error) => words.push(format!("{error}.")),
+            }
+            words.extend(seeds_file_in_words(file.config(), directory).ok().flatten());
+        }
+        let tester = Tester::new(file.config(), &seeds)?;
         Ok(Checked {
             good: true,
             problem: None,
-            words: in_words(name, file.config()),
+            words,
             text: Some(file.text().to_owned()),
             urls: what.urls.iter().map(|url| tester.answer(url)).collect(),
         })
@@ -319,55 +351,6 @@ pub(super) fn with_settings(
     }
     let changes = texts.iter().map(|(key, text)| (*key, text.as_deref()));
     Ok(file.with_changes(changes.collect())?)
-}
-
-/// Where files lie is decided on the machine itself: over the network no setting may name one.
-fn refuse_paths(before: &CollectionConfig, after: &CollectionConfig) -> Result<(), DeskError> {
-    let places = |config: &CollectionConfig| {
-        let plain = config.without_secrets();
-        [
-            ("catalog.url", plain.catalog.url.map(|url| url.to_string())),
-            ("webhook.secret-variable", plain.webhook.secret_variable),
-            (
-                "webhook.secret-file",
-                shown(plain.webhook.secret_file.as_ref()),
-            ),
-            ("webhook.hosts", Some(plain.webhook.hosts.join(" "))),
-            (
-                "webhook.allow-private",
-                Some(plain.webhook.allow_private.to_string()),
-            ),
-            ("fetch.ca-file", shown(plain.fetch.ca_file.as_ref())),
-            ("fetch.spool-dir", shown(plain.fetch.spool_dir.as_ref())),
-            (
-                "archive.warc.spool-dir",
-                shown(plain.archive.warc.spool_dir.as_ref()),
-            ),
-        ]
-    };
-    let of_sites = |config: &CollectionConfig| -> Vec<(String, toml::Value)> {
-        let all = config.site.iter().flat_map(SiteConfig::settings);
-        all.filter(|(key, _)| key == "fetch.ca-file").collect()
-    };
-    if of_sites(before) != of_sites(after) {
-        return Err(DeskError::Wrong(
-            "`fetch.ca-file` of a site names a place on the machine, and is changed there only: with `teia collection edit`, or in the file itself"
-                .to_owned(),
-        ));
-    }
-    for (old, new) in places(before).into_iter().zip(places(after)) {
-        if old != new {
-            return Err(DeskError::Wrong(format!(
-                "`{}` is decided on the machine, and is changed there only: with `teia collection edit`, or in the file itself",
-                new.0
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn shown(path: Option<&std::path::PathBuf>) -> Option<String> {
-    path.map(|path| path.display().to_string())
 }
 
 /// Lines that are gone and lines that have come.

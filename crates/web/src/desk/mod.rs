@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!                  ┌─> files.rs    collections/NAME.toml: new, check, change, remove
+//!                  ├─> machine.rs  what is decided on the machine alone
 //! pages ──┐        ├─> control.rs  start, pause, resume, stop, other settings under a run, live figures
 //!         ├─> Desk ├─> dashboard.rs a collection at a glance         <── catalog
 //!         │        ├─> lives.rs    the life of one URL                <── journal
@@ -19,12 +20,14 @@ mod dashboard;
 mod figures;
 mod files;
 mod lives;
+mod machine;
 mod removals;
 mod urls;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use serde::Serialize;
 use teia_engine::{Directory, EngineError, Layout, Reading, Runs};
@@ -32,6 +35,7 @@ use teia_engine::{Directory, EngineError, Layout, Reading, Runs};
 pub(crate) use control::{Live, Order, Rates, Standing};
 pub(crate) use figures::{Card, Health, Trap};
 pub(crate) use files::{Changes, NewCollection, ToCheck};
+pub(crate) use machine::Inside;
 pub(crate) use removals::{Removal, RemovalKind};
 pub(crate) use urls::{HostOrder, HostRow, HostsAsked, UrlRow, UrlsAsked};
 
@@ -45,9 +49,12 @@ pub(crate) struct Desk {
     runs: Option<Arc<dyn Runs>>,
     figures: Mutex<HashMap<String, Arc<Held>>>,
     dashboards: Mutex<HashMap<String, dashboard::Kept>>,
+    /// Collections whose catalog did not answer, and when.
+    away: Mutex<HashMap<String, Instant>>,
     lives: Mutex<lives::Lives>,
     /// One change of files at a time.
     changing: Mutex<()>,
+    inside: Inside,
 }
 
 /// The figures of one collection, where they were made; held while they are made again.
@@ -68,6 +75,9 @@ pub(crate) enum DeskError {
     /// The process that collects is silent.
     #[error("{0}")]
     Busy(String),
+    /// The database in which the catalog is does not answer.
+    #[error("the catalog does not answer")]
+    Catalog,
     /// Reading or writing failed.
     #[error("the data directory cannot be used")]
     Failed(#[source] EngineError),
@@ -141,14 +151,16 @@ fn as_count(number: u64) -> usize {
 
 impl Desk {
     /// Over a data directory, which need not exist yet.
-    pub(crate) fn new(root: &Path, runs: Option<Arc<dyn Runs>>) -> Self {
+    pub(crate) fn new(root: &Path, runs: Option<Arc<dyn Runs>>, inside: Inside) -> Self {
         Self {
             root: root.to_owned(),
             runs,
             figures: Mutex::default(),
             dashboards: Mutex::default(),
+            away: Mutex::default(),
             lives: Mutex::default(),
             changing: Mutex::default(),
+            inside,
         }
     }
 

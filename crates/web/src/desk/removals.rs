@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use teia_base::CanonicalUrl;
-use teia_engine::{CollectionConfig, EngineError, Removals};
+use teia_engine::{CollectionConfig, EngineError, Removals, Turn};
 
 use super::figures::lock;
 use super::{Desk, DeskError, Page, Window};
@@ -72,6 +72,7 @@ impl Desk {
         let _turn = lock(&self.changing);
         let (_, reading) = self.reading(name)?;
         let (files, layout) = (reading.files(), reading.layout());
+        let _alone = Turn::take(&*files)?;
         let mut removals = read(&reading)?;
         let mut done = Vec::new();
         match removal.kind {

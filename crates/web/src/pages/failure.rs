@@ -84,7 +84,7 @@ impl Failure {
                 DeskError::Missing(_) => StatusCode::NOT_FOUND,
                 DeskError::Wrong(_) => StatusCode::UNPROCESSABLE_ENTITY,
                 DeskError::Conflict(_) => StatusCode::CONFLICT,
-                DeskError::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
+                DeskError::Busy(_) | DeskError::Catalog => StatusCode::SERVICE_UNAVAILABLE,
                 DeskError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
             },
             Self::Damaged => StatusCode::BAD_GATEWAY,
@@ -116,6 +116,7 @@ impl Failure {
             Self::TooOften(wait) => (usual, w.f("error.often", whole_seconds(*wait))),
             Self::TooLarge(most) => (usual, w.f("error.large", w.number(*most))),
             Self::TooSlow => (usual, w.t("error.slow").to_owned()),
+            Self::Desk(DeskError::Catalog) => (usual, w.t("catalog.away").to_owned()),
             Self::Desk(DeskError::Failed(_)) | Self::Data(_) | Self::Broken => {
                 (usual, w.t("error.failed").to_owned())
             }

@@ -60,6 +60,25 @@ impl Frame {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '.']))
     }
 
+    /// The collection that this page is about, so that the next one is about it too.
+    pub(crate) fn collection(&self) -> Option<&str> {
+        let (path, query) = self.here.split_once('?').unwrap_or((&self.here, ""));
+        let mut fields = query.split('&');
+        let named = fields.find_map(|field| field.strip_prefix("collection="));
+        let of_path = || path.strip_prefix("/collections/")?.split('/').next();
+        let named = named.or_else(of_path)?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.%".contains(c);
+        (!named.is_empty() && named != "new" && named.chars().all(is_name)).then_some(named)
+    }
+
+    /// The address of another place, with the same collection.
+    pub(crate) fn place(&self, href: &str) -> String {
+        match self.collection() {
+            Some(name) if href != "/collections" => format!("{href}?collection={name}"),
+            _ => href.to_owned(),
+        }
+    }
+
     pub(crate) fn escaped_here(&self) -> String {
         escape(&self.here)
     }

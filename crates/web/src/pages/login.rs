@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::plain::is_own_path;
 use super::{App, Failure, Frame, html_with};
-use crate::access::{self, is_same_origin, read_form, source_of};
+use crate::access::{self, Caller, is_same_origin, read_form, source_of};
 
 #[derive(Template)]
 #[template(path = "login.html")]
@@ -39,9 +39,6 @@ pub(crate) async fn log_in(State(app): State<App>, frame: Frame, request: Reques
         return Failure::Forged.into_page(&frame);
     }
     let source = source_of(&parts.extensions);
-    if let Some(wait) = app.tries.wait(source, Instant::now()) {
-        return Failure::TooOften(wait).into_page(&frame);
-    }
     let fields = match read_form(&app, body).await {
         Ok(fields) => fields,
         Err(failure) => return failure.into_page(&frame),
@@ -53,13 +50,32 @@ pub(crate) async fn log_in(State(app): State<App>, frame: Frame, request: Reques
     let next = own(field("next"));
     let token = match app.tokens.find(field("token")) {
         Ok(Some(token)) => token,
+        // A right one counts, however many wrong ones a stranger sent from the same address.
         Ok(None) => {
-            app.tries.note(source, Instant::now());
+            let now = Instant::now();
+            let wait = app.tries.wait(source, now);
+            app.tries.note(source, now);
+            if let Some(wait) = wait {
+                return Failure::TooOften(wait).into_page(&frame);
+            }
             return shown(StatusCode::FORBIDDEN, frame, next, true);
         }
         Err(error) => return Failure::Data(error).into_page(&frame),
     };
     end_session(&app, headers);
+    let caller = Caller {
+        name: token.name.clone(),
+        id: token.id.clone(),
+        role: token.role,
+        csrf: None,
+    };
+    app.audit.note(
+        &caller,
+        source,
+        &parts.method,
+        "/login",
+        StatusCode::SEE_OTHER,
+    );
     let cookie = access::set_cookie(headers, &app.sessions.begin(&token.id));
     sent_on(next, cookie)
 }

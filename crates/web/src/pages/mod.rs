@@ -44,7 +44,7 @@ pub(crate) use frame::Frame;
 pub(crate) use manage::PARQUET;
 
 use crate::access::{Audit, Replays, Role, Sessions, Tokens, Tries, for_people, open_to};
-use crate::desk::Desk;
+use crate::desk::{Desk, Inside};
 use crate::guard::guard;
 use crate::server::Site;
 use crate::{Library, WebConfig, WebError, api};
@@ -93,6 +93,11 @@ impl App {
             runs,
         } = site;
         let root = library.root();
+        let inside = if config.allow_private {
+            Inside::OfAdmins
+        } else {
+            Inside::OfTheMachine
+        };
         Self(Arc::new(Inner {
             tokens: Tokens::of(root),
             sessions: Sessions::default(),
@@ -100,7 +105,7 @@ impl App {
             audit: Audit::of(root),
             replays: Replays::default(),
             traffic: api::Traffic::default(),
-            desk: Arc::new(Desk::new(root, runs)),
+            desk: Arc::new(Desk::new(root, runs, inside)),
             listeners: Arc::new(Semaphore::new(config.listeners)),
             lookups: Arc::new(Semaphore::new(config.lookups)),
             journal_readers: Arc::new(Semaphore::new(config.journal_readers)),

@@ -190,6 +190,10 @@ pub(crate) async fn asset(Path(name): Path<String>, frame: Frame) -> Response {
             "text/css; charset=utf-8",
             include_str!("../../static/manage.css"),
         ),
+        "edit.js" => (
+            "text/javascript; charset=utf-8",
+            include_str!("../../static/edit.js"),
+        ),
         "live.js" => (
             "text/javascript; charset=utf-8",
             include_str!("../../static/live.js"),

@@ -18,7 +18,8 @@ use clap::Subcommand;
 use serde_json::json;
 use teia_base::Seed;
 use teia_engine::{
-    CollectionConfig, CollectionFile, Directory, EngineError, Layout, Tester, annotated, in_words,
+    CollectionConfig, CollectionFile, Directory, Layout, TakenUp, Tester, Turn, annotated,
+    hand_over, in_words, seeds_file_in_words,
 };
 
 use super::Usage;
@@ -197,20 +198,28 @@ fn check(
     urls: &[String],
     as_json: bool,
 ) -> Result<ExitCode> {
-    let (name, config) = match file {
+    let (name, config, directory) = match file {
         Some(path) => {
             let text = std::fs::read_to_string(path)
                 .map_err(|error| Usage(format!("cannot read {}: {error}", path.display())))?;
             let config = CollectionConfig::parse(&text)
                 .map_err(|message| Usage(format!("{}: {message}", path.display())))?;
-            (path.display().to_string(), config)
+            let directory = path.parent().map(PathBuf::from);
+            (path.display().to_string(), config, directory)
         }
-        None => (place.name().to_owned(), file_of(place)?.2.config().clone()),
+        None => {
+            let file = file_of(place)?.2;
+            let directory = file.path().parent().map(PathBuf::from);
+            (place.name().to_owned(), file.config().clone(), directory)
+        }
     };
-    let words = in_words(&name, &config);
+    let directory = directory.unwrap_or_default();
+    let seeds = config.seeds_in_file(&directory)?;
+    let mut words = in_words(&name, &config);
+    words.extend(seeds_file_in_words(&config, &directory)?);
     let tester = match urls {
         [] => None,
-        _ => Some(Tester::new(&config, &[])?),
+        _ => Some(Tester::new(&config, &seeds)?),
     };
     let answers: Vec<_> = urls
         .iter()
@@ -326,6 +335,7 @@ fn edit(place: &Place, set: &[String], unset: &[String]) -> Result<ExitCode> {
     if set.is_empty() && unset.is_empty() {
         return edit_by_hand(place, &directory, &layout);
     }
+    let turn = Turn::take(&*files)?;
     let (_, _, before) = file_of(place)?;
     let mut changes: Vec<(&str, Option<&str>)> = unset.iter().map(|key| (&**key, None)).collect();
     for setting in set {
@@ -339,6 +349,7 @@ fn edit(place: &Place, set: &[String], unset: &[String]) -> Result<ExitCode> {
     }
     let file = before.clone().with_changes(changes)?;
     before.replace_by(&file, &*files, &layout)?;
+    drop(turn);
     let changed = differences(before.text(), file.text());
     if changed.is_empty() {
         outln!("Nothing has changed.")?;
@@ -346,7 +357,7 @@ fn edit(place: &Place, set: &[String], unset: &[String]) -> Result<ExitCode> {
     for line in changed {
         outln!("{line}")?;
     }
-    tell_when(&directory, files.exists(&layout.journal()))
+    tell_when(&directory, place.name(), file.config())
 }
 
 /// Lets a person edit a copy, and takes it only when it is good.
@@ -381,29 +392,47 @@ fn edit_by_hand(place: &Place, directory: &Directory, layout: &Layout) -> Result
         let _ = std::fs::remove_file(&copy);
         anyhow::bail!("{editor} ended with {status}; nothing has changed");
     }
+    let turn = Turn::take(&*directory.files())?;
+    let is_as_it_was = std::fs::read_to_string(&path).is_ok_and(|now| now == text);
+    anyhow::ensure!(
+        is_as_it_was,
+        "somebody else changed {} meanwhile, and nothing has changed by you; what you wrote is in {}",
+        path.display(),
+        copy.display()
+    );
     // What is there may be what has the mistake.
     let before = CollectionFile::read(&*directory.files(), directory.root(), layout);
     let written = CollectionFile::new(directory.root(), layout, edited)
         .map_err(anyhow::Error::from)
-        .and_then(|file| match before {
-            Ok(Some(before)) => Ok(before.replace_by(&file, &*directory.files(), layout)?),
-            _ => Ok(file.save(&*directory.files())?),
+        .and_then(|file| {
+            match before {
+                Ok(Some(before)) => before.replace_by(&file, &*directory.files(), layout)?,
+                _ => file.save(&*directory.files())?,
+            }
+            Ok(file)
         });
-    if let Err(error) = written {
-        return Err(error.context(format!(
+    drop(turn);
+    let file = written.map_err(|error| {
+        error.context(format!(
             "nothing has changed; what you wrote is in {}",
             copy.display()
-        )));
-    }
+        ))
+    })?;
     let _ = std::fs::remove_file(&copy);
-    tell_when(directory, directory.files().exists(&layout.journal()))
+    tell_when(directory, place.name(), file.config())
 }
 
-fn tell_when(directory: &Directory, is_begun: bool) -> Result<ExitCode> {
-    if is_begun && matches!(directory.lock(), Err(EngineError::InUse { .. })) {
-        eprintln!(
+/// Lets a run under way know, and says what it makes of it.
+fn tell_when(directory: &Directory, name: &str, config: &CollectionConfig) -> Result<ExitCode> {
+    match hand_over(&directory.control_socket(), name, config)? {
+        TakenUp::NoRun => {}
+        TakenUp::Minded => eprintln!(
             "teia: a process collects there now: a run of this collection takes up what can change under it, and the rest at its next start"
-        );
+        ),
+        TakenUp::Answered(answer) => eprintln!("teia: {answer}"),
+        TakenUp::Refused(why) => {
+            eprintln!("teia: the run under way goes on as before, and the next start has it: {why}")
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

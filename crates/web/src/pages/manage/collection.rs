@@ -16,10 +16,12 @@ use super::{Cell, Panel};
 use crate::access::Role;
 use crate::address::escape;
 use crate::chart::{Chart, Unit, per_second, whole};
-use crate::desk::{Card, Changes, Live, Order, Rates, Trap};
+use crate::desk::{Card, Changes, DeskError, Live, Order, Rates, Trap};
 use crate::pages::{App, Failure, Frame, html};
 use crate::words::Words;
 
+/// Figures older than this are told with their age.
+const OLD_MICROS: i64 = 5_000_000;
 /// Traps that are listed.
 const MOST_TRAPS: usize = 500;
 
@@ -36,6 +38,10 @@ struct CollectionPage {
     said: String,
     is_bad: bool,
     figures: Vec<Figure>,
+    /// How old what was counted is, where it is not of this moment.
+    age: String,
+    /// What is missing, and why.
+    missing: String,
     charts: Vec<Chart>,
     panels: Vec<Panel>,
 }
@@ -78,7 +84,14 @@ fn show(app: &App, frame: Frame, name: &str, asked: &Asked) -> Result<Response, 
     let w = frame.w;
     let card = app.desk.card(name)?;
     let live = app.desk.live(name)?;
-    let dashboard = app.desk.dashboard(name, live.rates.is_some())?;
+    // Without the catalog there are fewer panels; everything else is as useful as before.
+    let (dashboard, missing) = match app.desk.dashboard(name, live.rates.is_some()) {
+        Ok(dashboard) => (dashboard, String::new()),
+        Err(DeskError::Catalog) => (None, w.t("catalog.away").to_owned()),
+        // The card says what is wrong with the file.
+        Err(DeskError::Wrong(_)) => (None, String::new()),
+        Err(error) => return Err(error.into()),
+    };
     let said = ["start", "resume", "pause", "stop", "saved"]
         .contains(&asked.did.as_str())
         .then(|| w.t(&format!("did.{}", asked.did)).to_owned());
@@ -92,7 +105,9 @@ fn show(app: &App, frame: Frame, name: &str, asked: &Asked) -> Result<Response, 
         mark: state_mark(card.state),
         state: w.t(state_key(card.state)).to_owned(),
         state_more: standing(w, &card),
-        actions: actions(&frame, card.state),
+        actions: actions(app, &frame, card.state),
+        age: counted(w, &card),
+        missing,
         may_edit: frame.may(Role::Admin),
         is_bad: said.is_none() && problem.is_some(),
         said: said.or(problem).unwrap_or_default(),
@@ -123,7 +138,7 @@ fn standing(w: &Words, card: &Card) -> String {
     parts.join(" · ")
 }
 
-fn actions(frame: &Frame, state: &str) -> Vec<Action> {
+fn actions(app: &App, frame: &Frame, state: &str) -> Vec<Action> {
     if !frame.may(Role::Operator) {
         return Vec::new();
     }
@@ -137,7 +152,20 @@ fn actions(frame: &Frame, state: &str) -> Vec<Action> {
         "running" | "resting" | "starting" => vec![action("pause", "do.pause"), stop],
         "paused" => vec![action("resume", "do.resume"), stop],
         "stopping" | "unreadable" => Vec::new(),
+        // Nobody is there who could begin.
+        _ if !app.desk.collects() => Vec::new(),
         _ => vec![action("start", "do.start")],
+    }
+}
+
+/// Figures of a large collection may be a while old while it runs.
+fn counted(w: &Words, card: &Card) -> String {
+    let now = SystemClock.wall();
+    match Timestamp::parse(&card.as_of) {
+        Some(at) if now.as_micros() - at.as_micros() > OLD_MICROS => {
+            w.f("counted", w.age(&at, &now))
+        }
+        _ => String::new(),
     }
 }
 
@@ -147,17 +175,21 @@ fn figures(w: &Words, card: &Card, rates: Option<&Rates>) -> Vec<Figure> {
         value,
         more: String::new(),
     };
+    // Of a collection that ran before, it is said whether a number is of all runs or of this one.
+    let has_run_before = card.last_run.as_ref().is_some_and(|run| run.number > 1);
+    let of_all = |key, value: String| Figure {
+        key,
+        value,
+        more: if has_run_before { w.t("all.runs") } else { "" }.to_owned(),
+    };
     let mut figures = vec![
-        figure(
-            "pages.fetched",
-            w.number(card.fetched.max(rates.map_or(0, |rates| rates.fetched))),
-        ),
-        figure(
-            "received",
-            w.bytes(card.bytes.max(rates.map_or(0, |rates| rates.bytes))),
-        ),
+        of_all("pages.fetched", w.number(card.fetched)),
+        of_all("received", w.bytes(card.bytes)),
     ];
     if let Some(rates) = rates {
+        if has_run_before {
+            figures.push(figure("pages.run", w.number(rates.fetched)));
+        }
         let second = w.t("last.seconds").to_owned();
         figures.push(Figure {
             key: "rate",
@@ -208,9 +240,9 @@ fn charts(w: &Words, live: &Live, dashboard: Option<&Dashboard>) -> Vec<Chart> {
         vec![
             Chart::new(w.t("chart.rate"), Unit::Count, per_second(&fetched)),
             Chart::new(w.t("chart.bytes"), Unit::Bytes, per_second(&bytes)),
-            Chart::new(w.t("chart.documents"), Unit::Count, fetched),
+            Chart::new(w.t("chart.documents.run"), Unit::Count, fetched),
             Chart::new(
-                w.t("chart.errors"),
+                w.t("chart.errors.run"),
                 Unit::Count,
                 curve(&|point| point.errors),
             ),
@@ -317,7 +349,7 @@ fn events(w: &Words, card: &Card, live: &Live, level: &str) -> Panel {
                 mark,
                 shown: w.t(&format!("level.{}", event.level)).to_owned(),
             },
-            Cell::text(&event.text),
+            Cell::text(w.told(&event.text)),
         ]);
     }
     let here = format!("/collections/{}", escape(&card.name));

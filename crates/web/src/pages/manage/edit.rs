@@ -8,11 +8,13 @@ use axum::extract::{Form, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
-use teia_engine::{CollectionConfig, Described, Trial, described};
+use teia_engine::{CollectionConfig, Described, Trial, described, is_of_the_machine};
 
+use super::Button;
 use crate::address::escape;
 use crate::desk::{Changes, DeskError, NewCollection, ToCheck};
 use crate::pages::{App, Failure, Frame, html, html_with};
+use crate::words::Words;
 
 /// The parts of the form: the key of its name, and what belongs there. What is in none of them comes last.
 const PARTS: [(&str, &[&str]); 5] = [
@@ -91,12 +93,20 @@ struct EditPage {
     try_urls: String,
     trials: Vec<(String, bool, String)>,
     problem: String,
+    remove: Option<Button>,
 }
 
 struct Part {
     title: String,
     is_open: bool,
     fields: Vec<Field>,
+}
+
+impl Part {
+    /// What is wrong is seen at once.
+    fn is_wrong(&self) -> bool {
+        self.fields.iter().any(|field| !field.problem.is_empty())
+    }
 }
 
 struct Field {
@@ -109,7 +119,44 @@ struct Field {
     is_list: bool,
     /// For a setting that is on or off.
     is_switch: bool,
+    /// For one that is not changed over the network.
+    is_of_the_machine: bool,
+    /// What it may be, where that is a list.
+    choices: &'static [&'static str],
+    /// The endings that belong to the scope `suffix`.
+    suffix: Option<String>,
+    /// What is wrong with what was typed.
+    problem: String,
 }
+
+impl Field {
+    fn is_choice(&self) -> bool {
+        self.choices.contains(&self.value.as_str())
+    }
+}
+
+/// Settings that are one of a few words.
+const CHOICES: [(&str, &[&str]); 4] = [
+    ("mode", &["once", "periodic", "incremental"]),
+    (SCOPE, &["host", "domain", "prefix", "any", SUFFIX]),
+    (
+        "run.order",
+        &[
+            "breadth",
+            "depth",
+            "random",
+            "longest-wait",
+            "backlinks",
+            "pagerank",
+        ],
+    ),
+    ("schedule.missed", &["run", "skip"]),
+];
+/// The scope, which is a word, or a word with endings of names.
+const SCOPE: &str = "filter.scope";
+const SUFFIX: &str = "suffix";
+/// The field of the form for the endings.
+const ENDINGS: &str = "filter.scope.suffix";
 
 /// What was typed, by the names of the fields.
 type Typed = Vec<(String, String)>;
@@ -142,6 +189,7 @@ pub(crate) async fn create(
     frame: Frame,
     Form(typed): Form<Typed>,
 ) -> Response {
+    let typed = joined(typed);
     app.look_up(frame, move |app, frame| {
         let name = value_of(&typed, "name").trim().to_owned();
         let usual = CollectionConfig::default();
@@ -168,6 +216,7 @@ pub(crate) async fn save(
     Path(name): Path<String>,
     Form(typed): Form<Typed>,
 ) -> Response {
+    let typed = joined(typed);
     app.look_up(frame, move |app, frame| {
         if value_of(&typed, "what") == "check" {
             return html(&checked(app, frame, &name, &typed)?);
@@ -191,6 +240,19 @@ pub(crate) async fn save(
     .await
 }
 
+/// Deletes a collection, with everything that was collected.
+pub(crate) async fn remove(
+    State(app): State<App>,
+    frame: Frame,
+    Path(name): Path<String>,
+) -> Response {
+    app.look_up(frame, move |app, _| {
+        app.desk.remove(&name)?;
+        Ok(see("/collections?did=removed"))
+    })
+    .await
+}
+
 /// The page again, with what is wrong.
 fn refused(
     app: &App,
@@ -204,19 +266,14 @@ fn refused(
     };
     let mut page = page(app, frame, name, typed)?;
     page.problem = problem;
+    blame(app, &mut page, name, typed)?;
     html_with(StatusCode::UNPROCESSABLE_ENTITY, &page)
 }
 
 /// The page again, with what would happen.
 fn checked(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, Failure> {
     let mut page = page(app, frame, name, typed)?;
-    let (config, text) = if name.is_empty() {
-        let usual = CollectionConfig::default();
-        let text = teia_engine::annotated(&usual);
-        (usual, Some(text))
-    } else {
-        (current(app, name)?, None)
-    };
+    let (config, text) = base(app, name)?;
     let urls = page.try_urls.lines().map(str::trim);
     let what = ToCheck {
         text,
@@ -229,6 +286,9 @@ fn checked(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPag
     let shown = if name.is_empty() { "new" } else { name };
     let checked = app.desk.check(shown, &what)?;
     page.problem = checked.problem.unwrap_or_default();
+    if !page.problem.is_empty() {
+        blame(app, &mut page, name, typed)?;
+    }
     page.words = checked.words;
     page.text = checked.text.unwrap_or(page.text);
     let trial = |trial: Trial| {
@@ -242,11 +302,84 @@ fn checked(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPag
     Ok(page)
 }
 
+/// What is changed by the form: the settings that are there, and the file of a collection that is to be.
+fn base(app: &App, name: &str) -> Result<(CollectionConfig, Option<String>), DeskError> {
+    if name.is_empty() {
+        let usual = CollectionConfig::default();
+        let text = teia_engine::annotated(&usual);
+        return Ok((usual, Some(text)));
+    }
+    Ok((current(app, name)?, None))
+}
+
+/// Says what is wrong beside the field that is: each change is tried alone. A line of the file helps nobody who
+/// looks at a form.
+fn blame(app: &App, page: &mut EditPage, name: &str, typed: &Typed) -> Result<(), Failure> {
+    let Ok((config, text)) = base(app, name) else {
+        return Ok(());
+    };
+    let shown = if name.is_empty() { "new" } else { name };
+    for (key, value) in changed(&described(&config), typed) {
+        let what = ToCheck {
+            text: text.clone(),
+            settings: [(key.clone(), value)].into(),
+            urls: Vec::new(),
+        };
+        let Some(problem) = app.desk.check(shown, &what)?.problem else {
+            continue;
+        };
+        let fields = page.parts.iter_mut().flat_map(|part| &mut part.fields);
+        if let Some(field) = fields.into_iter().find(|field| field.key == key) {
+            field.problem = without_line(&problem, &key).to_owned();
+            page.problem = page.frame.w.f("edit.see", &field.label);
+        }
+    }
+    Ok(())
+}
+
+/// A message without the line and the name of the setting, which are plain to see.
+fn without_line<'a>(problem: &'a str, key: &str) -> &'a str {
+    let told = match problem
+        .strip_prefix("line ")
+        .and_then(|it| it.split_once(": "))
+    {
+        Some((line, told)) if line.bytes().all(|byte| byte.is_ascii_digit()) => told,
+        _ => problem,
+    };
+    let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
+    let named = [format!("`{name}` in [{section}]: "), format!("`{name}`: ")];
+    named
+        .iter()
+        .find_map(|named| told.strip_prefix(named.as_str()))
+        .unwrap_or(told)
+}
+
+/// The endings go back to the scope that they belong to.
+fn joined(mut typed: Typed) -> Typed {
+    let endings = value_of(&typed, ENDINGS).trim().to_owned();
+    for (key, value) in &mut typed {
+        if key == SCOPE && value == SUFFIX {
+            *value = format!("{SUFFIX}:{endings}");
+        }
+    }
+    typed
+}
+
+/// Text with its names apart: what stands between backticks is one.
+fn pieces(text: &str) -> Vec<(bool, &str)> {
+    let pieces = text.split('`').enumerate();
+    pieces
+        .map(|(at, piece)| (at % 2 == 1, piece))
+        .filter(|(_, piece)| !piece.is_empty())
+        .collect()
+}
+
 fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, Failure> {
     let w = frame.w;
     let (config, text, words, problem) = if name.is_empty() {
         let config = CollectionConfig::default();
-        (config, String::new(), Vec::new(), String::new())
+        let text = teia_engine::annotated(&config);
+        (config, text, Vec::new(), String::new())
     } else {
         let view = app.desk.collection(name)?;
         let config = current(app, name);
@@ -266,11 +399,27 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
             let usual = usual.iter().find(|usual| usual.key == setting.key);
             let usual = usual.map_or_else(String::new, |usual| shown(&usual.value));
             let value = typed.iter().find(|(key, _)| *key == setting.key);
+            let mut value = value.map_or_else(|| shown(&setting.value), |(_, value)| value.clone());
+            let choices = CHOICES.iter().find(|(key, _)| *key == setting.key);
+            let mut suffix = None;
+            if setting.key == SCOPE {
+                let endings = value
+                    .strip_prefix(SUFFIX)
+                    .map(|it| it.trim_start_matches(':').to_owned());
+                if endings.is_some() {
+                    SUFFIX.clone_into(&mut value);
+                }
+                suffix = Some(endings.unwrap_or_default());
+            }
             Field {
-                label: label_of(&setting.key),
-                value: value.map_or_else(|| shown(&setting.value), |(_, value)| value.clone()),
+                label: label_of(w, &setting.key),
+                value,
+                choices: choices.map_or(&[], |(_, choices)| choices),
+                suffix,
+                problem: String::new(),
                 is_list: setting.is_list,
                 is_switch: matches!(setting.value, Value::Bool(_)),
+                is_of_the_machine: is_of_the_machine(&setting.key),
                 meaning: w.setting(&setting.key, &setting.meaning).to_owned(),
                 key: setting.key,
                 usual,
@@ -291,12 +440,38 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
             fields,
         });
     }
-    parts.push(Part {
-        title: w.t("edit.rest").to_owned(),
-        is_open: false,
-        fields: left,
+    // The rest by its sections, each in a fold of its own.
+    for field in left {
+        let section = field
+            .key
+            .rsplit_once('.')
+            .map_or("", |(section, _)| section);
+        let key = format!("section.{section}");
+        let title = match (w.t(&key), section) {
+            (title, _) if title != key => title.to_owned(),
+            (_, "") => w.t("edit.rest").to_owned(),
+            (_, section) => section.to_owned(),
+        };
+        match parts
+            .iter_mut()
+            .find(|part| !part.is_open && part.title == title)
+        {
+            Some(part) => part.fields.push(field),
+            None => parts.push(Part {
+                title,
+                is_open: false,
+                fields: vec![field],
+            }),
+        }
+    }
+    let remove = (!name.is_empty()).then(|| Button {
+        action: format!("/collections/{}/remove", escape(name)),
+        fields: Vec::new(),
+        label: w.t("collection.remove").to_owned(),
+        question: Some(w.f("collection.remove.sure", name)),
     });
     Ok(EditPage {
+        remove,
         name: name.to_owned(),
         typed_name: value_of(typed, "name").to_owned(),
         parts,
@@ -309,15 +484,16 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
     })
 }
 
-/// The last word of a key; of a site's setting, which site as well.
-fn label_of(key: &str) -> String {
+/// What people call a setting, or the last word of its key; of a site's setting, which site as well.
+fn label_of(w: &Words, key: &str) -> String {
+    let known = format!("field.{key}");
+    if w.t(&known) != known {
+        return w.t(&known).to_owned();
+    }
     let name = key.rsplit('.').next().unwrap_or("").replace('-', " ");
-    let site = key
-        .strip_prefix("site.")
-        .and_then(|it| it.split('.').next());
-    match site {
-        Some(number) => format!("site {number}: {name}"),
-        None => name,
+    match key.split('.').collect::<Vec<_>>()[..] {
+        [list @ ("site" | "login"), number, ..] => format!("{list} {number}: {name}"),
+        _ => name,
     }
 }
 
@@ -385,6 +561,27 @@ mod tests {
                 assert!(all.iter().any(|setting| setting.key == *key), "{key}");
             }
         }
+    }
+
+    #[test]
+    fn a_scope_by_endings_is_one_value() {
+        let typed = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let all = joined(vec![typed(SCOPE, SUFFIX), typed(ENDINGS, " .pt,.br ")]);
+        assert_eq!(value_of(&all, SCOPE), "suffix:.pt,.br");
+        let all = joined(vec![typed(SCOPE, "host"), typed(ENDINGS, ".pt")]);
+        assert_eq!(value_of(&all, SCOPE), "host");
+        assert_eq!(
+            pieces("a `b` c"),
+            [(false, "a "), (true, "b"), (false, " c")]
+        );
+        assert_eq!(
+            without_line("line 263: `soon` is not a duration", "politeness.delay"),
+            "`soon` is not a duration"
+        );
+        assert_eq!(
+            without_line("line 4: `cpu` in [extract]: no", "extract.cpu"),
+            "no"
+        );
     }
 
     #[test]

@@ -53,7 +53,8 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         is_known = true;
         let mut panel = Panel::new(w, "life", "", &["when", "what"]).wide();
         panel.title.clone_from(&shelf.name);
-        panel.note = known.state.state.name().to_owned();
+        let state = format!("url.{}", known.state.state.name());
+        w.t(&state).clone_into(&mut panel.note);
         for happening in &known.life {
             let what = happening.told(&known.attempts, |english| w.rule(english).into_owned());
             panel.row(vec![

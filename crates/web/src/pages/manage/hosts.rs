@@ -10,7 +10,7 @@ use super::panel::span;
 use super::{Button, Cell, Field, ListPage, Panel, chosen_name, collection_choices, first_row};
 use crate::access::Role;
 use crate::address::escape;
-use crate::desk::{Removal, RemovalKind, Window};
+use crate::desk::{DeskError, Removal, RemovalKind, Window};
 use crate::pages::{App, Failure, Frame};
 
 /// Rows of a page.
@@ -64,10 +64,18 @@ fn list(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     let part = asked.name.trim().to_lowercase();
     let found = app.desk.in_catalog(&name, |reader, known| {
         known.hosts(reader, &part, order, ROWS, first)
-    })?;
-    let Some(found) = found else {
-        page.sentences.push(w.t("catalog.none").to_owned());
-        return page.show();
+    });
+    let found = match found {
+        Ok(Some(found)) => found,
+        Ok(None) => {
+            page.sentences.push(w.t("catalog.none").to_owned());
+            return page.show();
+        }
+        Err(DeskError::Catalog) => {
+            page.sentences.push(w.t("catalog.away").to_owned());
+            return page.show();
+        }
+        Err(error) => return Err(error.into()),
     };
     let columns = [
         "host",
@@ -122,41 +130,32 @@ pub(crate) async fn host(
 fn report(app: &App, frame: Frame, host: &str, asked: &Asked) -> Result<Response, Failure> {
     let w = frame.w;
     let first = first_row(&asked.from)?;
-    let missing = || Failure::Missing("host.unknown", "host.unknown.what");
-    let name = chosen_name(app, &asked.collection).ok_or_else(missing)?;
     let host = host.to_lowercase();
-    let found = app.desk.in_catalog(&name, |reader, known| {
-        known.host_report(reader, &host, ROWS, first)
-    })?;
-    let Some(found) = found else {
-        return Err(Failure::Missing("host.unknown", "catalog.none"));
-    };
-    let found = found.ok_or_else(missing)?;
-    let any = Window {
-        offset: 0,
-        limit: u64::MAX,
-    };
-    let removed = app.desk.removals(&name, any)?.items;
-    let is_hidden = removed
-        .iter()
-        .any(|removal| removal.kind == RemovalKind::Host && removal.value == host);
     let mut page = ListPage::new(frame, &host);
-    page.under = w.f("host.in", &name);
-    page.links = vec![(
-        format!("/search?q={}", escape(&format!("site:{host}"))),
-        w.t("host.search").to_owned(),
-    )];
-    if is_hidden {
-        page.said = w.t("host.removed").to_owned();
-    } else if page.frame.may(Role::Admin) {
-        page.buttons.push(Button {
-            action: format!("/hosts/{}/remove", escape(&host)),
-            fields: vec![("collection", name.clone())],
-            label: w.t("host.remove").to_owned(),
-        });
+    let visits = match app.desk.host_visits(&asked.collection, &host, ROWS, first) {
+        Ok(Some(visits)) => visits,
+        Ok(None) => return Err(Failure::Missing("host.unknown", "host.unknown.what")),
+        Err(DeskError::Catalog) => {
+            page.sentences.push(w.t("catalog.away").to_owned());
+            let name = chosen_name(app, &asked.collection);
+            steer(app, &mut page, &host, name.as_slice())?;
+            return page.show();
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let found = &visits.report;
+    let names = visits.collections.join(", ");
+    page.under = match visits.collections.len() {
+        0 | 1 => w.f("host.in", &names),
+        _ => w.f("host.in.several", &names),
+    };
+    steer(app, &mut page, &host, &visits.collections)?;
+    figures(&mut page, found);
+    page.sentences.push(politeness(&page, found));
+    if !visits.elsewhere.is_empty() {
+        let names = visits.elsewhere.join(", ");
+        page.sentences.push(w.f("host.elsewhere", names));
     }
-    figures(&mut page, &found);
-    page.sentences.push(politeness(&page, &found));
     let columns = [
         "when",
         "#rest",
@@ -189,13 +188,54 @@ fn report(app: &App, frame: Frame, host: &str, asked: &Asked) -> Result<Response
     let path = format!("/hosts/{}", escape(&host));
     page.turn(
         &path,
-        &[("collection", &name)],
+        &[("collection", &asked.collection)],
         first,
         found.requests.len(),
         ROWS,
         found.total,
     );
     page.show()
+}
+
+/// The ways to its pages, and for those who may the buttons that hide it or show it again.
+fn steer(app: &App, page: &mut ListPage, host: &str, names: &[String]) -> Result<(), Failure> {
+    let w = page.frame.w;
+    page.links = vec![(
+        format!("/search?q={}", escape(&format!("site:{host}"))),
+        w.t("host.search").to_owned(),
+    )];
+    let any = Window {
+        offset: 0,
+        limit: u64::MAX,
+    };
+    for name in names {
+        let removed = app.desk.removals(name, any)?.items;
+        let is_hidden = removed
+            .iter()
+            .any(|removal| removal.kind == RemovalKind::Host && removal.value == host);
+        let (key, what) = if is_hidden {
+            ("host.restore", "restore")
+        } else {
+            ("host.remove", "remove")
+        };
+        if is_hidden {
+            w.t("host.removed").clone_into(&mut page.said);
+        }
+        if !page.frame.may(Role::Admin) {
+            continue;
+        }
+        let mut label = w.t(key).to_owned();
+        if names.len() > 1 {
+            label = format!("{label} · {name}");
+        }
+        page.buttons.push(Button {
+            action: format!("/hosts/{}/{what}", escape(host)),
+            fields: vec![("collection", name.clone())],
+            question: (!is_hidden).then(|| w.f("host.remove.sure", name)),
+            label,
+        });
+    }
+    Ok(())
 }
 
 /// What the button says.
@@ -217,14 +257,36 @@ pub(crate) async fn remove(
             value: host.clone(),
         };
         app.desk.hide(&wish.collection, &removal)?;
-        let to = format!(
-            "/hosts/{}?collection={}",
-            escape(&host),
-            escape(&wish.collection)
-        );
-        Ok((StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response())
+        Ok(back_to(&host, &wish))
     })
     .await
+}
+
+/// Shows it again. What was not fetched meanwhile comes with the next run.
+pub(crate) async fn restore(
+    State(app): State<App>,
+    frame: Frame,
+    Path(host): Path<String>,
+    Form(wish): Form<Wish>,
+) -> Response {
+    app.look_up(frame, move |app, _| {
+        let removal = Removal {
+            kind: RemovalKind::Host,
+            value: host.clone(),
+        };
+        app.desk.show(&wish.collection, &removal)?;
+        Ok(back_to(&host, &wish))
+    })
+    .await
+}
+
+fn back_to(host: &str, wish: &Wish) -> Response {
+    let to = format!(
+        "/hosts/{}?collection={}",
+        escape(host),
+        escape(&wish.collection)
+    );
+    (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response()
 }
 
 fn figures(page: &mut ListPage, found: &HostReport) {

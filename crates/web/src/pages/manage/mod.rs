@@ -5,7 +5,7 @@
 //! /collections/NAME       collection.rs      /explain              explain.rs
 //! /collections/NAME/edit  edit.rs            /statistics           statistics.rs
 //! /urls                   urls.rs            /bot                  bot.rs
-//! /map                    map.rs
+//! /map                    map.rs             /settings             settings.rs
 //! ```
 
 pub(crate) mod bot;
@@ -16,6 +16,7 @@ mod explain;
 mod hosts;
 mod map;
 mod panel;
+mod settings;
 mod statistics;
 mod urls;
 
@@ -31,6 +32,7 @@ pub(crate) use statistics::PARQUET;
 use super::{App, Failure, Frame, html};
 use crate::access::{Role, for_people};
 use crate::address::escape;
+use crate::chart::Chart;
 use crate::host_map::HostMap;
 
 /// The pages that lead to all others, with the keys of their names.
@@ -57,10 +59,18 @@ pub(crate) fn routes(app: &App) -> Router<App> {
             "/collections/{name}/edit",
             admin(get(edit::edit).post(edit::save)),
         )
+        .route("/collections/{name}/remove", admin(post(edit::remove)))
+        .route("/settings", viewer(get(settings::settings)))
+        .route("/settings/tokens", admin(post(settings::make)))
+        .route(
+            "/settings/tokens/{id}/remove",
+            admin(post(settings::remove)),
+        )
         .route("/collections/{name}/allow", admin(post(collection::allow)))
         .route("/hosts", viewer(get(hosts::hosts)))
         .route("/hosts/{host}", viewer(get(hosts::host)))
         .route("/hosts/{host}/remove", admin(post(hosts::remove)))
+        .route("/hosts/{host}/restore", admin(post(hosts::restore)))
         .route("/urls", viewer(get(urls::urls)))
         .route("/map", viewer(get(map::map)))
         .route("/explain", viewer(get(explain::explain)))
@@ -85,6 +95,7 @@ struct ListPage {
     figures: Vec<(String, String)>,
     sentences: Vec<String>,
     map: Option<HostMap>,
+    charts: Vec<Chart>,
     panels: Vec<Panel>,
     previous: Option<String>,
     next: Option<String>,
@@ -96,6 +107,8 @@ struct Button {
     action: String,
     fields: Vec<(&'static str, String)>,
     label: String,
+    /// What is asked before it is done.
+    question: Option<String>,
 }
 
 /// Something by which what is shown is chosen.
@@ -152,6 +165,7 @@ impl ListPage {
             figures: Vec::new(),
             sentences: Vec::new(),
             map: None,
+            charts: Vec::new(),
             panels: Vec::new(),
             previous: None,
             next: None,

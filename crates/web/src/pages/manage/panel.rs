@@ -166,7 +166,13 @@ pub(crate) fn span(w: &Words, micros: i64) -> String {
     } else if seconds < 120.0 {
         format!("{} s", w.decimal(format!("{seconds:.1}")))
     } else {
-        teia_base::measure::format_duration(std::time::Duration::from_secs(whole(seconds)))
+        let seconds = whole(seconds);
+        let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600, seconds / 60);
+        match seconds {
+            0..3_600 => format!("{minutes} min {} s", seconds % 60),
+            3_600..172_800 => format!("{hours} h {} min", minutes % 60),
+            _ => format!("{} {} h", w.n("days", days), hours % 24),
+        }
     }
 }
 
@@ -180,6 +186,9 @@ mod tests {
         let w = Tongue::Portuguese.words();
         assert_eq!(span(w, 820_400), "820 ms");
         assert_eq!(span(w, 2_400_000), "2,4 s");
+        assert_eq!(span(w, 213_400_000), "3 min 33 s");
+        assert_eq!(span(w, 7_500_000_000), "2 h 5 min");
+        assert_eq!(span(w, 273_600_000_000), "3 dias 4 h");
         let Cell::Share { shown, of_thousand } = Cell::share(w, 1, 8) else {
             panic!("a share");
         };

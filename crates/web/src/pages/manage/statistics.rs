@@ -5,11 +5,13 @@ use std::borrow::Cow;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use teia_base::Timestamp;
 use teia_catalog::{Cell as Figure, Statistic};
 
 use super::panel::Column;
 use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices};
 use crate::address::escape;
+use crate::chart::{Chart, Unit};
 use crate::pages::api_search::csv_cell;
 use crate::pages::{App, Failure, Frame};
 use crate::words::Words;
@@ -47,8 +49,11 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     let tables = app.desk.statistics(&name)?;
     for table in &tables {
         let title = format!("table.{}", table.name);
-        let mut panel = Panel::new(w, table.name, &title, &[]).noted(table.like);
+        let mut panel = Panel::new(w, table.name, &title, &[]).noted(like(w, table.like));
         panel.columns = columns(w, table);
+        if table.name == "growth" {
+            page.charts.extend(curve(w, table));
+        }
         // Names of hosts, types and languages are nobody's words: `to` is Tongan there.
         let has_names = ["hosts", "types", "extensions", "languages"].contains(&table.name);
         for (at, row) in table.all_rows().enumerate() {
@@ -56,7 +61,8 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
             let cell = |cell: &Figure| match cell {
                 Figure::Count(count) => Cell::number(w, *count),
                 Figure::Share(share) => Cell::text(w.decimal(format!("{share:.2}"))),
-                other if is_name => Cell::text(other.plain()),
+                // What stands in parentheses is nobody's name.
+                other if is_name && !other.plain().starts_with('(') => Cell::text(other.plain()),
                 other => Cell::text(w.told(&other.plain())),
             };
             panel.row(row.iter().map(cell).collect());
@@ -71,6 +77,34 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         page.panels.push(panel);
     }
     page.show()
+}
+
+/// Tarântula's Figure 4: documents over time, as a curve.
+fn curve(w: &Words, table: &Statistic) -> Option<Chart> {
+    let point = |row: &Vec<Figure>| {
+        let at = Timestamp::parse(&row.first()?.plain())?;
+        match row.get(2)? {
+            Figure::Count(so_far) => Some((at.as_micros(), *so_far as f64)),
+            _ => None,
+        }
+    };
+    let points: Vec<(i64, f64)> = table.rows.iter().filter_map(point).collect();
+    let chart = Chart::new(w.t("table.growth"), Unit::Count, points);
+    chart.is_drawn().then_some(chart)
+}
+
+/// Whose table it is like, in the words of the language.
+fn like(w: &Words, english: &str) -> String {
+    let words = [
+        ("Table", "like.table"),
+        ("Figure", "like.figure"),
+        ("section", "like.section"),
+    ];
+    let mut text = w.told(english).to_owned();
+    for (word, key) in words {
+        text = text.replace(&format!(", {word} "), &format!(", {} ", w.t(key)));
+    }
+    text
 }
 
 /// A column holds numbers if its first row does.

@@ -1,0 +1,77 @@
+//! A run that may use a part of the cores uses no more of them, measured by what its threads have computed.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
+#[path = "support/script.rs"]
+mod script;
+#[path = "support/scripted.rs"]
+mod scripted;
+mod support;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use script::Script;
+use scripted::{SEED, config, links, run_with};
+use teia_base::MediaType;
+use teia_engine::{CollectionConfig, Parts};
+use teia_extract::{Extracted, Extractor, Limits, Source};
+
+const PAGES: u32 = 20;
+
+fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(
+        time.tv_sec.try_into().unwrap(),
+        time.tv_nsec.try_into().unwrap(),
+    )
+}
+
+/// Computes for a while at each text, and notes for how long.
+#[derive(Debug, Default)]
+struct Busy(Mutex<Duration>);
+
+impl Extractor for Busy {
+    fn accepts(&self, media_type: &MediaType) -> bool {
+        media_type.essence() == "text/plain"
+    }
+
+    fn extract(&self, _: &Source<'_>, _: &Limits) -> Extracted {
+        let begun = thread_cpu();
+        while thread_cpu() - begun < Duration::from_millis(15) {}
+        *self.0.lock().unwrap() += thread_cpu() - begun;
+        Extracted::default()
+    }
+}
+
+fn web() -> Script {
+    let paths: Vec<String> = (0..PAGES).map(|n| format!("/{n}")).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let mut script = Script::default().html(SEED, &links(&paths));
+    for n in 0..PAGES {
+        script = script.text(&format!("http://a.test/{n}"), &format!("text {n}"));
+    }
+    script
+}
+
+#[test]
+fn workers_keep_to_their_share_of_all_cores() {
+    let mut config: CollectionConfig = config();
+    config.run.cpu_share = Some("10%".to_owned().try_into().unwrap());
+    let busy = Arc::new(Busy::default());
+    let parts = Parts {
+        extractor: Some(Arc::clone(&busy) as Arc<dyn Extractor>),
+        ..Parts::default()
+    };
+    let begun = Instant::now();
+    let (report, _) = run_with(&web(), &config, parts);
+    let took = begun.elapsed();
+    assert_eq!(report.fetched, u64::from(PAGES) + 1);
+    let computed = *busy.0.lock().unwrap();
+    assert!(computed >= Duration::from_millis(15) * PAGES);
+    // Each worker may owe the rest for its last page when the run is over; half of the share is slack besides.
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let all = took * u32::try_from(cores).unwrap();
+    assert!(computed * 5 <= all, "{computed:?} of {all:?}");
+}

@@ -1,0 +1,238 @@
+//! What a fold found out is told once, also where a process ends between two pieces of it; and what a move to
+//! disk keeps of hosts and rules.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
+mod support;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use support::{ByDepth, at, exclusion, found};
+use teia_base::journal::{Added, Attempt, Commit, Entry, Folded, LinkRecord, LinkVerdict, Record};
+use teia_base::{Files, LinkKind, Outcome, Rel, SimulatedDisk};
+use teia_repository::{Admission, Backing, News, Offer, Repository, RepositoryConfig};
+
+struct Process {
+    repository: Repository,
+    journal: Vec<Entry>,
+    untold: VecDeque<News>,
+}
+
+impl Process {
+    fn start(files: &Arc<dyn Files>, memory: u64, journal: Vec<Entry>) -> Self {
+        let config = RepositoryConfig {
+            key: 3,
+            order: Arc::new(ByDepth),
+            keep_links: false,
+            revisit_share: None,
+        };
+        let backing = Backing {
+            files: Arc::clone(files),
+            prefix: PathBuf::from("urls"),
+            memory,
+            window: 1000,
+        };
+        let mut repository = Repository::open(config, backing).unwrap();
+        for entry in &journal {
+            repository.replay(entry);
+        }
+        repository.maintain(at(1), true).unwrap();
+        Self {
+            repository,
+            journal,
+            untold: VecDeque::new(),
+        }
+    }
+
+    fn commit(&mut self, record: Record) {
+        let entry = Entry {
+            sequence: self.journal.len() as u64 + 1,
+            wall: at(1),
+            run: 1,
+            record,
+        };
+        self.repository.apply(&entry);
+        self.journal.push(entry);
+    }
+
+    fn add(&mut self, urls: impl Iterator<Item = String>) {
+        let mut added = Added::default();
+        for url in urls {
+            let url = found(&url);
+            let verdict = self.repository.offer(&Offer::added(&url), at(1)).verdict;
+            added.urls.push((url, verdict));
+        }
+        self.commit(Record::Added(added));
+    }
+
+    /// Writes news down.
+    fn write_news(&mut self) {
+        while self.write_news_until_half_told() {}
+    }
+
+    /// Writes news down up to a piece that is not all of its fold, the rest of which stays untold.
+    fn write_news_until_half_told(&mut self) -> bool {
+        self.untold.extend(self.repository.take_news());
+        while let Some(news) = self.untold.pop_front() {
+            let is_part = !news.is_last;
+            self.commit(Record::Folded(Folded {
+                fold: news.fold,
+                changes: news.changes,
+                is_last: news.is_last,
+            }));
+            if is_part {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Adds a thousand at a time; ends where a piece of news is written down that is not all of its fold.
+    fn add_until_half_told(&mut self, numbers: Range<u64>) -> bool {
+        for first in numbers.step_by(1000) {
+            self.add((first..first + 1000).map(url));
+            loop {
+                self.repository.maintain(at(1), true).unwrap();
+                if self.write_news_until_half_told() {
+                    return true;
+                }
+                if !self.repository.is_behind() {
+                    break;
+                }
+            }
+        }
+        false
+    }
+
+    fn decide(&mut self) {
+        while self.repository.decide_everything().unwrap() {
+            self.write_news();
+        }
+        self.write_news();
+    }
+}
+
+fn url(number: u64) -> String {
+    format!("https://h{}.test/some/path/{number}", number % 50)
+}
+
+fn called_new(journal: &[Entry]) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for entry in journal {
+        let new: Vec<String> = match &entry.record {
+            Record::Added(added) => {
+                let new = added.urls.iter().filter(|it| it.1 == LinkVerdict::New);
+                new.map(|it| it.0.normal().to_string()).collect()
+            }
+            Record::Folded(folded) => {
+                let new = folded.changes.iter();
+                let new = new.filter(|it| it.verdict == LinkVerdict::New);
+                new.map(|it| it.url.to_string()).collect()
+            }
+            _ => Vec::new(),
+        };
+        for url in new {
+            *counts.entry(url).or_default() += 1;
+        }
+    }
+    counts
+}
+
+#[test]
+fn a_kill_between_two_pieces_of_news_tells_none_of_them_again() {
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let memory = 20_000 * 1024;
+    let mut process = Process::start(&files, memory, Vec::new());
+    // The first fill has a filter, the second process none, so that folds have much to tell.
+    process.add((0..60_000).map(url));
+    process.repository.maintain(at(1), true).unwrap();
+    process.decide();
+    let mut process = Process::start(&files, memory, process.journal);
+    let is_half_told = process.add_until_half_told(60_000..140_000);
+    assert!(is_half_told, "no fold had more than one piece of news");
+    let journal = process.journal.clone();
+    drop(process);
+    let mut process = Process::start(&files, memory, journal);
+    process.write_news();
+    process.add((60_000..140_000).map(url));
+    process.decide();
+    let new = called_new(&process.journal);
+    let not_once = new.values().filter(|count| **count != 1).count();
+    assert_eq!((new.len(), not_once), (140_000, 0));
+    assert_eq!(process.repository.len(), 140_000);
+}
+
+#[test]
+fn hosts_cost_the_manifest_nothing_and_are_there_after_a_start() {
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let hosts = 20_000;
+    let mut process = Process::start(&files, 64 << 10, Vec::new());
+    process.add((0..hosts).map(|host| format!("http://host-number-{host}.many.test/")));
+    process.repository.maintain(at(1), true).unwrap();
+    process.decide();
+    let manifest = files
+        .open(Path::new("urls/manifest"))
+        .unwrap()
+        .len()
+        .unwrap();
+    assert!(manifest < 5 * hosts, "{manifest} bytes");
+    let process = Process::start(&files, 64 << 10, process.journal);
+    assert_eq!(process.repository.host_count() as u64, hosts);
+}
+
+fn link_to(url: &str, verdict: LinkVerdict) -> LinkRecord {
+    LinkRecord {
+        url: found(url),
+        kind: LinkKind::Anchor,
+        rel: Rel::default(),
+        anchor: String::new(),
+        last_modified: None,
+        depth: 3,
+        requisite: false,
+        chain: None,
+        verdict,
+    }
+}
+
+#[test]
+fn a_url_keeps_the_rule_that_left_it_out_while_rows_move_to_the_disk() {
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let mut process = Process::start(&files, 40 << 20, Vec::new());
+    let url = |number: u64| format!("http://out{}.test/some/path/{number}", number % 100);
+    let offer_out = |process: &mut Process, text: &str| {
+        let url = found(text);
+        let offer = Offer {
+            admission: Admission::Exclude(exclusion("scope host")),
+            depth: 3,
+            ..Offer::added(&url)
+        };
+        process.repository.offer(&offer, at(1)).verdict
+    };
+    for number in 0..120_000 {
+        offer_out(&mut process, &url(number));
+    }
+    // Some have moved, some have not, when a known link is committed.
+    process.repository.maintain(at(1), true).unwrap();
+    assert!(process.repository.is_on_disk());
+    let mut attempt = Attempt::new(found("http://page.test/"), at(2), Outcome::http(200));
+    let targets = [10, 60_000, 100_000, 119_999].map(url);
+    for target in &targets {
+        let verdict = offer_out(&mut process, target);
+        attempt.links.push(link_to(target, verdict));
+    }
+    process.commit(Record::Commit(Commit {
+        attempts: vec![attempt],
+        ..Commit::default()
+    }));
+    for _ in 0..5 {
+        process.repository.maintain(at(3), true).unwrap();
+    }
+    process.decide();
+    for target in &targets {
+        let state = process.repository.state(found(target).normal()).unwrap();
+        assert_eq!(state.exclusion, Some(exclusion("scope host")), "{target}");
+    }
+}
