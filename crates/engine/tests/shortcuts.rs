@@ -44,14 +44,14 @@ impl Web {
         };
         let mut links = vec![Vec::new(); PAGES];
         let mut redirects = BTreeMap::new();
-        for page in 0..PAGES {
+        for (page, links) in links.iter_mut().enumerate() {
             if page % 17 == 5 {
                 redirects.insert(page, random(PAGES));
                 continue;
             }
-            links[page].push((page + 1) % PAGES);
+            links.push((page + 1) % PAGES);
             if page % 4 == 0 {
-                links[page].push(random(PAGES));
+                links.push(random(PAGES));
             }
         }
         Self { links, redirects }

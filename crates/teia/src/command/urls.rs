@@ -11,7 +11,6 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use teia_base::SystemClock;
-use teia_base::measure::format_duration;
 use teia_engine::{CollectionConfig, Directory, EngineError, Layout, Reading, UrlList};
 use teia_graph::Snapshot;
 use teia_repository::{State, UrlState};
@@ -286,11 +285,11 @@ fn bar(share: Option<f64>, elapsed: Duration) -> String {
     let filled = filled.count();
     let left = match share {
         0.01.. => {
-            let seconds = elapsed.as_secs_f64() * (1.0 - share) / share;
-            format!(
-                " {} left,",
-                format_duration(Duration::from_secs(seconds as u64))
-            )
+            let left = elapsed.mul_f64((1.0 - share) / share).as_secs();
+            match left {
+                0..60 => format!(" {left} s left,"),
+                _ => format!(" {} min left,", left.div_ceil(60)),
+            }
         }
         _ => String::new(),
     };

@@ -431,7 +431,9 @@ fn tell_when(directory: &Directory, name: &str, config: &CollectionConfig) -> Re
         ),
         TakenUp::Answered(answer) => eprintln!("teia: {answer}"),
         TakenUp::Refused(why) => {
-            eprintln!("teia: the run under way goes on as before, and the next start has it: {why}")
+            eprintln!(
+                "teia: the run under way goes on as before, and the next start has it: {why}"
+            );
         }
     }
     Ok(ExitCode::SUCCESS)
