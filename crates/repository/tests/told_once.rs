@@ -13,6 +13,7 @@ use std::sync::Arc;
 use support::{ByDepth, at, exclusion, found};
 use teia_base::journal::{Added, Attempt, Commit, Entry, Folded, LinkRecord, LinkVerdict, Record};
 use teia_base::{Files, LinkKind, Outcome, Rel, SimulatedDisk};
+use teia_repository::blocks::{Decided, Link, Store, StoreConfig};
 use teia_repository::{Admission, Backing, News, Offer, Repository, RepositoryConfig};
 
 struct Process {
@@ -181,6 +182,30 @@ fn hosts_cost_the_manifest_nothing_and_are_there_after_a_start() {
     assert!(manifest < 5 * hosts, "{manifest} bytes");
     let process = Process::start(&files, 64 << 10, process.journal);
     assert_eq!(process.repository.host_count() as u64, hosts);
+}
+
+#[test]
+fn long_urls_are_folded_by_their_bytes() {
+    let mut store = Store::open(
+        Arc::new(SimulatedDisk::new()),
+        StoreConfig {
+            prefix: PathBuf::from("urls"),
+            front_urls: 1000,
+            ..StoreConfig::default()
+        },
+    )
+    .unwrap();
+    let long = "x".repeat(2000);
+    for number in 0..100 {
+        let url = format!("http://long.test/{number}/{long}");
+        store.replay(&Link::new(&url, 0), Decided::New);
+        assert!(!store.wants_fold(), "{number}");
+    }
+    for number in 100..140 {
+        let url = format!("http://long.test/{number}/{long}");
+        store.replay(&Link::new(&url, 0), Decided::New);
+    }
+    assert!(store.wants_fold(), "280 kB of 1,000 URLs");
 }
 
 fn link_to(url: &str, verdict: LinkVerdict) -> LinkRecord {

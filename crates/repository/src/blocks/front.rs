@@ -26,12 +26,16 @@ impl std::hash::Hasher for Plain {
 /// How maps keyed by a hash are hashed.
 pub(crate) type ByHash = std::hash::BuildHasherDefault<Plain>;
 
+/// What a URL and its news usually take, generously.
+const BYTES_OF_A_URL: usize = 256;
+
 /// News of URLs since the last fold.
 #[derive(Debug, Default)]
 pub(crate) struct Front {
     entries: Vec<Entry>,
     texts: Vec<u8>,
     events: Vec<Vec<u8>>,
+    event_bytes: usize,
     /// Places in the list of entries, with half of each URL's hash.
     index: HashTable<(u32, u32)>,
     hosts: HashMap<u64, u32, ByHash>,
@@ -60,6 +64,7 @@ impl Front {
             entries: Vec::with_capacity(urls + urls / 16),
             texts: Vec::with_capacity(other.texts.len() + other.texts.len() / 16),
             events: Vec::new(),
+            event_bytes: 0,
             index: HashTable::with_capacity(urls + urls / 16),
             hosts: HashMap::with_capacity_and_hasher(other.hosts.len(), ByHash::default()),
         }
@@ -70,6 +75,7 @@ impl Front {
         self.entries.clear();
         self.texts.clear();
         self.events.clear();
+        self.event_bytes = 0;
         self.index.clear();
         self.hosts.clear();
     }
@@ -141,6 +147,7 @@ impl Front {
         let Ok(bytes) = postcard::to_stdvec(event) else {
             return;
         };
+        self.event_bytes += bytes.len();
         let entry = &mut self.entries[at];
         if entry.events == 0 {
             self.events.push(bytes);
@@ -166,6 +173,13 @@ impl Front {
             host: &self.texts[start..middle],
             rest: &self.texts[middle..middle + entry.rest_len as usize],
         }
+    }
+
+    /// Whether it holds as much as it may: so many URLs, or as many bytes as those usually have. Someone's URLs may be
+    /// twenty times as long as others.
+    pub(crate) fn is_full(&self, urls: usize) -> bool {
+        let bytes = self.texts.len() + self.event_bytes;
+        self.len() >= urls || bytes >= urls.saturating_mul(BYTES_OF_A_URL)
     }
 
     pub(crate) fn events_of(&self, entry: &Entry) -> &[u8] {

@@ -203,12 +203,12 @@ impl Store {
 
     /// Whether so much was met that a fold is due.
     pub fn wants_fold(&self) -> bool {
-        self.sealed.is_none() && self.front.len() >= self.disk.config.front_urls
+        self.sealed.is_none() && self.front.is_full(self.disk.config.front_urls)
     }
 
     /// Whether so much was met since the fold that is under way began that it should be waited for.
     pub fn is_behind(&self) -> bool {
-        self.sealed.is_some() && self.front.len() >= self.disk.config.front_urls
+        self.sealed.is_some() && self.front.is_full(self.disk.config.front_urls)
     }
 
     /// Notes the time: what is offered from now on was first met then (seconds since 1970).
