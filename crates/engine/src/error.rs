@@ -121,7 +121,7 @@ pub enum EngineError {
         message: String,
     },
     /// A run without anything to do.
-    #[error("there is nothing to collect")]
+    #[error("there is nothing to collect: it has no seeds")]
     NoSeeds,
     /// A seed that the rules refuse.
     #[error(transparent)]

@@ -10,6 +10,7 @@ use teia_base::journal::{
 };
 use teia_base::{CanonicalUrl, Files, Overlay, Timestamp};
 use teia_frontier::Breadth;
+use teia_repository::blocks::Store;
 use teia_repository::{Backing, Repository, RepositoryConfig};
 
 use crate::EngineError;
@@ -248,7 +249,7 @@ impl Reading {
 
     /// The URLs on disk alone, without what the journal tells since; none where all are in memory.
     pub(crate) fn blocks(&self) -> Result<Option<Repository>, EngineError> {
-        if !self.files.exists(&self.layout.urls().join("manifest")) {
+        if !Store::exists(&*self.files, &self.layout.urls()) {
             return Ok(None);
         }
         let scratch = Overlay::in_scratch(Arc::clone(&self.files));

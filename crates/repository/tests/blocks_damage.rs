@@ -326,6 +326,35 @@ fn a_store_without_a_manifest_that_reads_is_begun_anew() {
 }
 
 #[test]
+fn a_manifest_that_is_gone_is_read_from_its_copy_and_a_damaged_copy_is_told_of() {
+    let life = life();
+    let urls = open(&life.disk).unwrap().stats().urls;
+    let disk = copied(&life.disk);
+    disk.remove(Path::new("urls/manifest")).unwrap();
+    let mut store = open(&disk).unwrap();
+    assert_eq!(store.stats().urls, urls);
+    let damage = store.take_damage();
+    assert!(
+        damage.iter().any(|it| it.to_string().contains("gone")),
+        "{damage:?}"
+    );
+    let disk = copied(&life.disk);
+    let copy = Path::new("urls/manifest.copy");
+    let mut bytes = disk.read(copy).unwrap();
+    bytes[30] ^= 1;
+    disk.replace(copy, &bytes).unwrap();
+    let damage = open(&disk).unwrap().take_damage();
+    assert!(
+        damage
+            .iter()
+            .any(|it| it.to_string().contains("manifest.copy")),
+        "{damage:?}"
+    );
+    assert!(damage.iter().all(StoreError::is_mended), "{damage:?}");
+    assert!(open(&disk).unwrap().take_damage().is_empty());
+}
+
+#[test]
 fn a_window_kept_aside_that_was_hurt_is_chosen_anew() {
     let folder = tempfile::tempdir().unwrap();
     let files: Arc<dyn Files> = Arc::new(DiskFiles::new(folder.path()).unwrap());

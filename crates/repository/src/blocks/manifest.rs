@@ -63,26 +63,35 @@ pub(crate) fn key_check(key: u64) -> u64 {
 }
 
 impl Manifest {
-    /// Reads it, if there is one, or its copy where it is damaged; then the damage is told too.
-    /// A copy that is not the same is written anew.
+    /// Reads it, if there is one, or its copy where it is damaged or gone; then the damage is told too.
+    /// A copy that is not the same is written anew, and told of where it is damaged: one that is only older was
+    /// left so by a kill.
     pub(crate) fn read(
         files: &dyn Files,
         path: &Path,
     ) -> Result<Option<(Self, Option<StoreError>)>, StoreError> {
-        if !files.exists(path) {
+        if !Self::exists(files, path) {
             return Ok(None);
         }
-        let bytes = files.read(path).map_err(StoreError::disk("read", path))?;
         let copy = copy_of(path);
         let copied = files.read(&copy).unwrap_or_default();
+        if !files.exists(path) {
+            let gone = Flaw("the manifest is gone").at(path, 0);
+            return Ok(Some((Self::decode(&copied, &copy)?, Some(gone.mended()))));
+        }
+        let bytes = files.read(path).map_err(StoreError::disk("read", path))?;
         match Self::decode(&bytes, path) {
             Ok(manifest) => {
+                let mut damage = None;
                 if bytes != copied {
+                    if !copied.is_empty() {
+                        damage = Self::decode(&copied, &copy).err();
+                    }
                     files
                         .replace(&copy, &bytes)
                         .map_err(StoreError::disk("replace", &copy))?;
                 }
-                Ok(Some((manifest, None)))
+                Ok(Some((manifest, damage.map(StoreError::mended))))
             }
             Err(damage @ StoreError::Damaged { .. }) => match Self::decode(&copied, &copy) {
                 Ok(manifest) => Ok(Some((manifest, Some(damage.mended())))),
@@ -90,6 +99,11 @@ impl Manifest {
             },
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether there is one, or its copy.
+    pub(crate) fn exists(files: &dyn Files, path: &Path) -> bool {
+        files.exists(path) || files.exists(&copy_of(path))
     }
 
     /// Reads the bytes of one.

@@ -1,6 +1,6 @@
 //! The store itself: what it holds, and how it is opened.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -86,6 +86,11 @@ pub struct StoreStats {
 }
 
 impl Store {
+    /// Whether there is a store.
+    pub fn exists(files: &dyn Files, prefix: &Path) -> bool {
+        Manifest::exists(files, &prefix.join("manifest"))
+    }
+
     /// Opens the store, or makes an empty one. Files that the manifest does not name are removed.
     /// Damage is contained where that can be (see [`Store::take_damage`]); only a manifest that is
     /// damaged like its copy leaves nothing to open (see [`Store::forget`]).

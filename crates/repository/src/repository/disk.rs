@@ -159,8 +159,7 @@ impl Repository {
     /// last fold; replay the journal into it with [`Repository::replay`].
     pub fn open(config: super::RepositoryConfig, backing: Backing) -> Result<Self, StoreError> {
         let mut repository = Self::new(config);
-        let exists = backing.files.exists(&backing.prefix.join("manifest"));
-        if exists {
+        if Store::exists(&*backing.files, &backing.prefix) {
             let disk = Disk::open(&backing, repository.config.key)?;
             repository.position = disk.store.position();
             repository.table.let_rows_go();
