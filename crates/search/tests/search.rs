@@ -258,6 +258,7 @@ fn rank_freshness_and_date_order_equal_pages() {
         ..SearchRequest::new("ponte rio")
     };
     assert_eq!(first(fresh), "http://a.pt/2");
+    assert_eq!(first(SearchRequest::new("type:pdf")), "http://a.pt/1");
     let latest = SearchRequest {
         sort: Sort::Date,
         ..SearchRequest::new("ponte rio type:pdf")

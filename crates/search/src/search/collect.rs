@@ -85,6 +85,8 @@ pub(super) struct Collector {
 
 const FACETS: [&str; 5] = ["site", "host", "language", "type", "year"];
 const MAX_FACET_VALUES: usize = 20;
+/// What a document counts that was asked for without a word.
+const NO_WORDS: f32 = 1e-6;
 /// Days after which freshness counts half.
 const HALF_LIFE_DAYS: f32 = 30.0;
 
@@ -124,7 +126,8 @@ impl Collector {
                 self.total += 1;
                 let rank = ranks.get(doc as usize).copied().unwrap_or(0.0);
                 let prior = columns.prior(doc, rank, ordering);
-                let score = matches.score() * prior;
+                // Where only conditions are asked for, rank alone decides.
+                let score = matches.score().max(NO_WORDS) * prior;
                 let (has_all, visited) = match ordering.sort {
                     Sort::Relevance => (matches.has_all(), 0),
                     Sort::Date => (true, columns.visits.first(doc).unwrap_or(0)),
