@@ -371,6 +371,11 @@ impl Query<'_> {
         for (number, shard) in self.shards.iter().enumerate() {
             let anchors = Anchors::default();
             for (ordinal, segment) in (0..).zip(shard.searcher.segment_readers()) {
+                // A segment may take long before its first match.
+                if Instant::now() > self.deadline {
+                    collector.is_partial = true;
+                    break;
+                }
                 let columns = &shard.columns[ordinal as usize];
                 let scoring = Scoring {
                     shard,
@@ -388,7 +393,7 @@ impl Query<'_> {
         }
         let counts = (collector.total, collector.is_partial);
         let (mut candidates, facets) = collector.finish();
-        if self.request.sort == Sort::Relevance {
+        if self.request.sort == Sort::Relevance && Instant::now() <= self.deadline {
             let first = candidates.len().min(self.searcher.config.rescored);
             self.add_closeness(&planned.close, &mut candidates[..first])?;
             candidates[..first].sort_by(Candidate::order);
