@@ -207,7 +207,7 @@ fn options_for_a_run_that_is_under_way_count_and_are_not_dropped() {
     let said = home.good(&["resume", "default", "--max-pages", &limit, "--no-archive"]);
     // What cannot change under a run is said.
     assert!(
-        said.contains("`archive`") && said.contains("next start"),
+        said.contains("`archive.enabled`") && said.contains("next start"),
         "{said}"
     );
     let ended = running.wait(SOON);

@@ -91,7 +91,7 @@ def before(page):
     until("a curve appears", lambda: page.locator("svg.curve").count() > 0)
     page.screenshot(path=folder / "manage-running.png", full_page=True)
     page.click("button[value=pause]")
-    assert page.locator("[role=status]").inner_text().startswith("The run rests"), "a pause is told"
+    assert page.locator("[role=status]:not([hidden])").first.inner_text().startswith("The run rests"), "a pause is told"
     assert figure(page, "Pages") < pages, "it was paused before its end"
     look(page, "paused")
 
@@ -128,7 +128,7 @@ def after(page):
     look(page, "host")
     page.click("summary:has-text('Remove this host')")
     page.click("details.sure[open] button")
-    assert "removed" in page.locator("[role=status]").inner_text()
+    assert "removed" in page.locator("[role=status]:not([hidden])").first.inner_text()
     page.goto(base + "/search?q=bed")
     assert page.locator(".hit").count() == 0, "nothing of the host is found any more"
 

@@ -147,7 +147,7 @@ fn resume_running(
     let place = Place::new(&place.data, name);
     if run_of(&reply, name).is_none() {
         // It would begin with the settings of its file, and go on so until it heard of others.
-        if !options.is_empty() {
+        if !options.is_empty() && reply["minds"] == true {
             let edit = place.command_of("collection edit", "--set KEY=VALUE");
             return Err(Usage(format!(
                 "process {holder} would begin `{name}` with the settings of its file, not with the options given here: `{edit}` changes the file; or `{}` without options, and with them when it runs",
