@@ -332,9 +332,10 @@ impl Coordinator {
         let is_begun = last.is_ok_and(|last| last.is_some_and(|last| last.goes_on()));
         let mut text = format!("the run of `{name}` failed: {why}");
         if let Some(known) = self.collections.get_mut(name) {
-            known.not_before = Some(now.plus(AFTER_FAILURE));
             known.goes_on |= is_begun;
+            known.not_before = None;
             if known.schedule.is_some() || known.goes_on {
+                known.not_before = Some(now.plus(AFTER_FAILURE));
                 text.push_str("; another try follows in a minute");
             }
         }

@@ -46,12 +46,13 @@ impl Judge {
         self.trap(link.url).unwrap_or(verdict)
     }
 
-    /// The rule of the collection by which a page that was kept would not be fetched now. Traps and removals
-    /// are no rules: what was kept of a trap is kept, and what is removed is hidden.
+    /// The rule of the collection by which a page that was kept would not be fetched now. Traps, removals and depth
+    /// are no such rules: what was kept of a trap is kept, what is removed is hidden, and how far away a page is
+    /// differs from run to run.
     pub(crate) fn outside(&self, url: &UrlState) -> Option<Exclusion> {
         let link = Candidate {
             url: url.url.normal(),
-            depth: if url.depth == u16::MAX { 0 } else { url.depth },
+            depth: 0,
             kind: if url.seed {
                 LinkKind::Seed
             } else {

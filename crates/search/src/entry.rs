@@ -149,6 +149,7 @@ mod tests {
             "www.tcu.gov.br/a",
             "www.tcu.gov.br/a/b",
             "www.tcu.gov.br/a/b/c",
+            "www.tcu.gov.br/a/b/c/d/e.html",
         ];
         assert_eq!(found, expected);
     }

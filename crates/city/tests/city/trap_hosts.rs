@@ -403,11 +403,13 @@ fn trap_11() {
         .collect();
     assert_eq!(whole.len(), 1, "{fetched:?}");
     assert_eq!(skipped.len(), 49, "{said:?}");
-    assert_eq!(
-        told(&said, "serves the same pages as").len(),
-        49,
-        "{said:?}"
-    );
+    // One that was taken for no alias after a sample may be found out again.
+    let aliases = told(&said, "serves the same pages as");
+    let aliases: BTreeSet<&str> = aliases
+        .iter()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(aliases.len(), 49, "{said:?}");
     let all: u64 = fetched.values().sum();
     assert!(all < u64::from(NAMES) * PAGES / 2, "{all} pages");
     assert_eq!(crawled.report.waiting, 0);

@@ -332,8 +332,9 @@ impl Query<'_> {
         results.total = collector.total;
         results.is_partial = collector.is_partial;
         results.facets = collector.facets;
-        let groups = self.grouped(&candidates, end);
-        let put_away: usize = groups.iter().map(|(_, similar)| similar).sum();
+        // All of them, so that every page of results counts the same.
+        let groups = self.grouped(&candidates, candidates.len());
+        let put_away = candidates.len() - groups.len();
         results.distinct = results.total.saturating_sub(put_away as u64);
         let terms: HashSet<String> = planned
             .sought

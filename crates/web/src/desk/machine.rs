@@ -263,7 +263,7 @@ mod tests {
             "http://[::ffff:127.0.0.1]/",
             "http://0x7f.1/",
             "http://2130706433/",
-            "intranet",
+            "http://intranet/",
             "http://wiki.local/",
             "http://metadata.google.internal/",
         ] {
