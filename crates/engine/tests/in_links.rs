@@ -174,6 +174,8 @@ fn follow(files: &Arc<dyn Files>, root: &Path, key: u64, on_disk: bool) -> bool 
     config.index.enabled = false;
     config.archive.enabled = false;
     config.catalog.enabled = false;
+    // What is outside would be left out, and its links with it.
+    config.filter.scope = teia_base::scope::Scope::Any;
     // Much is read again from the journal.
     config.links.queue_bytes = 2000;
     if on_disk {
