@@ -331,7 +331,7 @@ fn a_manifest_that_is_gone_is_read_from_its_copy_and_a_damaged_copy_is_told_of()
     let urls = open(&life.disk).unwrap().stats().urls;
     let disk = copied(&life.disk);
     disk.remove(Path::new("urls/manifest")).unwrap();
-    let mut store = open(&disk).unwrap();
+    let store = open(&disk).unwrap();
     assert_eq!(store.stats().urls, urls);
     let damage = store.take_damage();
     assert!(
