@@ -4,7 +4,7 @@
 #   ./dev bench traps [--products N] [--each N]
 #
 # Over a generated site with known truth (crates/city/src/trap_web.rs): the detector alone with 20,000 honest pages
-# and eight kinds of traps, then the real program over HTTP on a smaller one.
+# and nine kinds of traps, then the real program over HTTP on a smaller one.
 set -euo pipefail
 cargo build --release --workspace --bins --examples
 exec target/release/examples/traps --program target/release/teia "$@"
