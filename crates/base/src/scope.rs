@@ -54,15 +54,22 @@ impl FromStr for Scope {
 
 /// Reads `.pt`, `pt` or `.Gov.BR` and gives it with a leading dot, in small letters, as ASCII.
 fn parse_suffix(text: &str) -> Result<String, String> {
-    let name = text.trim().trim_matches('.');
-    match url::Host::parse(name) {
-        Ok(url::Host::Domain(ascii)) if !ascii.is_empty() && !ascii.contains("..") => {
-            Ok(format!(".{ascii}"))
-        }
-        _ => Err(format!(
+    let refused = || {
+        format!(
             "`{}` is not the end of a host name; write for example `suffix:.pt,.gov.br`",
             text.trim()
-        )),
+        )
+    };
+    let name = text.trim().trim_matches('.');
+    let Ok(url::Host::Domain(ascii)) = url::Host::parse(name) else {
+        return Err(refused());
+    };
+    // IDNA makes dots and commas of other signs (`。`, `🄁`), and a comma begins the next suffix.
+    let ascii = ascii.trim_matches('.');
+    let is_name = |text: &str| !text.is_empty() && !text.contains("..") && !text.contains(',');
+    match url::Host::parse(ascii) {
+        Ok(url::Host::Domain(again)) if again == ascii && is_name(ascii) => Ok(format!(".{ascii}")),
+        _ => Err(refused()),
     }
 }
 
@@ -113,6 +120,7 @@ mod tests {
             "suffix:.рф".parse(),
             Ok(Scope::Suffix(vec![".xn--p1ai".into()]))
         );
+        assert_eq!("suffix:。pt".parse(), Ok(Scope::Suffix(vec![".pt".into()])));
     }
 
     #[test]
@@ -125,6 +133,7 @@ mod tests {
             ("suffix:.pt,,.br", "is not the end of a host name"),
             ("suffix:a b", "`a b` is not the end"),
             ("suffix:127.0.0.1", "is not the end"),
+            ("suffix:🄁", "is not the end"),
         ] {
             let message = text.parse::<Scope>().unwrap_err();
             assert!(message.contains(hint), "{text}: {message}");
