@@ -6,6 +6,7 @@
     ./dev bench repository --urls 2000000 --cycles 3 --only teia,drum    a trial: a minute
     ./dev bench repository --only teia --keep --urls 100000000 --at 100000000 --cycles 0    a part of a long fill
     ./dev bench repository --only teia --latency   how long the calls on the caller's thread take
+    ./dev bench repository --drain                 one host of 1 and of 10 million URLs, drained by priority and by due date
     ./dev bench repository --sweep                 block size, delay, window, memory and more, one at a time
     ./dev bench repository --sweep delay,window --urls 50000000    some of them only, at a size that can judge them
     ./dev bench repository --from FILE…            the table and the curves again, from what was written before
@@ -74,6 +75,8 @@ def main():
     subprocess.run(
         ["cargo", "build", "--release", "-p", "teia-repository", "--example", "bench_repository"], cwd=ROOT, check=True
     )
+    if options.drain:
+        return drain(options)
     if options.sweep:
         options.at = [options.urls]
         return sweep(options)
@@ -127,6 +130,12 @@ def parse_options():
         help="go on with what is there, and leave it there; with 'last', end it and check everything",
     )
     parser.add_argument("--latency", action="store_true", help="time each call of Teia's")
+    parser.add_argument(
+        "--drain",
+        nargs="?",
+        const="1000000,10000000",
+        help="drain hosts of so many URLs by windows: bytes read for each URL, by tenth",
+    )
     parser.add_argument("--window", type=int, default=1000, help="URLs asked of a host at once")
     parser.add_argument("--only", type=lambda text: text.split(","), default=STORES, help=f"some of {','.join(STORES)}")
     parser.add_argument("--set", action="append", default=[], help="a setting of the store: key=number")
@@ -149,6 +158,27 @@ def parse_options():
     if unknown:
         parser.error(f"there is no setting {unknown[0]} to sweep; there is: {', '.join([*SWEEP, 'window'])}")
     return options
+
+
+def drain(options):
+    """One host with very many URLs, emptied in order: what is read for each of them, from the first to the last."""
+    command = [PROGRAM, "--drain", options.drain, "--folder", options.folder]
+    environment = {**os.environ, "MIMALLOC_PURGE_DELAY": "0"}
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment, timeout=options.timeout, check=True)
+    rows = [record for record in map(json.loads, done.stdout.splitlines()) if record["kind"] == "drain"]
+    print("| order | URLs of the host (M) | bytes read for a URL, by tenth | in order | longest window s | memory MiB |")
+    print("|---|--:|---|--:|--:|--:|")
+    missed = False
+    for name in ["priority", "due date"]:
+        for size in sorted({row["urls"] for row in rows}):
+            mine = [row for row in rows if row["order"] == name and row["urls"] == size]
+            right = sum(row["right"] * row["taken"] for row in mine) / size
+            tenths = ", ".join(f"{row['bytes']:.0f}" for row in mine)
+            longest = max(row["longest"] for row in mine)
+            print(f"| {name} | {size / MILLION:g} | {tenths} | {right:.2%} | {longest:.2f} | {mine[-1]['memory_mib']:.0f} |")
+            missed |= right < 0.99 or sum(row["taken"] for row in mine) != size
+    print("MISSED" if missed else "met   ", "all of them, and at least 99 % in the right order")
+    return 1 if missed else 0
 
 
 def build_helper():

@@ -24,6 +24,8 @@ pub(crate) struct HostRow {
     pub(crate) later: BinaryHeap<Reverse<(Timestamp, UrlRef)>>,
     /// What waits on disk.
     pub(crate) stored: Stored,
+    /// The same, of URLs that were visited before, where these share the turns with new ones.
+    pub(crate) stored_again: Stored,
     pub(crate) known: u32,
     pub(crate) waiting: u32,
     pub(crate) fetched: u32,
@@ -76,7 +78,32 @@ pub struct SavedHost {
     pub record: HostRecord,
 }
 
+impl Stored {
+    /// Something is due then, if nothing is before.
+    pub(crate) fn not_after(&mut self, due: Timestamp) {
+        *self = match *self {
+            Self::Nothing => Self::Later(due),
+            Self::Later(before) => Self::Later(before.min(due)),
+            Self::Perhaps => Self::Perhaps,
+        };
+    }
+
+    /// When it is to be looked at.
+    pub(crate) fn next(self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Nothing => None,
+            Self::Perhaps => Some(now),
+            Self::Later(due) => Some(due.max(now)),
+        }
+    }
+}
+
 impl HostRow {
+    /// Whether an answer of it was ever taken.
+    pub(crate) fn is_new(&self) -> bool {
+        self.fetched == 0
+    }
+
     pub(crate) fn record_mut(&mut self) -> &mut HostRecord {
         self.record.get_or_insert_default()
     }

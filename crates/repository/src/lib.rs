@@ -18,5 +18,7 @@ mod row;
 mod table;
 
 pub use host::{HostRecord, SavedHost};
-pub use repository::{Admission, Backing, News, Offer, Offered, Repository, RepositoryConfig};
+pub use repository::{
+    Admission, Backing, NewHosts, News, Offer, Offered, Repository, RepositoryConfig,
+};
 pub use row::{Fetched, State, UrlRef, UrlState};

@@ -42,8 +42,22 @@ pub struct RepositoryConfig {
     /// disk nobody but the journal has them.
     pub keep_links: bool,
     /// Of a hundred turns of a host that has both, so many are for URLs that were visited before; without
-    /// it, one order is for all.
+    /// it, one order is for all. None of them leaves the visited ones to the end (VEUNI's `expand`), a hundred
+    /// puts them first (its `refresh`).
     pub revisit_share: Option<u8>,
+    /// What goes first on a host of which nothing was seen yet.
+    pub new_hosts: NewHosts,
+}
+
+/// What goes first on a host of which nothing was seen yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NewHosts {
+    /// What the order says.
+    #[default]
+    Order,
+    /// The shortest path, because pages near the root of a host lead to most others. On disk: the window
+    /// of it.
+    ShortestPath,
 }
 
 /// A URL met on the way.
@@ -544,6 +558,7 @@ impl Repository {
             fallback_http: rare.is_some_and(|rare| rare.fallback_http),
             chain: rare.and_then(|rare| rare.chain),
             last_modified: rare.and_then(|rare| rare.last_modified),
+            priority: rare.map_or(0, |rare| rare.priority),
             leased: row.leased,
             fetched: row.fetched.as_deref().cloned(),
         }
@@ -567,9 +582,9 @@ impl Repository {
     }
 
     /// Sets what an Analyzer thinks of a URL, and moves it in its queue.
-    pub fn set_priority(&mut self, url: &CanonicalUrl, priority: i32) {
+    pub(crate) fn set_priority(&mut self, url: &CanonicalUrl, priority: i32) {
+        self.set_priority_on_disk(url, priority);
         let Some(at) = self.table.find(url.as_str()) else {
-            self.set_priority_on_disk(url, priority);
             return;
         };
         let row = self.table.row_mut(at);

@@ -112,6 +112,14 @@ pub struct Fetched {
     pub visits: u32,
     /// Visits that found the text changed.
     pub changes: u32,
+    /// When the text was last found changed.
+    pub last_change: Option<Timestamp>,
+    /// Seconds between two visits with a page, summed where its text had not changed.
+    pub quiet_seconds: u64,
+    /// Seconds between two visits with a page, summed where its text had changed.
+    pub changed_seconds: u64,
+    /// Media type of the last answer that had one.
+    pub media_type: Option<Box<str>>,
     /// Digest of the visible text.
     pub text_digest: Option<u128>,
     /// The newest capture.
@@ -120,6 +128,18 @@ pub struct Fetched {
     pub etag: Option<Box<str>>,
     /// Validator.
     pub last_modified: Option<Box<str>>,
+}
+
+/// What a visit says of the time since the visit before: whether the text has changed, for an estimator of
+/// change. Nothing where one of the two brought no page, or nobody can tell.
+pub(crate) fn has_changed(before: (i16, Option<u128>), now: (i16, Option<u128>)) -> Option<bool> {
+    let has_page = |outcome: i16| (200..300).contains(&outcome) || outcome == 304;
+    match (before.1, now.1) {
+        _ if !has_page(before.0) || !has_page(now.0) => None,
+        _ if now.0 == 304 => Some(false),
+        (Some(before), Some(now)) => Some(before != now),
+        _ => None,
+    }
 }
 
 /// A URL, as the Repository tells of it.
@@ -155,6 +175,8 @@ pub struct UrlState {
     pub chain: Option<Chain>,
     /// `lastmod` of a sitemap or feed.
     pub last_modified: Option<Timestamp>,
+    /// What an Analyzer thinks of it.
+    pub priority: i32,
     /// Being fetched, or fetched and not yet committed.
     pub leased: bool,
     /// What the visits brought.

@@ -135,7 +135,8 @@ impl Life {
             Standing::Gone => State::Gone,
             _ => State::Fetched,
         };
-        known.visits += 1;
+        // What was given up is no visit.
+        known.visits += u32::from(state != Standing::Failed);
         self.store.settle(
             &url,
             Settlement {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use teia_base::{Files, SimulatedDisk};
 use teia_repository::blocks::{Answer, Link, News, Settlement, Standing, Store, StoreConfig};
+use xxhash_rust::xxh3::xxh3_64;
 
 fn config(filter: bool) -> StoreConfig {
     StoreConfig {
@@ -109,6 +110,68 @@ fn very_many_hosts_with_one_url_each() {
         .map(|number| format!("https://host{number}.test/"))
         .collect();
     check(&texts, 3000, false);
+}
+
+/// Offers millions of URLs, each of them about twice and in another order, and counts what is called new.
+fn check_millions(urls: u64, text: impl Fn(u64) -> String) {
+    let config = StoreConfig {
+        key: 11,
+        block_bytes: 24 << 20,
+        delay: 8,
+        scan_rows: 400_000,
+        waiting_share: 40,
+        ..StoreConfig::default()
+    };
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let mut store = Store::open(Arc::clone(&files), config.clone()).unwrap();
+    let (mut count, mut sum, mut told) = (0, 0_u64, 0);
+    let mut listen = |store: &mut Store| {
+        for news in store.verdicts().unwrap() {
+            if news.fold > told {
+                told = news.fold;
+                for url in news.urls.iter().filter(|url| url.news == News::New) {
+                    count += 1;
+                    sum = sum.wrapping_add(xxh3_64(url.url.as_bytes()));
+                }
+            }
+        }
+        store.acknowledge(told);
+    };
+    for step in 0..urls {
+        // One that is new, in an order that jumps about, and one that was met before.
+        let number = step * 7_368_787 % urls;
+        let before = step / 3 * 7_368_787 % urls;
+        store.offer(&Link::new(&text(number), 1));
+        store.offer(&Link::new(&text(before), 1));
+        if step % 100_000 == 99_999 {
+            store.fold(0).unwrap();
+            listen(&mut store);
+        }
+        if step == urls / 2 {
+            store.fold(0).unwrap();
+            listen(&mut store);
+            store = Store::open(Arc::clone(&files), config.clone()).unwrap();
+        }
+    }
+    store.fold_everything(0).unwrap();
+    listen(&mut store);
+    let expected = (0..urls).map(|number| xxh3_64(text(number).as_bytes()));
+    assert_eq!(count, urls);
+    assert_eq!(sum, expected.fold(0, u64::wrapping_add));
+    assert_eq!(store.stats().urls, urls);
+    assert!(store.verify().problems.is_empty());
+}
+
+#[test]
+fn one_host_with_millions_of_urls() {
+    check_millions(2_000_000, |number| {
+        format!("https://huge.test/list/{}/item-{number}", number % 1999)
+    });
+}
+
+#[test]
+fn a_million_hosts_with_one_url() {
+    check_millions(1_000_000, |number| format!("https://h{number}.test/"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use teia_base::{AppendFile, Files, ReadFile, SimulatedDisk};
-use teia_repository::blocks::{Link, Settlement, Standing, Store, StoreConfig, WindowOrder};
+use teia_repository::blocks::{Link, Part, Settlement, Standing, Store, StoreConfig, WindowOrder};
 
 const NOW: u32 = 1_800_000_000;
 
@@ -370,4 +370,164 @@ fn between_windows_a_host_keeps_next_to_nothing_in_memory() {
     for handed in handed {
         assert_eq!(handed, (0..200).collect::<Vec<u64>>());
     }
+}
+
+/// The worst of ten tenths of a host that is drained, with folds, in bytes read for each URL; and how many stood
+/// in the right order.
+fn drained_by_tenths(urls: u64, order: WindowOrder<'_>, key: impl Fn(u64) -> i64) -> (u64, u64) {
+    let files = Counting::default();
+    let read = Arc::clone(&files.read);
+    let mut store = filled(Arc::new(files), urls);
+    for number in 0..urls {
+        let key = i32::try_from(key(number)).unwrap();
+        match order {
+            WindowOrder::Priority => store.set_priority(&url(number), -key),
+            _ => store.settle(
+                &url(number),
+                Settlement {
+                    at: NOW - 1_000_000,
+                    outcome: 200,
+                    state: Standing::Waiting,
+                    due: u32::try_from(key).unwrap(),
+                    ..Settlement::default()
+                },
+            ),
+        }
+        if number % 30_000 == 29_999 {
+            store.fold(0).unwrap();
+        }
+    }
+    store.fold_everything(0).unwrap();
+    let (mut worst, mut right, mut all) = (0, 0, BTreeSet::new());
+    let mut last = i64::MIN;
+    for _ in 0..10 {
+        let mut bytes = 0;
+        let mut taken = 0;
+        while taken < urls / 10 {
+            let before = read.load(Ordering::Relaxed);
+            let window = store.window("big.test", 250, order, NOW).unwrap();
+            bytes += read.load(Ordering::Relaxed) - before;
+            assert!(!window.is_empty());
+            for leased in window {
+                settled(&mut store, &leased.url);
+                let key = key(number_of(&leased.url));
+                right += u64::from(key >= last);
+                last = last.max(key);
+                taken += 1;
+                assert!(all.insert(leased.url));
+            }
+            // What folds read is not the windows'.
+            if all.len() % 2000 == 0 {
+                store.fold(0).unwrap();
+            }
+        }
+        worst = worst.max(bytes / taken);
+    }
+    assert_eq!(all.len() as u64, urls);
+    (worst, right * 1000 / urls)
+}
+
+#[test]
+fn a_host_is_drained_at_a_flat_cost_from_the_first_url_to_the_last() {
+    let due =
+        |number: u64| i64::from(NOW) - 500_000 + i64::try_from(mix(number) % 400_000).unwrap();
+    let priority = |number: u64| i64::try_from(mix(number ^ 9) % 100_000).unwrap() - 50_000;
+    for order in [WindowOrder::Priority, WindowOrder::Due] {
+        let run = |urls: u64| match order {
+            WindowOrder::Priority => drained_by_tenths(urls, order, priority),
+            _ => drained_by_tenths(urls, order, due),
+        };
+        let ((small, small_right), (large, large_right)) = (run(10_000), run(80_000));
+        assert!(small_right >= 990 && large_right >= 990, "{order:?}");
+        assert!(
+            large <= 2 * small.max(3000),
+            "{order:?}: {small} bytes a URL, then {large}"
+        );
+    }
+}
+
+#[test]
+fn new_urls_and_visited_ones_are_two_windows() {
+    let mut store = filled(Arc::new(SimulatedDisk::new()), 3000);
+    for number in 0..1000 {
+        let again = Settlement {
+            at: NOW - 50,
+            outcome: 200,
+            state: Standing::Waiting,
+            due: NOW - 10 + u32::try_from(number % 7).unwrap(),
+            ..Settlement::default()
+        };
+        store.settle(&url(number), again);
+    }
+    store.fold_everything(0).unwrap();
+    let mut take = |part, n| {
+        let order = WindowOrder::Due;
+        let window = store.window_of(part, "big.test", n, order, NOW).unwrap();
+        window
+            .into_iter()
+            .map(|leased| number_of(&leased.url))
+            .collect::<Vec<_>>()
+    };
+    let new = take(Part::New, 700);
+    assert!(new.len() == 700 && new.iter().all(|number| *number >= 1000));
+    let again = take(Part::Again, 600);
+    assert!(
+        again.is_sorted_by_key(|number| number % 7) && again.iter().all(|number| *number < 1000)
+    );
+    assert_eq!(take(Part::All, 9000).len(), 3000 - 700 - 600);
+    assert!(take(Part::Again, 9000).is_empty() && take(Part::New, 9000).is_empty());
+}
+
+/// Among so many URLs some are taken for others by four bytes of a hash: they wait for a visit of their block, and come.
+#[test]
+fn who_was_taken_for_another_comes_after_the_visit() {
+    const URLS: u64 = 1_000_000;
+    /// Handed out between two visits.
+    const BETWEEN: usize = 60_000;
+    let config = StoreConfig {
+        page_bytes: 16 << 10,
+        block_bytes: 256 << 20,
+        delay: 1000,
+        scan_rows: 1,
+        waiting_share: 1_000_000,
+        // A merge would choose everything anew.
+        compact_share: 0,
+        ..config()
+    };
+    let mut store = Store::open(Arc::new(SimulatedDisk::new()), config).unwrap();
+    for number in 0..URLS {
+        store.offer(&Link::new(&url(number), 1));
+    }
+    store.fold_everything(0).unwrap();
+    let (mut handed, mut passed_over) = (BTreeSet::new(), 0);
+    loop {
+        let window = store.window("big.test", 5000, WindowOrder::Insertion, NOW);
+        let window = window.unwrap();
+        if window.is_empty() && !store.has_unfolded() {
+            break;
+        }
+        let numbers = window.iter().map(|leased| number_of(&leased.url));
+        passed_over += u64::from(
+            numbers
+                .min()
+                .is_some_and(|least| least < handed.len() as u64),
+        );
+        let is_visit = window.is_empty() || (handed.len() + window.len()) % BETWEEN < 5000;
+        for leased in window {
+            settled(&mut store, &leased.url);
+            assert!(handed.insert(leased.url));
+        }
+        // In between, what was handed out is remembered by those four bytes.
+        let folded = if is_visit {
+            store.fold_everything(0)
+        } else {
+            store.fold(0)
+        };
+        folded.unwrap();
+    }
+    assert_eq!(handed.len() as u64, URLS);
+    assert!(
+        passed_over > 0,
+        "none was taken for another: this test says nothing"
+    );
 }

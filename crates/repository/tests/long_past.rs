@@ -64,6 +64,7 @@ fn config() -> RepositoryConfig {
         order: Arc::new(ByDepth),
         keep_links: false,
         revisit_share: None,
+        new_hosts: teia_repository::NewHosts::default(),
     }
 }
 
@@ -76,6 +77,7 @@ fn a_long_past_goes_on_disk_and_is_not_read_again() {
             prefix: "urls".into(),
             memory: 64 << 10,
             window: 10,
+            filter_bits: 10,
         };
         Repository::open(config(), backing).unwrap()
     };

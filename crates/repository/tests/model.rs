@@ -335,7 +335,7 @@ impl Life {
                 Next::Failed => known.state = State::Failed,
                 _ => {
                     known.tries = 0;
-                    known.visits += 1;
+                    known.visits += u32::from(attempt.outcome.number() > 0);
                     known.state = match attempt.outcome.number() {
                         404 => State::Gone,
                         number if number > 0 => State::Fetched,

@@ -96,19 +96,21 @@ struct Ring {
 }
 
 impl Ring {
-    fn open(files: &Arc<dyn Files>, journal: Vec<Entry>) -> Self {
+    fn open(files: &Arc<dyn Files>, journal: Vec<Entry>, filter_bits: u32) -> Self {
         let backing = Backing {
             files: Arc::clone(files),
             prefix: PathBuf::from("urls"),
             // Room for two fronts of 20,000 URLs.
             memory: 20_000 * 1024,
             window: 100,
+            filter_bits,
         };
         let config = RepositoryConfig {
             key: 3,
             order: Arc::new(AsMet),
             keep_links: false,
             revisit_share: None,
+            new_hosts: teia_repository::NewHosts::default(),
         };
         let mut repository = Repository::open(config, backing).unwrap();
         for entry in &journal {
@@ -191,7 +193,7 @@ fn no_call_of_maintain_brings_more_than_a_step() {
     const FIRST: u64 = 60_000;
     const ALL: u64 = 140_000;
     let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
-    let mut ring = Ring::open(&files, Vec::new());
+    let mut ring = Ring::open(&files, Vec::new(), 10);
     for first in (0..FIRST).step_by(1000) {
         ring.offer(first..first + 1000);
         ring.look_after();
@@ -204,8 +206,8 @@ fn no_call_of_maintain_brings_more_than_a_step() {
     let met = ring.at_once + ring.late.len() as u64;
     assert_eq!(met, FIRST);
 
-    // After a start nothing but visits can say what is new.
-    let mut ring = Ring::open(&files, ring.journal);
+    // Without a filter nothing but visits can say what is new.
+    let mut ring = Ring::open(&files, ring.journal, 0);
     for first in (0..ALL).step_by(1000) {
         ring.offer(first..first + 1000);
         ring.look_after();
@@ -219,4 +221,31 @@ fn no_call_of_maintain_brings_more_than_a_step() {
     assert!(ring.late.len() > 20_000, "{} came late", ring.late.len());
     // A step, and the rest of a page.
     assert!(most > 5000 && most < 13_000, "{most} at once");
+}
+
+#[test]
+fn after_a_start_new_urls_are_known_at_once_again() {
+    const FIRST: u64 = 60_000;
+    const ALL: u64 = 200_000;
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let mut ring = Ring::open(&files, Vec::new(), 10);
+    for first in (0..FIRST).step_by(1000) {
+        ring.offer(first..first + 1000);
+        ring.look_after();
+    }
+    while ring.repository.decide_everything().unwrap() {
+        ring.write_news_down();
+    }
+    // Filters are in memory only. They are made again, each with the first visit of its block.
+    let mut ring = Ring::open(&files, ring.journal, 10);
+    for first in (0..ALL).step_by(1000) {
+        ring.offer(first..first + 1000);
+        ring.look_after();
+    }
+    while ring.repository.decide_everything().unwrap() {
+        ring.write_news_down();
+    }
+    assert_eq!(ring.at_once + ring.late.len() as u64, ALL - FIRST);
+    let at_once = ring.at_once * 100 / (ALL - FIRST);
+    assert!(at_once >= 90, "{at_once} % at once");
 }

@@ -29,12 +29,14 @@ impl Process {
             order: Arc::new(ByDepth),
             keep_links: false,
             revisit_share: None,
+            new_hosts: teia_repository::NewHosts::default(),
         };
         let backing = Backing {
             files: Arc::clone(files),
             prefix: PathBuf::from("urls"),
             memory,
             window: 1000,
+            filter_bits: 10,
         };
         let mut repository = Repository::open(config, backing).unwrap();
         for entry in &journal {

@@ -16,6 +16,7 @@
 )]
 
 mod bulk;
+mod drain;
 mod drum;
 mod generator;
 mod latency;
@@ -53,6 +54,8 @@ struct Options {
     /// Leave it there, for another process that goes on.
     leave: bool,
     latency: bool,
+    /// Hosts of so many URLs are drained, one after another.
+    drain: Vec<u64>,
     folder: PathBuf,
     rocksdb: Option<PathBuf>,
     only: Vec<String>,
@@ -65,6 +68,15 @@ fn main() {
         "{{\"kind\":\"options\",\"sizes\":{:?},\"cycles\":{},\"links\":{},\"take\":{}}}",
         options.sizes, options.cycles, options.links, options.take
     );
+    for &urls in &options.drain {
+        for by_priority in [true, false] {
+            let folder = options.folder.join("drain");
+            drain::drain(&folder, &config_of(&options), urls, by_priority);
+        }
+    }
+    if !options.drain.is_empty() {
+        return;
+    }
     for name in &options.only {
         let folder = options.folder.join(name);
         let state = saved::path(&options.folder, name);
@@ -85,7 +97,7 @@ fn main() {
     }
 }
 
-fn open(name: &str, folder: &Path, options: &Options) -> Box<dyn Contender> {
+fn config_of(options: &Options) -> StoreConfig {
     let mut config = StoreConfig {
         key: 0x7E1A,
         ..StoreConfig::default()
@@ -94,6 +106,11 @@ fn open(name: &str, folder: &Path, options: &Options) -> Box<dyn Contender> {
     for (key, value) in &options.settings {
         set(&mut config, key, value);
     }
+    config
+}
+
+fn open(name: &str, folder: &Path, options: &Options) -> Box<dyn Contender> {
+    let mut config = config_of(options);
     match name {
         "teia" => teia(folder, config, options),
         "teia-filter" => {
@@ -144,6 +161,7 @@ fn set_number(config: &mut StoreConfig, key: &str, value: &str) {
                 prefix: config.prefix.clone(),
                 memory: number,
                 window: 1000,
+                filter_bits: 10,
             };
             *config = StoreConfig {
                 filter_bits: config.filter_bits,
@@ -410,6 +428,7 @@ fn parse() -> Options {
         keep: false,
         leave: false,
         latency: false,
+        drain: Vec::new(),
         folder: std::env::temp_dir().join("teia-bench-repository"),
         rocksdb: None,
         only: vec!["teia".to_owned()],
@@ -432,6 +451,7 @@ fn parse() -> Options {
                 options.keep = value != "no";
                 options.leave = value == "yes";
             }
+            "--drain" => options.drain = list().iter().map(|size| size.parse().unwrap()).collect(),
             "--latency" => options.latency = value == "yes",
             "--window" => options.window = value.parse().unwrap(),
             "--folder" => options.folder = value.into(),

@@ -70,6 +70,7 @@ impl Store {
             front,
             blocks: self.blocks.clone(),
             waiting: self.waiting.clone(),
+            lacks_filter: self.filters.iter().map(Option::is_none).collect(),
             credit: self.credit,
             everything: false,
         }
@@ -142,6 +143,7 @@ impl Store {
         self.credit = done.credit;
         self.position = self.sealed_position;
         self.after_fold(done.fold);
+        self.make_room();
         report.damaged.extend(self.damage.take());
         Ok(report)
     }

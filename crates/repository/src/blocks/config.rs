@@ -2,6 +2,11 @@
 
 use std::path::PathBuf;
 
+/// What a URL in the front takes, about, until it is folded: what is being folded and what comes meanwhile, at about
+/// 200 bytes each, as much again for the fold itself, and a third beside it: at 200 million URLs 1,024 took
+/// 562 MiB of 512.
+pub(crate) const FRONT_BYTES: u64 = 1280;
+
 /// How the store of blocks works. The defaults come from trials with 3 to 100 million URLs and from
 /// `./dev bench repository --sweep` at 4 and 50 million (BENCHMARKS.md). Packed, waiting links cost so
 /// little that more of them may wait.
@@ -11,7 +16,7 @@ pub struct StoreConfig {
     pub prefix: PathBuf,
     /// Key of the hashes, secret to each data directory.
     pub key: u64,
-    /// URLs held in memory before a fold is asked for.
+    /// URLs held in memory before a fold is asked for; fewer where the indexes of the runs take much of it.
     pub front_urls: usize,
     /// Bytes of front-coded text in a page, before packing.
     pub page_bytes: usize,

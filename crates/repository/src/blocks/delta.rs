@@ -8,7 +8,7 @@ use teia_base::journal::Chain;
 
 use super::page::Cells;
 use super::row::{News, Rare, Row, SUPERSEDES, Visited, unzigzag, zigzag};
-use crate::row::State;
+use crate::row::{State, has_changed};
 
 /// A link led to it.
 pub(crate) const OFFERED: u8 = 1;
@@ -201,6 +201,7 @@ impl Delta {
             } else {
                 State::Excluded
             },
+            again: false,
             flags: self.flags,
             tries: 0,
             news,
@@ -215,6 +216,7 @@ impl Delta {
         if !events.is_empty() {
             let mut rare = Rare::default();
             happen(&mut row, &mut rare, events, true);
+            row.again = waits_again(&row, &rare);
             scratch.clear();
             rare.write(scratch);
             row.rare = scratch;
@@ -259,6 +261,7 @@ impl Delta {
         let rare_before = rare.clone();
         let readmitted = row.news == Some(News::Readmitted);
         happen(&mut row, &mut rare, events, readmitted);
+        row.again = waits_again(&row, &rare);
         if row == before && rare == rare_before {
             return None;
         }
@@ -268,6 +271,11 @@ impl Delta {
         row.flags |= SUPERSEDES;
         Some(row)
     }
+}
+
+fn waits_again(row: &Row<'_>, rare: &Rare) -> bool {
+    let visited = rare.visited.as_ref();
+    row.state == State::Waiting && visited.is_some_and(|visited| visited.visits > 0)
 }
 
 /// Lets the events happen one after another. How a URL was found counts only for one that is
@@ -325,18 +333,21 @@ fn settle(row: &mut Row<'_>, rare: &mut Rare, settlement: Settled) {
     row.due = settlement.due;
     stand(row, settlement.state);
     let visited = rare.visited.get_or_insert_default();
-    let over = settlement.tries == 0;
-    if over {
+    // As in memory: one that was given up is no visit.
+    if settlement.tries == 0 && settlement.state != Standing::Failed {
         let interval = u64::from(settlement.at.saturating_sub(visited.last_attempt));
+        let before = (visited.outcome, visited.text_digest);
+        match has_changed(before, (settlement.outcome, settlement.text_digest)) {
+            Some(true) => visited.changed_seconds += interval,
+            Some(false) => visited.quiet_seconds += interval,
+            None => {}
+        }
         let differs = visited.text_digest.is_some()
             && settlement.text_digest.is_some()
             && visited.text_digest != settlement.text_digest;
         if differs {
             visited.changes += 1;
             visited.last_change = settlement.at;
-            visited.changed_seconds += interval;
-        } else if visited.visits > 0 {
-            visited.quiet_seconds += interval;
         }
         visited.visits += 1;
     }

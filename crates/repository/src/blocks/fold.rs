@@ -22,6 +22,8 @@ pub struct FoldJob {
     pub(crate) front: Arc<Front>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) waiting: Vec<Arc<RunFile>>,
+    /// Blocks whose filter is to be made: none was found at a start.
+    pub(crate) lacks_filter: Vec<bool>,
     /// Rows that may be read, saved up or overdrawn by the folds before.
     pub(crate) credit: i64,
     /// Visit every block that has news, whatever it costs.
@@ -224,6 +226,7 @@ impl FoldJob {
                     fold: self.fold,
                     thrift,
                     threads: threads / chosen.len().max(1),
+                    lacks_filter: self.lacks_filter[at],
                 };
                 let result = visit(&self.disk, task, &mut workbench);
                 results

@@ -7,12 +7,15 @@
 //! shares less is greater, and only at equality its own bytes are compared.
 
 use super::error::{Flaw, StoreError};
-use super::key::host_hash;
+use super::key::{Key, host_hash};
 use super::page::{Facts, Group, Unpacker, shared_prefix, take_row};
 use super::pending::{Bounds, Pending};
 use super::row::{DEPTH, MARK, Row, state_of};
 use super::run::RunFile;
 use crate::row::State;
+
+/// Of more pages of one host than this the right one is sought.
+const MANY_PAGES: usize = 64;
 
 /// What joins use again and again.
 #[derive(Debug, Default)]
@@ -38,8 +41,7 @@ pub(crate) fn join(
     let mut next = range.start;
     while next < end && at < pending.len() {
         // Pages that end before the next sought host are passed over unread.
-        let hash = pending.hash(at);
-        let sought = run.pages_of(hash, hash).start.max(next);
+        let sought = page_before(run, pending, at, key, room)?.max(next);
         let buffer = std::mem::take(&mut room.buffer);
         let mut pages = run.read_pages(sought..end).into_room(buffer);
         next = end;
@@ -103,6 +105,38 @@ pub(crate) fn join(
         room.buffer = pages.into_buffer();
     }
     Ok(())
+}
+
+/// The last page that can hold a sought URL and nothing before it. A host of many pages is not read from its
+/// beginning.
+fn page_before(
+    run: &RunFile,
+    pending: &Pending,
+    at: usize,
+    key: u64,
+    room: &mut Room,
+) -> Result<usize, StoreError> {
+    let sought = pending.key(at);
+    let mut pages = run.pages_of(sought.hash, sought.hash);
+    while pages.len() > MANY_PAGES {
+        let middle = pages.start + pages.len() / 2;
+        run.read_text(middle, &mut room.buffer)?;
+        let damaged = |flaw| run.damaged(middle, flaw);
+        let text = room.unpacker.unpack(&room.buffer).map_err(damaged)?;
+        let Some(mut group) = text.groups().next_group().map_err(damaged)? else {
+            break;
+        };
+        // The first row of a page shares nothing with another one.
+        let (_, rest) = take_row(&mut group.rests).map_err(damaged)?;
+        let host = group.host;
+        let hash = host_hash(key, host);
+        if (Key { hash, host, rest }) <= sought {
+            pages.start = middle;
+        } else {
+            pages.end = middle;
+        }
+    }
+    Ok(pages.start)
 }
 
 /// The first sought place that is not before this host.

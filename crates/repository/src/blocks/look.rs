@@ -1,22 +1,32 @@
 //! One look at a host: which of its waiting URLs come first, by their numbers.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 
+use super::block::{Block, bounds_of};
 use super::error::{Flaw, StoreError};
 use super::front::ByHash;
-use super::key::{Key, text_of};
+use super::key::{Key, OwnedKey, text_of};
 use super::page::{Facts, Group, Text, Unpacker, grow, take_row};
+use super::pending::Bounds;
 use super::row::{DUE, MARK, SEQUENCE, SUPERSEDES, flags_of, state_of};
 use super::run::RunFile;
-use super::schedule::{Candidate, Schedule};
+use super::schedule::{Candidate, Schedule, Sorting};
 use super::store::Store;
-use super::window::{Place, WindowOrder, mix};
+use super::window::{Part, Place, Slot, WindowOrder, mix};
 use crate::row::State;
 
-/// One look at a host chooses one in so many of its waiting URLs.
+/// One look at a host chooses one in so many of the rows that it goes through, whether they wait or not: so
+/// the last of a host cost no more reading than the first.
 const SHARE: u64 = 32;
+
+/// And no more than this, for what it takes to put them in order.
+const MOST: usize = 1 << 19;
+
+/// What was chosen is kept for so many hosts.
+const MOST_SCHEDULES: usize = 4096;
 
 /// Parts of so many pages are kept while a host is looked at: a small host lies in a few pages, of
 /// which each part is then read once.
@@ -31,14 +41,28 @@ struct Choice {
     row: u32,
 }
 
+/// A run that is looked at.
+#[derive(Debug)]
+struct Looked {
+    block: usize,
+    run: Arc<RunFile>,
+    /// The oldest of its block: none of its rows replaces another one.
+    is_base: bool,
+}
+
 /// What one look at a host works with.
 struct Look<'a> {
     host: &'a [u8],
     hash: u64,
+    part: Part,
     now: u32,
     order: WindowOrder<'a>,
-    /// Runs of the host's blocks, oldest first within each block, with the number of the block.
-    runs: Vec<(usize, Arc<RunFile>)>,
+    /// Runs of the host's blocks, oldest first within each block.
+    runs: Vec<Looked>,
+    /// Tell of every row, because it may replace one that was chosen before.
+    tells_all: bool,
+    /// A URL was taken for one that was handed out, by four bytes of a hash.
+    passed_over: bool,
     /// When the next URL that is not due yet will be.
     until: u32,
     /// Sequence numbers of URLs with a newer row than those still to be looked at.
@@ -47,6 +71,15 @@ struct Look<'a> {
     states: Kept,
     /// The store's, for as long as this lasts: to make one takes longer than to unpack a page.
     unpacker: Unpacker,
+}
+
+/// Rows of a host in a page of a run, and how long their texts are where that is asked for.
+#[derive(Debug)]
+struct Span {
+    run: u32,
+    page: usize,
+    rows: Range<usize>,
+    lengths: Vec<u32>,
 }
 
 /// Parts of pages that were read, by run and page.
@@ -81,68 +114,210 @@ impl Store {
         first.saturating_sub(1)..end.max(1)
     }
 
-    /// Chooses URLs of a host and keeps them aside in order. Says whether there is any.
-    pub(crate) fn look(
+    /// Where each block of a host begins, and its oldest run.
+    fn bases_of(&self, hash: u64) -> Vec<(OwnedKey, u64)> {
+        let blocks = self.blocks_of(hash).map(|at| &self.blocks[at]);
+        let base = |block: &Block| block.runs.first().map_or(0, |run| run.id);
+        blocks
+            .map(|block| (block.lower.clone(), base(block)))
+            .collect()
+    }
+
+    fn begin_look<'a>(
         &mut self,
-        host: &str,
-        hash: u64,
-        n: usize,
-        order: WindowOrder<'_>,
+        host: &'a str,
+        slot: Slot,
+        order: WindowOrder<'a>,
         now: u32,
-        after: Option<Place>,
-    ) -> Result<bool, StoreError> {
-        let mut look = Look {
+    ) -> Look<'a> {
+        let mut runs = Vec::new();
+        for block in self.blocks_of(slot.hash) {
+            for (number, run) in self.blocks[block].runs.iter().enumerate() {
+                runs.push(Looked {
+                    block,
+                    run: Arc::clone(run),
+                    is_base: number == 0,
+                });
+            }
+        }
+        Look {
             host: host.as_bytes(),
-            hash,
+            hash: slot.hash,
+            part: slot.part,
             now,
             order,
-            runs: Vec::new(),
+            runs,
+            tells_all: false,
+            passed_over: false,
             until: u32::MAX,
             newer: HashSet::default(),
             texts: Kept::default(),
             states: Kept::default(),
             unpacker: std::mem::take(&mut self.unpacker),
-        };
-        for at in self.blocks_of(hash) {
-            let runs = self.blocks[at].runs.iter();
-            look.runs.extend(runs.map(|run| (at, Arc::clone(run))));
         }
-        let chosen = self.choose(&mut look, n, after);
-        let chosen = chosen.and_then(|(choices, is_last)| {
-            let last = choices.last().map(|choice| choice.place);
-            Ok((self.read_texts(&mut look, choices)?, last, is_last))
-        });
-        self.unpacker = std::mem::take(&mut look.unpacker);
-        let (candidates, last, is_last) = chosen.or_else(|error| {
-            // Nobody can say what waits on this host, so nothing of it is handed out.
-            self.damage.note(error)?;
-            Ok((Vec::new(), None, true))
-        })?;
-        let version = self.version_of(hash);
-        let schedule = Schedule::new(order.kind(), version, candidates);
-        let found = last.is_some();
-        let schedule = schedule.up_to(last.or(after), is_last, look.until);
-        if self.schedules.len() >= 4096 {
-            // Bounded; those that are dropped are chosen anew.
-            for (_, schedule) in self.schedules.drain() {
-                schedule.emptied(&self.disk);
-            }
-        }
-        self.schedules.insert(hash, schedule);
-        Ok(found || !is_last)
     }
 
-    /// Goes through the numbers of a host's URLs and keeps the first in order.
-    fn choose(
-        &self,
-        look: &mut Look<'_>,
+    /// Chooses URLs of a host and keeps them aside in order. Says whether there is any.
+    pub(crate) fn look(
+        &mut self,
+        host: &str,
+        slot: Slot,
         n: usize,
+        order: WindowOrder<'_>,
+        now: u32,
         after: Option<Place>,
-    ) -> Result<(Vec<Choice>, bool), StoreError> {
+    ) -> Result<bool, StoreError> {
+        let mut look = self.begin_look(host, slot, order, now);
+        let chosen = self.choose(&mut look, n, after);
+        let chosen = chosen.and_then(|choices| {
+            let last = choices.first.last().map(|choice| choice.place);
+            let sorting = self.read_texts(&mut look, choices.first)?;
+            Ok((sorting, last, choices.is_all, choices.rows))
+        });
+        self.unpacker = std::mem::take(&mut look.unpacker);
+        let (sorting, last, is_last, rows) = chosen.or_else(|error| {
+            // Nobody can say what waits on this host, so nothing of it is handed out.
+            self.damage.note(error)?;
+            Ok((Sorting::default(), None, true, 0))
+        })?;
+        // A look that goes on does not come back to those before it.
+        let before = self.schedules.get(&slot).filter(|_| after.is_some());
+        let passed_over = before.and_then(|schedule| schedule.passed_over);
+        let mut schedule = Schedule::new(order.kind(), sorting);
+        schedule.version = self.version_of(slot.hash);
+        schedule.bases = self.bases_of(slot.hash);
+        schedule.seen = look.runs.iter().map(|looked| looked.run.id).collect();
+        schedule.last = last.or(after);
+        schedule.is_last = is_last;
+        schedule.until = look.until;
+        schedule.now = now;
+        schedule.rows = rows;
+        schedule.passed_over = passed_over.or(look.passed_over.then_some(schedule.version));
+        self.put_schedule(slot, schedule);
+        self.drop_least_schedules();
+        Ok(last.is_some() || !is_last)
+    }
+
+    /// Bounded; those that are dropped are chosen anew. The larger a host, the dearer that is.
+    fn drop_least_schedules(&mut self) {
+        if self.schedules.len() <= MOST_SCHEDULES {
+            return;
+        }
+        let mut slots: Vec<(u64, Slot)> = self
+            .schedules
+            .iter()
+            .map(|(slot, schedule)| (schedule.rows, *slot))
+            .collect();
+        slots.select_nth_unstable_by_key(MOST_SCHEDULES / 4, |(rows, _)| std::cmp::Reverse(*rows));
+        for (_, slot) in slots.drain(MOST_SCHEDULES / 4..) {
+            self.drop_schedule(slot);
+        }
+    }
+
+    /// Brings what was chosen of a host up to what was folded in since: only runs that are new are read. A block
+    /// whose runs were merged is chosen anew.
+    pub(crate) fn refresh_schedule(
+        &mut self,
+        host: &str,
+        slot: Slot,
+        order: WindowOrder<'_>,
+    ) -> Result<(), StoreError> {
+        let Some(schedule) = self.schedules.get(&slot) else {
+            return Ok(());
+        };
+        let version = self.version_of(slot.hash);
+        if schedule.is_of(order.kind()) && schedule.version == version {
+            return Ok(());
+        }
+        // URLs that were taken from waiting news may have another number in their block.
+        let is_mixed = schedule.waited > 0 && !schedule.is_spent();
+        if is_mixed || !schedule.is_of(order.kind()) || order.goes_by_length() {
+            self.drop_schedule(slot);
+            return Ok(());
+        }
+        let up_to = schedule.last.filter(|_| !schedule.is_last);
+        let (seen, old) = (schedule.seen.clone(), schedule.bases.clone());
+        let bases = self.bases_of(slot.hash);
+        // What has become due since the look is for the next one, wherever it lies.
+        let mut look = self.begin_look(host, slot, order, schedule.now);
+        let runs: Vec<u64> = look.runs.iter().map(|looked| looked.run.id).collect();
+        let first = self.blocks_of(slot.hash).next().unwrap_or(0);
+        let is_remade = |block: usize| {
+            let base = bases.get(block - first);
+            base.is_none_or(|base| !old.contains(base))
+        };
+        let (mut remade, mut others) = (Vec::new(), Vec::new());
+        for looked in std::mem::take(&mut look.runs) {
+            if is_remade(looked.block) {
+                remade.push(looked);
+            } else if !seen.contains(&looked.run.id) {
+                others.push(looked);
+            }
+        }
+        let mut ranges: Vec<usize> = remade.iter().map(|looked| looked.block).collect();
+        ranges.dedup();
+        let ranges: Vec<Bounds> = ranges
+            .into_iter()
+            .map(|block| bounds_of(&self.blocks, block))
+            .collect();
+        let mut outdated = Vec::new();
+        let mut last = None;
+        let mut sorting = Sorting::default();
+        let mut read = |look: &mut Look<'_>, runs: Vec<Looked>, tells_all: bool| {
+            look.runs = runs;
+            look.tells_all = tells_all;
+            look.texts = Kept::default();
+            look.states = Kept::default();
+            let mut choices = Vec::new();
+            let (spans, _) = self.spans(look)?;
+            self.walk(look, spans, |sequence, choice| {
+                if tells_all {
+                    outdated.push(sequence);
+                }
+                choices.extend(choice.filter(|it| up_to.is_none_or(|last| it.place <= last)));
+            })?;
+            last = last.max(choices.iter().map(|choice| choice.place).max());
+            self.sort_texts(look, choices, &mut sorting)
+        };
+        let met = read(&mut look, others, true).and_then(|()| read(&mut look, remade, false));
+        self.unpacker = std::mem::take(&mut look.unpacker);
+        if let Err(error) = met {
+            sorting.remove(&self.disk);
+            self.damage.note(error)?;
+            self.drop_schedule(slot);
+            return Ok(());
+        }
+        let Some(schedule) = self.schedules.get_mut(&slot) else {
+            return Ok(());
+        };
+        schedule.version = version;
+        schedule.seen = runs;
+        schedule.bases = bases;
+        if look.passed_over {
+            schedule.passed_over = Some(version);
+        }
+        schedule.until = schedule.until.min(look.until);
+        for range in &ranges {
+            schedule.remake(range);
+        }
+        schedule.last = schedule.last.max(last);
+        for sequence in outdated {
+            schedule.outdate(sequence);
+        }
+        if !schedule.add(sorting) {
+            self.drop_schedule(slot);
+        }
+        Ok(())
+    }
+
+    /// Finds the rows of a host.
+    fn spans(&self, look: &mut Look<'_>) -> Result<(Vec<Span>, u64), StoreError> {
         let mut spans = Vec::new();
         let mut buffer = Vec::new();
-        let mut waiting = 0;
-        for (number, (_, run)) in (0_u32..).zip(&look.runs) {
+        let mut all = 0;
+        let wants_lengths = look.order.goes_by_length();
+        for (number, looked) in (0_u32..).zip(&look.runs) {
+            let run = &looked.run;
             run.whole()?;
             for at in run.pages_of(look.hash, look.hash) {
                 let entry = &run.index[at];
@@ -153,38 +328,61 @@ impl Store {
                         .is_some_and(|next| next.first_hash == look.hash)
                     && at > 0
                     && run.index[at - 1].first_hash == look.hash;
-                let rows = if inside {
+                if looked.is_base && (entry.waiting == 0 || entry.least_due > look.now) {
+                    // Nothing of it is due, and nothing in it replaces another row.
+                    look.until = look.until.min(entry.least_due);
+                    all += u64::from(inside) * u64::from(entry.rows);
+                    continue;
+                }
+                let mut lengths = Vec::new();
+                let rows = if inside && !wants_lengths {
                     0..entry.rows as usize
                 } else {
                     run.read_text(at, &mut buffer)?;
                     let text = look.unpacker.unpack(&buffer);
                     let group = text.and_then(|text| group_of(text, look.host));
                     let group = group.map_err(|flaw| run.damaged(at, flaw))?;
+                    if let Some(group) = group.filter(|_| wants_lengths) {
+                        lengths = lengths_of(group).map_err(|flaw| run.damaged(at, flaw))?;
+                    }
                     group.map_or(0..0, |group| group.first_row..group.first_row + group.rows)
                 };
                 if !rows.is_empty() {
                     if !inside {
                         look.texts.keep(number, at, &buffer);
                     }
-                    waiting += u64::from(entry.waiting).min(rows.len() as u64);
-                    spans.push((number, at, rows));
+                    all += rows.len() as u64;
+                    spans.push(Span {
+                        run: number,
+                        page: at,
+                        rows,
+                        lengths,
+                    });
                 }
             }
         }
-        let most = usize::try_from(waiting / SHARE).unwrap_or(0).max(n).max(1);
-        let mut choices: Vec<Choice> = Vec::new();
-        let mut is_last = true;
-        // Newest runs first: they tell which rows of the older ones are outdated.
-        for (number, at, rows) in spans.into_iter().rev() {
-            let run = &look.runs[number as usize].1;
-            run.read_state(at, &mut buffer)?;
-            look.states.keep(number, at, &buffer);
-            let facts = Facts::read(&buffer).map_err(|flaw| run.damaged(at, flaw))?;
-            for row in rows.start..rows.end.min(facts.rows()) {
+        Ok((spans, all))
+    }
+
+    /// Goes through rows of a host, and tells of those that are due and of no newer row; or of all of them.
+    /// Newest runs first: they tell which rows of the older ones are outdated.
+    fn walk(
+        &self,
+        look: &mut Look<'_>,
+        spans: Vec<Span>,
+        mut tell: impl FnMut(u64, Option<Choice>),
+    ) -> Result<(), StoreError> {
+        let mut buffer = Vec::new();
+        for span in spans.into_iter().rev() {
+            let run = &look.runs[span.run as usize].run;
+            run.read_state(span.page, &mut buffer)?;
+            look.states.keep(span.run, span.page, &buffer);
+            let facts = Facts::read(&buffer).map_err(|flaw| run.damaged(span.page, flaw))?;
+            for row in span.rows.start..span.rows.end.min(facts.rows()) {
                 let mark = facts.cell(MARK, row);
                 let supersedes = flags_of(mark) & SUPERSEDES != 0;
-                let waits = state_of(mark) == State::Waiting;
-                if !supersedes && !waits {
+                let waits = state_of(mark) == State::Waiting && look.part.holds(mark);
+                if !supersedes && !waits && !look.tells_all {
                     continue;
                 }
                 // A URL keeps its sequence number, so that tells which rows are outdated.
@@ -193,56 +391,97 @@ impl Store {
                 if supersedes {
                     look.newer.insert(sequence);
                 }
-                if outdated || !waits {
-                    continue;
+                let mut choice = None;
+                if waits && !outdated {
+                    let due = u32::try_from(facts.cell(DUE, row)).unwrap_or(u32::MAX);
+                    if due > look.now {
+                        look.until = look.until.min(due);
+                    } else {
+                        let length = span.lengths.get(row - span.rows.start).copied();
+                        let mut place = look.order.place(
+                            |column| facts.cell(column, row),
+                            |sequence| self.first_seen(sequence),
+                            || length.unwrap_or(0),
+                        );
+                        if look.order.prefers_neighbours() {
+                            // The same in another look, for as long as there is this run.
+                            place.2 = (run.id << 36) | ((span.page as u64) << 16) | row as u64;
+                        }
+                        let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+                        choice = Some(Choice {
+                            place,
+                            run: span.run,
+                            page: narrow(span.page),
+                            row: narrow(row),
+                        });
+                    }
                 }
-                let due = u32::try_from(facts.cell(DUE, row)).unwrap_or(u32::MAX);
-                if due > look.now {
-                    look.until = look.until.min(due);
-                    continue;
+                if choice.is_some() || look.tells_all {
+                    tell(sequence, choice);
                 }
-                let cell = |column| facts.cell(column, row);
-                let mut place = look.order.place(cell, |sequence| self.first_seen(sequence));
-                if look.order.prefers_neighbours() {
-                    place.2 = (u64::from(number) << 48) | ((at as u64) << 16) | row as u64;
-                }
-                if after.is_some_and(|after| place <= after) {
-                    continue;
-                }
-                let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-                choices.push(Choice {
-                    place,
-                    run: number,
-                    page: narrow(at),
-                    row: narrow(row),
-                });
             }
+        }
+        Ok(())
+    }
+
+    /// Goes through the numbers of a host's URLs and keeps the first in order.
+    fn choose(
+        &self,
+        look: &mut Look<'_>,
+        n: usize,
+        after: Option<Place>,
+    ) -> Result<Choices, StoreError> {
+        let (spans, rows) = self.spans(look)?;
+        let share = usize::try_from(rows / SHARE).unwrap_or(MOST).min(MOST);
+        let most = share.max(n).max(1);
+        let mut choices: Vec<Choice> = Vec::new();
+        let mut is_all = true;
+        self.walk(look, spans, |_, choice| {
+            let is_later = |choice: &Choice| after.is_none_or(|after| choice.place > after);
+            choices.extend(choice.filter(is_later));
             if choices.len() >= 2 * most + 1024 {
                 choices.select_nth_unstable(most);
                 choices.truncate(most);
-                is_last = false;
+                is_all = false;
             }
-        }
+        })?;
         choices.sort_unstable();
         if choices.len() > most {
             choices.truncate(most);
-            is_last = false;
+            is_all = false;
         }
-        Ok((choices, is_last))
+        Ok(Choices {
+            first: choices,
+            is_all,
+            rows,
+        })
     }
 
     /// Unpacks the pages of what was chosen, and drops what is not to be handed out.
-    fn read_texts(
+    fn read_texts(&self, look: &mut Look<'_>, choices: Vec<Choice>) -> Result<Sorting, StoreError> {
+        let mut sorting = Sorting::default();
+        match self.sort_texts(look, choices, &mut sorting) {
+            Ok(()) => Ok(sorting),
+            Err(error) => {
+                sorting.remove(&self.disk);
+                Err(error)
+            }
+        }
+    }
+
+    fn sort_texts(
         &self,
         look: &mut Look<'_>,
         mut choices: Vec<Choice>,
-    ) -> Result<Vec<Candidate>, StoreError> {
+        sorting: &mut Sorting,
+    ) -> Result<(), StoreError> {
         choices.sort_unstable_by_key(|choice| (choice.run, choice.page, choice.row));
-        let mut candidates = Vec::with_capacity(choices.len());
+        let mut candidates = Vec::new();
+        let mut passed_over = false;
         let unpacker = &mut look.unpacker;
         let (mut state, mut text) = (Vec::new(), Vec::new());
         for same in choices.chunk_by(|one, other| (one.run, one.page) == (other.run, other.page)) {
-            let (block, run) = &look.runs[same[0].run as usize];
+            let Looked { block, run, .. } = &look.runs[same[0].run as usize];
             let (number, at) = (same[0].run, same[0].page as usize);
             let state = match look.states.get(number, at) {
                 Some(state) => state,
@@ -264,8 +503,9 @@ impl Store {
                 let mut tell = |choice: &Choice, rest: &[u8]| -> Result<(), Flaw> {
                     let (hash, host) = (look.hash, look.host);
                     let url_hash = Key { hash, host, rest }.url_hash();
-                    let passing =
-                        self.taken[*block].contains(url_hash) || self.leased.contains(&url_hash);
+                    let is_taken = self.taken[*block].contains(url_hash);
+                    let passing = is_taken || self.leased.contains(&url_hash);
+                    passed_over |= is_taken;
                     let row = choice.row as usize;
                     if row >= facts.rows() {
                         return Err(Flaw("text and state of a page have different rows"));
@@ -288,9 +528,12 @@ impl Store {
                 }
             };
             read().map_err(|flaw| run.damaged(at, flaw))?;
+            for candidate in candidates.drain(..) {
+                sorting.push(candidate, &self.disk)?;
+            }
         }
-        candidates.sort_unstable_by_key(|candidate| candidate.place);
-        Ok(candidates)
+        look.passed_over |= passed_over;
+        Ok(())
     }
 
     /// The earliest moment at which a URL of the blocks is due, found without reading one: no URL
@@ -300,6 +543,27 @@ impl Store {
         let due = runs.map(|run| run.least_due).min()?;
         (due < u32::MAX).then_some(due)
     }
+}
+
+/// What a look chose.
+struct Choices {
+    /// In order.
+    first: Vec<Choice>,
+    /// Whether nothing was left out.
+    is_all: bool,
+    /// Rows of the host.
+    rows: u64,
+}
+
+/// How long the texts of these rows are.
+fn lengths_of(group: Group<'_>) -> Result<Vec<u32>, Flaw> {
+    let mut rests = group.rests;
+    let mut lengths = Vec::with_capacity(group.rows);
+    for _ in 0..group.rows {
+        let (shared, own) = take_row(&mut rests)?;
+        lengths.push(u32::try_from(shared + own.len()).unwrap_or(u32::MAX));
+    }
+    Ok(lengths)
 }
 
 /// The rows of a host in a page.

@@ -12,7 +12,7 @@ use super::lookup::merged;
 use super::run::RunFile;
 use super::schedule::Candidate;
 use super::store::Store;
-use super::window::WindowOrder;
+use super::window::{Slot, WindowOrder};
 
 impl Store {
     /// Takes up URLs of a host from news that waits, oldest file first, until there are `n`. Says
@@ -20,11 +20,11 @@ impl Store {
     pub(crate) fn look_at_waiting(
         &mut self,
         host: &str,
-        hash: u64,
+        slot: Slot,
         n: usize,
         order: WindowOrder<'_>,
     ) -> Result<bool, StoreError> {
-        let Some(waited) = self.schedules.get(&hash).map(|schedule| schedule.waited) else {
+        let Some(waited) = self.schedules.get(&slot).map(|schedule| schedule.waited) else {
             return Ok(false);
         };
         let from = self.waiting.partition_point(|run| run.id <= waited);
@@ -32,7 +32,7 @@ impl Store {
         let mut candidates = Vec::new();
         let mut reached = waited;
         for run in runs {
-            let read = self.read_waiting(&run, host.as_bytes(), hash, order, &mut candidates);
+            let read = self.read_waiting(&run, host.as_bytes(), slot.hash, order, &mut candidates);
             read.or_else(|error| self.damage.note(error))?;
             reached = run.id;
             if candidates.len() >= n {
@@ -41,7 +41,7 @@ impl Store {
         }
         candidates.sort_unstable_by_key(|candidate| candidate.place);
         let found = !candidates.is_empty();
-        if let Some(schedule) = self.schedules.get_mut(&hash) {
+        if let Some(schedule) = self.schedules.get_mut(&slot) {
             schedule.go_on(candidates, reached);
         }
         Ok(found)
@@ -85,6 +85,7 @@ impl Store {
                         place: order.place(
                             |column| row.cells[column],
                             |sequence| self.first_seen(sequence),
+                            || u32::try_from(key.rest.len()).unwrap_or(u32::MAX),
                         ),
                         url: key.text().map_err(damaged)?,
                         cells: row.cells,

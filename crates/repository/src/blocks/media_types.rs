@@ -48,4 +48,9 @@ impl Store {
         let at = usize::from(number).checked_sub(1)?;
         self.media_types.names().get(at).map(|name| &**name)
     }
+
+    /// The number of a media type, as [`Visited::media_type`](super::Visited::media_type) has it.
+    pub fn media_type_number(&mut self, name: Option<&str>) -> u16 {
+        self.media_types.number(name)
+    }
 }

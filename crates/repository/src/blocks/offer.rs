@@ -344,7 +344,7 @@ impl Store {
         delta.priority = priority;
         // It has another place now.
         let host = self.front.entry(at).host_hash;
-        self.forget_schedule(host);
+        self.forget_schedules(host);
     }
 
     /// The place of a URL in the front, where it is put if it is not there.

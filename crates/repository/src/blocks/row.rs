@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use teia_base::journal::Chain;
 
 use super::page::Cells;
+use super::rare;
 use crate::row::State;
 
 /// Column numbers, in the order of [`Cells`].
@@ -37,6 +38,8 @@ pub enum News {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row<'a> {
     pub(crate) state: State,
+    /// It waits, and was visited before.
+    pub(crate) again: bool,
     pub(crate) flags: u8,
     pub(crate) tries: u8,
     pub(crate) news: Option<News>,
@@ -49,18 +52,28 @@ pub(crate) struct Row<'a> {
     pub(crate) rare: &'a [u8],
 }
 
-const STATES: [State; 5] = [
+const STATES: [State; 6] = [
     State::Waiting,
     State::Fetched,
     State::Failed,
     State::Excluded,
     State::Gone,
+    // Once more: see `is_again`.
+    State::Waiting,
 ];
+
+/// The number of a URL that waits and was visited before.
+const AGAIN: u64 = 5;
 
 /// The state within a mark. A number that no state has reads as the last one; the page's checksum
 /// has already said that it was written so.
 pub(crate) fn state_of(mark: u64) -> State {
-    STATES[((mark & 7) as usize).min(4)]
+    STATES[((mark & 7) as usize).min(5)]
+}
+
+/// Whether a mark says that a URL waits and was visited before.
+pub(crate) fn is_again(mark: u64) -> bool {
+    mark & 7 == AGAIN
 }
 
 /// The flags within a mark.
@@ -105,6 +118,7 @@ impl<'a> Row<'a> {
         let mark = cells[MARK];
         Self {
             state: state_of(mark),
+            again: is_again(mark),
             flags: flags_of(mark),
             tries: tries_of(mark),
             news: news_of(mark),
@@ -123,6 +137,7 @@ impl<'a> Row<'a> {
             .iter()
             .position(|state| *state == self.state)
             .unwrap_or(0) as u64;
+        let state = if self.again { AGAIN } else { state };
         let news = self.news.map_or(0, |news| news as u64 + 1);
         [
             state | (u64::from(self.flags) << 3) | (news << 7) | (u64::from(self.tries) << 9),
@@ -186,19 +201,11 @@ pub struct Visited {
 
 impl Rare {
     pub(crate) fn read(bytes: &[u8]) -> Self {
-        if bytes.is_empty() {
-            return Self::default();
-        }
-        let rare = postcard::from_bytes(bytes).unwrap_or_default();
-        Self { unused: 0, ..rare }
+        rare::read(bytes)
     }
 
     /// Appends it, unless there is nothing in it.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        if *self != Self::default()
-            && let Ok(bytes) = postcard::to_stdvec(self)
-        {
-            out.extend_from_slice(&bytes);
-        }
+        rare::write(self, out);
     }
 }

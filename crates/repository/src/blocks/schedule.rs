@@ -1,6 +1,11 @@
 //! URLs of a host that were chosen and not handed out yet, in order. Between two windows of a host they
-//! lie in a file that nothing names and that goes with the process: pieces, each with a checksum behind
+//! lie in files that nothing names and that go with the process: pieces, each with a checksum behind
 //! it. So a host costs the same memory however many of its URLs were chosen.
+//!
+//! ```text
+//! layer   what one look chose: sources, each in order      and which of it is outdated
+//! layer   what was folded in since, of the same places     …
+//! ```
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -10,13 +15,23 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::block::Disk;
 use super::error::{Flaw, StoreError};
+use super::key::{Key, OwnedKey, host_hash, write_key};
 use super::page::Cells;
-use super::window::Place;
+use super::pending::Bounds;
+use super::row::SEQUENCE;
+use super::taken::Taken;
+use super::window::{Place, mix};
 
 /// Read at once.
 const PIECE: usize = 256;
 /// So few stay in memory between two windows.
 const AT_REST: usize = 16;
+/// So many are sorted at once.
+const SORTED: usize = 16 << 10;
+/// With more layers than this the host is looked at anew.
+const MOST_LAYERS: usize = 32;
+/// And with more blocks that were made anew since.
+const MOST_REMADE: usize = 256;
 
 /// A URL that was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,20 +43,53 @@ pub(crate) struct Candidate {
 }
 
 /// What was chosen of a host.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Schedule {
     kind: u8,
-    version: u64,
-    next: VecDeque<Candidate>,
-    file: Option<Spill>,
+    /// What had been folded in when it was last brought up to date.
+    pub(crate) version: u64,
+    /// Where each block of the host began, and its oldest run: what is chosen of it holds for as long as that
+    /// stays.
+    pub(crate) bases: Vec<(OwnedKey, u64)>,
+    /// The runs that were looked at.
+    pub(crate) seen: Vec<u64>,
+    layers: Vec<Layer>,
+    /// By the sequence number: rows that were replaced after each layer was chosen and before the next one. One that is taken
+    /// for another waits for the next look.
+    replaced: Vec<Taken>,
     /// The last place that was looked at: what comes before it is chosen already.
     pub(crate) last: Option<Place>,
     /// Whether nothing of the host was left out.
     pub(crate) is_last: bool,
+    /// Of the URLs that were due then.
+    pub(crate) now: u32,
     /// When another URL of the host becomes due.
     pub(crate) until: u32,
     /// The newest file of waiting news that was looked at for URLs of the host.
     pub(crate) waited: u64,
+    /// Rows of the host that the look went through.
+    pub(crate) rows: u64,
+    /// What was told to be outdated.
+    outdated: u64,
+    /// What had been folded in when a URL was last passed over by four bytes of a hash: it may have been another one.
+    pub(crate) passed_over: Option<u64>,
+}
+
+/// What was chosen at one time.
+#[derive(Debug, Default)]
+struct Layer {
+    sources: Vec<Source>,
+    /// Where in the list of what was replaced begins what came after it.
+    born: usize,
+    /// Ranges of URLs that were chosen anew since.
+    remade: Vec<Bounds>,
+}
+
+/// Candidates in order, the first of them in memory.
+#[derive(Debug, Default)]
+struct Source {
+    next: VecDeque<Candidate>,
+    file: Option<Spill>,
 }
 
 #[derive(Debug)]
@@ -61,23 +109,238 @@ struct Piece {
     taken: usize,
 }
 
+/// Takes candidates as they come, and puts them in order with a bounded number of them in memory.
+#[derive(Debug, Default)]
+pub(crate) struct Sorting {
+    some: Vec<Candidate>,
+    sources: Vec<Source>,
+}
+
+impl Sorting {
+    pub(crate) fn push(&mut self, candidate: Candidate, disk: &Disk) -> Result<(), StoreError> {
+        self.some.push(candidate);
+        if self.some.len() < SORTED {
+            return Ok(());
+        }
+        self.some.sort_unstable_by_key(|candidate| candidate.place);
+        let spill = Spill::write(disk, &self.some)?;
+        self.some.clear();
+        self.sources.push(Source {
+            next: VecDeque::new(),
+            file: Some(spill),
+        });
+        Ok(())
+    }
+
+    /// Leaves nothing behind.
+    pub(crate) fn remove(&mut self, disk: &Disk) {
+        for source in self.sources.drain(..) {
+            source.remove(disk);
+        }
+    }
+
+    fn finish(mut self) -> Vec<Source> {
+        self.some.sort_unstable_by_key(|candidate| candidate.place);
+        if !self.some.is_empty() {
+            self.sources.push(Source {
+                next: self.some.into(),
+                file: None,
+            });
+        }
+        self.sources
+    }
+}
+
 impl Schedule {
-    /// Keeps candidates, which are in order.
-    pub(crate) fn new(kind: u8, version: u64, candidates: Vec<Candidate>) -> Self {
-        Self {
+    /// Keeps what was chosen in an order of this kind.
+    pub(crate) fn new(kind: u8, chosen: Sorting) -> Self {
+        let mut schedule = Self {
             kind,
-            version,
-            next: candidates.into(),
-            file: None,
-            last: None,
             is_last: true,
             until: u32::MAX,
-            waited: 0,
-        }
+            ..Self::default()
+        };
+        schedule.add_layer(chosen.finish());
+        schedule
+    }
+
+    fn add_layer(&mut self, sources: Vec<Source>) {
+        self.layers.push(Layer {
+            sources,
+            born: self.replaced.len(),
+            remade: Vec::new(),
+        });
+        self.replaced.push(Taken::default());
     }
 
     /// Leaves the memory to others until the next window.
     pub(crate) fn rest(&mut self, disk: &Disk) -> Result<(), StoreError> {
+        let sources = self.layers.iter_mut().flat_map(|layer| &mut layer.sources);
+        for source in sources {
+            source.rest(disk)?;
+        }
+        Ok(())
+    }
+
+    /// How many are in memory.
+    pub(crate) fn in_memory(&self) -> usize {
+        let sources = self.layers.iter().flat_map(|layer| &layer.sources);
+        sources.map(|source| source.next.len()).sum()
+    }
+
+    /// Whether it was made in an order of this kind.
+    pub(crate) fn is_of(&self, kind: u8) -> bool {
+        self.kind == kind
+    }
+
+    /// Goes on with other candidates, when its own are spent.
+    pub(crate) fn go_on(&mut self, candidates: Vec<Candidate>, waited: u64) {
+        self.waited = waited;
+        if !candidates.is_empty() {
+            let source = Source {
+                next: candidates.into(),
+                file: None,
+            };
+            self.add_layer(vec![source]);
+        }
+    }
+
+    /// A row of this URL is newer than what was chosen of it.
+    pub(crate) fn outdate(&mut self, sequence: u64) {
+        if let Some(replaced) = self.replaced.last_mut() {
+            replaced.insert(mix(sequence));
+        }
+        self.outdated += 1;
+    }
+
+    /// Takes in what was folded in since, after all that it outdates was told. Says whether this is still
+    /// worth keeping: to remember what is outdated costs memory, a new look costs reading.
+    pub(crate) fn add(&mut self, chosen: Sorting) -> bool {
+        let sources = chosen.finish();
+        if !sources.is_empty() {
+            self.add_layer(sources);
+        }
+        let remade = self.layers.iter().map(|layer| layer.remade.len()).max();
+        self.replaced.len() <= MOST_LAYERS
+            && remade.is_none_or(|remade| remade <= MOST_REMADE)
+            && self.outdated <= (self.rows / 16).max(1 << 16)
+    }
+
+    /// All of this range is chosen anew.
+    pub(crate) fn remake(&mut self, range: &Bounds) {
+        for layer in &mut self.layers {
+            layer.remade.push(range.clone());
+        }
+    }
+
+    pub(crate) fn is_spent(&self) -> bool {
+        self.layers.iter().all(|layer| layer.sources.is_empty())
+    }
+
+    /// Whether nothing of the host was ever chosen, and nothing will be due.
+    pub(crate) fn says_nothing(&self) -> bool {
+        self.is_spent() && self.is_last && self.last.is_none() && self.until == u32::MAX
+    }
+
+    /// What remains of one that is spent.
+    pub(crate) fn emptied(mut self, disk: &Disk) -> Self {
+        for layer in self.layers.drain(..) {
+            for source in layer.sources {
+                source.remove(disk);
+            }
+        }
+        self
+    }
+
+    /// The place of the next one.
+    pub(crate) fn peek(&mut self, disk: &Disk) -> Result<Option<Place>, StoreError> {
+        let first = self.first(disk)?;
+        Ok(first.map(|(place, ..)| place))
+    }
+
+    /// The next one; where it was replaced since, nothing comes in its place.
+    pub(crate) fn pop(&mut self, disk: &Disk) -> Result<Option<Candidate>, StoreError> {
+        let Some((_, layer, source)) = self.first(disk)? else {
+            return Ok(None);
+        };
+        let layer = &mut self.layers[layer];
+        let popped = layer.sources[source].pop();
+        let replaced = &self.replaced[layer.born..];
+        let popped = popped.filter(|candidate| layer.holds(candidate, replaced, disk.config.key));
+        if popped.is_none() {
+            self.passed_over = Some(self.version);
+        }
+        Ok(popped)
+    }
+
+    /// Where the next one lies. What is spent goes.
+    fn first(&mut self, disk: &Disk) -> Result<Option<(Place, usize, usize)>, StoreError> {
+        self.layers.retain(|layer| !layer.sources.is_empty());
+        let mut first: Option<(Place, usize, usize)> = None;
+        for (number, layer) in self.layers.iter_mut().enumerate() {
+            let mut at = 0;
+            while at < layer.sources.len() {
+                match layer.sources[at].peek(disk)? {
+                    Some(place) => {
+                        if first.is_none_or(|(least, ..)| place < least) {
+                            first = Some((place, number, at));
+                        }
+                        at += 1;
+                    }
+                    None => drop(layer.sources.remove(at)),
+                }
+            }
+        }
+        Ok(first)
+    }
+}
+
+impl Layer {
+    /// Whether nothing newer is known of it.
+    fn holds(&self, candidate: &Candidate, replaced: &[Taken], key: u64) -> bool {
+        let sequence = mix(candidate.cells[SEQUENCE]);
+        if replaced.iter().any(|replaced| replaced.contains(sequence)) {
+            return false;
+        }
+        if self.remade.is_empty() {
+            return true;
+        }
+        let mut text = Vec::new();
+        let host_len = write_key(&candidate.url, &mut text);
+        let (host, rest) = text.split_at(host_len);
+        let hash = host_hash(key, host);
+        let key = Key { hash, host, rest };
+        !self.remade.iter().any(|range| range.contain(&key))
+    }
+}
+
+impl Source {
+    fn peek(&mut self, disk: &Disk) -> Result<Option<Place>, StoreError> {
+        while self.next.is_empty()
+            && let Some(file) = &mut self.file
+        {
+            match file.read(disk)? {
+                Some(piece) => self.next = piece,
+                None => {
+                    disk.remove(&file.path);
+                    self.file = None;
+                }
+            }
+        }
+        Ok(self.next.front().map(|candidate| candidate.place))
+    }
+
+    /// The one that was just looked at.
+    fn pop(&mut self) -> Option<Candidate> {
+        let popped = self.next.pop_front();
+        let file = self.file.as_mut();
+        if let Some(current) = file.and_then(|file| file.current.as_mut()) {
+            current.taken += usize::from(popped.is_some());
+        }
+        popped
+    }
+
+    fn rest(&mut self, disk: &Disk) -> Result<(), StoreError> {
         if self.next.len() <= AT_REST {
             return Ok(());
         }
@@ -93,65 +356,10 @@ impl Schedule {
         Ok(())
     }
 
-    /// How many are in memory.
-    pub(crate) fn in_memory(&self) -> usize {
-        self.next.len()
-    }
-
-    pub(crate) fn up_to(mut self, last: Option<Place>, is_last: bool, until: u32) -> Self {
-        self.last = last;
-        self.until = until;
-        self.is_last = is_last;
-        self
-    }
-
-    /// Whether it was made in this order, and nothing was folded in or became due since.
-    pub(crate) fn serves(&self, kind: u8, version: u64, now: u32) -> bool {
-        self.kind == kind && self.version == version && now < self.until
-    }
-
-    /// Goes on with other candidates, when its own are spent.
-    pub(crate) fn go_on(&mut self, candidates: Vec<Candidate>, waited: u64) {
-        self.next.extend(candidates);
-        self.waited = waited;
-    }
-
-    pub(crate) fn is_spent(&self) -> bool {
-        self.next.is_empty() && self.file.is_none()
-    }
-
-    /// What remains of one that is spent.
-    pub(crate) fn emptied(mut self, disk: &Disk) -> Self {
-        if let Some(file) = self.file.take() {
+    fn remove(self, disk: &Disk) {
+        if let Some(file) = self.file {
             disk.remove(&file.path);
         }
-        self.next = VecDeque::new();
-        self
-    }
-
-    pub(crate) fn peek(&mut self, disk: &Disk) -> Result<Option<&Candidate>, StoreError> {
-        while self.next.is_empty()
-            && let Some(file) = &mut self.file
-        {
-            match file.read(disk)? {
-                Some(piece) => self.next = piece,
-                None => {
-                    disk.remove(&file.path);
-                    self.file = None;
-                }
-            }
-        }
-        Ok(self.next.front())
-    }
-
-    pub(crate) fn pop(&mut self, disk: &Disk) -> Result<Option<Candidate>, StoreError> {
-        self.peek(disk)?;
-        let popped = self.next.pop_front();
-        let file = self.file.as_mut();
-        if let Some(current) = file.and_then(|file| file.current.as_mut()) {
-            current.taken += usize::from(popped.is_some());
-        }
-        Ok(popped)
     }
 }
 

@@ -8,7 +8,7 @@ use hashbrown::{HashMap, HashSet};
 use teia_base::Files;
 
 use super::block::{Block, Disk, Kind, block_of, name_of};
-use super::config::StoreConfig;
+use super::config::{FRONT_BYTES, StoreConfig};
 use super::damage::Damage;
 use super::delta::{Delta, SETTLED};
 use super::error::StoreError;
@@ -19,10 +19,11 @@ use super::media_types::MediaTypes;
 use super::news::Telling;
 use super::page::Unpacker;
 use super::recent::Recent;
-use super::run::RunFile;
+use super::run::{PageEntry, RunFile};
 use super::schedule::Schedule;
 use super::stream::RowStream;
 use super::taken::Taken;
+use super::window::Slot;
 use crate::row::State;
 
 /// Every URL ever met, once, on disk.
@@ -36,9 +37,11 @@ pub struct Store {
     pub(crate) leased: HashSet<u64, ByHash>,
     /// URLs that were asked for, left to a visit, and not taken in yet.
     pub(crate) asked: HashSet<u64, ByHash>,
-    pub(crate) schedules: HashMap<u64, Schedule, ByHash>,
+    pub(crate) schedules: HashMap<Slot, Schedule>,
     pub(crate) waiting: Vec<Arc<RunFile>>,
     pub(crate) front: Front,
+    /// URLs that the front may hold.
+    front_room: usize,
     pub(crate) sealed: Option<Arc<Front>>,
     /// An empty front with the room of one that was folded.
     pub(crate) spare: Option<Front>,
@@ -158,6 +161,7 @@ impl Store {
             asked: HashSet::default(),
             schedules: HashMap::default(),
             recent: Recent::new(disk.config.recent_links, disk.config.key),
+            front_room: disk.config.front_urls,
             disk: Arc::new(disk),
             blocks,
             filters,
@@ -183,7 +187,19 @@ impl Store {
         };
         store.note_flaws()?;
         store.find_taken()?;
+        store.make_room();
         Ok(store)
+    }
+
+    /// What grows with the store is kept in the front's memory: the indexes of the runs, and what was handed out.
+    pub(crate) fn make_room(&mut self) {
+        let runs = self.blocks.iter().flat_map(|block| &block.runs);
+        let pages: usize = runs.chain(&self.waiting).map(|run| run.index.len()).sum();
+        let taken: usize = self.taken.iter().map(Taken::bytes).sum();
+        let bytes = (pages * size_of::<PageEntry>() + taken) as u64;
+        let fewer = usize::try_from(bytes / FRONT_BYTES).unwrap_or(usize::MAX);
+        let most = self.disk.config.front_urls;
+        self.front_room = most.saturating_sub(fewer).max(most / 4).max(1);
     }
 
     /// The caller's position as of the last fold: what came after it is to be told again.
@@ -208,12 +224,12 @@ impl Store {
 
     /// Whether so much was met that a fold is due.
     pub fn wants_fold(&self) -> bool {
-        self.sealed.is_none() && self.front.is_full(self.disk.config.front_urls)
+        self.sealed.is_none() && self.front.is_full(self.front_room)
     }
 
     /// Whether so much was met since the fold that is under way began that it should be waited for.
     pub fn is_behind(&self) -> bool {
-        self.sealed.is_some() && self.front.is_full(self.disk.config.front_urls)
+        self.sealed.is_some() && self.front.is_full(self.front_room)
     }
 
     /// Notes the time: what is offered from now on was first met then (seconds since 1970).

@@ -37,6 +37,11 @@ impl Taken {
         }
     }
 
+    /// About as much memory as it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.sorted.capacity() * 4 + self.fresh.capacity() * 9
+    }
+
     pub(crate) fn contains(&self, url_hash: u64) -> bool {
         self.fresh.contains(&url_hash) || self.is_sorted_in(url_hash)
     }

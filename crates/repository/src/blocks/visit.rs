@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::block::{Block, Disk, Kind};
 use super::compact::compact;
 use super::config::{Packing, Thrift};
+use super::decoded::DecodedPage;
 use super::error::StoreError;
 use super::filter::Filter;
 use super::front::{Front, Placed};
@@ -20,6 +21,7 @@ use super::key::OwnedKey;
 use super::pending::{Bounds, Changed, Found, Pending};
 use super::row::{Row, state_of};
 use super::run::{Counted, RunFile, RunWriter};
+use super::stream::RowStream;
 use crate::row::State;
 
 /// What a visit takes in.
@@ -38,6 +40,8 @@ pub(crate) struct Task<'a> {
     pub(crate) thrift: Thrift,
     /// Threads that it may take.
     pub(crate) threads: usize,
+    /// Nothing in memory tells which URLs are new: filters are not kept over a start.
+    pub(crate) lacks_filter: bool,
 }
 
 /// What came out of it.
@@ -133,9 +137,26 @@ pub(crate) fn visit(
             visit.blocks.push((part_block, part.filter));
         }
     } else {
+        let filter = match (filter, disk.config.filter_bits) {
+            (None, Some(bits)) if task.lacks_filter => Some(filter_of(disk, &block, bits)?),
+            (filter, _) => filter,
+        };
         visit.blocks.push((block, filter));
     }
     Ok(visit)
+}
+
+/// Makes the filter of a block from its runs.
+fn filter_of(disk: &Disk, block: &Block, bits: u32) -> Result<Filter, StoreError> {
+    let mut filter = Filter::new(block.urls * 3 / 2, bits);
+    for run in &block.runs {
+        let mut stream = RowStream::open(run, 0..run.index.len(), disk.config.key)?;
+        while stream.has_row() {
+            filter.insert(stream.key().url_hash());
+            stream.advance()?;
+        }
+    }
+    Ok(filter)
 }
 
 /// Decides all news of a block: on two threads, if it may, each of which has half of the hosts.
@@ -178,7 +199,12 @@ fn decide_part<'d>(
 ) -> Result<Output<'d>, StoreError> {
     let waiting = task.waiting.iter().map(|run| &**run);
     let mut sources = Sources::open(waiting, bounds, output.disk.config.key)?;
-    for bounds in slices(bounds, task.rows(bounds)) {
+    let slices = slices(bounds, task.rows(bounds)).into_iter();
+    let slices: Vec<Bounds> = slices
+        .map(|slice| task.cut_within_host(slice, output.disk.config.key))
+        .collect::<Result<Vec<_>, _>>()?
+        .concat();
+    for bounds in slices {
         let decided = decide(output.disk, task, &bounds, &mut sources, workbench);
         let written = decided.and_then(|()| output.write(&workbench.pending));
         workbench.give_back();
@@ -213,7 +239,55 @@ pub(crate) fn slices(bounds: &Bounds, rows: u64) -> Vec<Bounds> {
     slices
 }
 
+/// A slice with more than this is cut within its largest host.
+const LARGE_SLICE: u64 = 4 * SLICE;
+
+/// Pages of one host that are worth a cut.
+const LARGE_HOST: usize = 16;
+
 impl Task<'_> {
+    /// Cuts a slice that is too large because of one host, where pages of that host begin: what waits for a host
+    /// of millions of URLs must not lie in memory at once.
+    fn cut_within_host(&self, slice: Bounds, key: u64) -> Result<Vec<Bounds>, StoreError> {
+        let rows = self.rows(&slice);
+        let base = match self.block.runs.first() {
+            Some(base) if rows > LARGE_SLICE => base,
+            _ => return Ok(vec![slice]),
+        };
+        let pages = base.pages_of(slice.lower.hash, slice.last_hash());
+        let mut largest = 0..0;
+        let mut start = pages.start;
+        for host in base.index[pages].chunk_by(|one, next| one.first_hash == next.first_hash) {
+            if host.len() > largest.len() {
+                largest = start..start + host.len();
+            }
+            start += host.len();
+        }
+        let parts = usize::try_from(rows / LARGE_SLICE + 1).unwrap_or(1);
+        if largest.len() < LARGE_HOST {
+            return Ok(vec![slice]);
+        }
+        let mut parts_of_it = Vec::new();
+        let (mut page, mut text) = (DecodedPage::default(), Vec::new());
+        let mut lower = slice.lower.clone();
+        for part in 1..parts {
+            // The first page may begin with another host.
+            let at = largest.start + (largest.len() * part / parts).max(1);
+            base.read_text(at, &mut text)?;
+            page.load_text(key, &text)
+                .map_err(|flaw| base.damaged(at, flaw))?;
+            let cut = page.key(0).to_owned_key();
+            if cut > lower && slice.contain(&cut.as_key()) {
+                let upper = Some(cut.clone());
+                parts_of_it.push(Bounds { lower, upper });
+                lower = cut;
+            }
+        }
+        let upper = slice.upper;
+        parts_of_it.push(Bounds { lower, upper });
+        Ok(parts_of_it)
+    }
+
     /// About how much news there is within these bounds.
     fn rows(&self, bounds: &Bounds) -> u64 {
         let (lower, last) = (bounds.lower.hash, bounds.last_hash());

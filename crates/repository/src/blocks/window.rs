@@ -1,9 +1,10 @@
 //! Windows: the URLs of a host that are due, in the order that is asked for.
 //!
 //! The order is found from the numbers beside the URLs; text is unpacked only for pages with a URL
-//! that was chosen. One look at a host chooses one in 32 of what waits there, or one window if that
-//! is more; what is not handed out at once is kept aside in order (see `schedule`). So the bytes
-//! read for a URL that is handed out do not depend on how many wait, nor does the memory of a host.
+//! that was chosen. One look at a host chooses one in 32 of its rows, or one window if that is more; what
+//! is not handed out at once is kept aside in order (see `schedule`), and after a fold only what is new is
+//! looked at. So the bytes read for a URL that is handed out do not depend on how many wait, nor does the
+//! memory of a host.
 
 use teia_base::{Order, Timestamp, UrlFacts};
 
@@ -12,12 +13,15 @@ use super::delta::{ADMITS, SETTLED};
 use super::error::StoreError;
 use super::key::{Key, host_hash};
 use super::lookup::{Known, OwnedRow, merged};
-use super::row::{DEPTH, DUE, MARK, PRIORITY, REQUISITE, SEQUENCE, flags_of, tries_of, unzigzag};
+use super::row::{
+    DEPTH, DUE, MARK, PRIORITY, REQUISITE, SEQUENCE, flags_of, is_again, tries_of, unzigzag,
+};
+use super::schedule::Schedule;
 use super::store::Store;
 use crate::row::State;
 
 /// In which order the URLs of a host are handed out. What was tried already comes after what was
-/// not, in every order.
+/// not, in every order but that of due dates.
 #[derive(Clone, Copy, Debug)]
 pub enum WindowOrder<'a> {
     /// As they were met.
@@ -30,9 +34,42 @@ pub enum WindowOrder<'a> {
     Due,
     /// In an order that the number decides.
     Random(u64),
+    /// The shortest path first: for a host of which nothing was seen yet, because pages near its root lead to
+    /// most others. The texts of all of its URLs are read for it.
+    Path,
     /// As a policy says. It is given a hash of the sequence number for that of the URL, whose text
     /// is not read yet.
     Policy(&'a dyn Order),
+}
+
+/// Which of the waiting URLs of a host are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// All of them.
+    #[default]
+    All,
+    /// Those that were never visited.
+    New,
+    /// Those that were visited before.
+    Again,
+}
+
+impl Part {
+    /// Whether a waiting URL with this mark is one of them.
+    pub(crate) fn holds(self, mark: u64) -> bool {
+        match self {
+            Self::All => true,
+            Self::New => !is_again(mark),
+            Self::Again => is_again(mark),
+        }
+    }
+}
+
+/// What is kept aside apart from others: a part of a host's URLs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Slot {
+    pub(crate) hash: u64,
+    pub(crate) part: Part,
 }
 
 /// A URL that was handed out.
@@ -65,7 +102,13 @@ impl WindowOrder<'_> {
             Self::Due => 3,
             Self::Random(_) => 4,
             Self::Policy(_) => 5,
+            Self::Path => 6,
         }
+    }
+
+    /// Whether the length of the text decides, which no number beside it tells.
+    pub(crate) fn goes_by_length(&self) -> bool {
+        matches!(self, Self::Path)
     }
 
     /// Whether URLs with equal numbers are taken as they lie.
@@ -78,6 +121,7 @@ impl WindowOrder<'_> {
         &self,
         cell: impl Fn(usize) -> u64,
         first_seen: impl FnOnce(u64) -> u32,
+        length: impl FnOnce() -> u32,
     ) -> Place {
         let mark = cell(MARK);
         let sequence = cell(SEQUENCE);
@@ -87,6 +131,7 @@ impl WindowOrder<'_> {
             Self::Priority => rising(-i64::from(unzigzag(cell(PRIORITY)))),
             Self::Due => cell(DUE),
             Self::Random(seed) => mix(sequence ^ seed),
+            Self::Path => u64::from(length()),
             Self::Policy(order) => order.url_key(&UrlFacts {
                 depth: u16::try_from(cell(DEPTH)).unwrap_or(u16::MAX),
                 sequence,
@@ -96,7 +141,12 @@ impl WindowOrder<'_> {
                 priority: unzigzag(cell(PRIORITY)),
             }),
         };
-        (tries_of(mark), own, sequence)
+        // By due date a new try has its date, like everything.
+        let tries = match self {
+            Self::Due => 0,
+            _ => tries_of(mark),
+        };
+        (tries, own, sequence)
     }
 }
 
@@ -121,49 +171,46 @@ impl Store {
         order: WindowOrder<'_>,
         now: u32,
     ) -> Result<Vec<Leased>, StoreError> {
+        self.window_of(Part::All, host, n, order, now)
+    }
+
+    /// The same, of a part of its URLs.
+    pub fn window_of(
+        &mut self,
+        part: Part,
+        host: &str,
+        n: usize,
+        order: WindowOrder<'_>,
+        now: u32,
+    ) -> Result<Vec<Leased>, StoreError> {
         let hash = host_hash(self.disk.config.key, host.as_bytes());
-        let mut young = self.young(host.as_bytes(), hash, n, order, now);
+        let slot = Slot { hash, part };
+        let mut young = self.young(host.as_bytes(), slot, n, order, now);
         let mut window = Vec::new();
         let mut scans = 0;
-        let version = self.version_of(hash);
+        self.refresh_schedule(host, slot, order)?;
         while window.len() < n {
-            let schedule = self
-                .schedules
-                .get_mut(&hash)
-                .filter(|schedule| schedule.serves(order.kind(), version, now));
-            let peeked = match schedule {
+            let peeked = match self.schedules.get_mut(&slot) {
                 Some(schedule) => schedule.peek(&self.disk),
                 None => Ok(None),
             };
             let next = match peeked {
-                Ok(candidate) => candidate.map(|candidate| candidate.place),
+                Ok(place) => place,
                 Err(error) => {
                     // What was kept aside is damaged: it is chosen anew.
                     self.damage.note(error)?;
-                    self.forget_schedule(hash);
+                    self.drop_schedule(slot);
                     None
                 }
             };
             let youngest = young.last().map(|young| young.place);
             match (next, youngest) {
                 (Some(old), Some(fresh)) if fresh < old => self.take_young(&mut young, &mut window),
-                (Some(_), _) => self.take_scheduled(hash, now, &mut window)?,
+                (Some(_), _) => self.take_scheduled(slot, now, &mut window)?,
                 (None, _) => {
                     // All that was chosen is handed out: choose again, unless nothing is left.
-                    let after = self.schedules.get(&hash).and_then(|schedule| {
-                        let same = schedule.serves(order.kind(), version, now);
-                        same.then_some((schedule.is_last, schedule.last))
-                    });
-                    let mut more = match after {
-                        Some((true, _)) => false,
-                        Some((false, last)) => self.look(host, hash, n, order, now, last)?,
-                        None => self.look(host, hash, n, order, now, None)?,
-                    };
-                    if !more {
-                        more = self.look_at_waiting(host, hash, n, order)?;
-                    }
                     scans += 1;
-                    if !more || scans > 64 {
+                    if scans > 64 || !self.look_on(host, slot, n, order, now)? {
                         while window.len() < n && !young.is_empty() {
                             self.take_young(&mut young, &mut window);
                         }
@@ -172,30 +219,54 @@ impl Store {
                 }
             }
         }
-        let schedule = self.schedules.get_mut(&hash);
+        let schedule = self.schedules.get_mut(&slot);
         if schedule.is_some_and(|schedule| schedule.rest(&self.disk).is_err()) {
             // What is handed out counts; the rest is chosen anew, by a disk that works or not at all.
-            self.forget_schedule(hash);
+            self.drop_schedule(slot);
         }
-        if let Some(schedule) = self.schedules.get(&hash)
-            && schedule.is_spent()
-            && schedule.is_last
-            && let Some(schedule) = self.schedules.remove(&hash)
-        {
-            // Nothing is worth remembering of a host that was read to its end, but for how far, and
-            // when more is due.
-            if schedule.last.is_some() || schedule.until < u32::MAX {
-                self.schedules.insert(hash, schedule.emptied(&self.disk));
-            }
+        let schedule = self.schedules.get(&slot);
+        if schedule.is_some_and(Schedule::says_nothing) {
+            self.drop_schedule(slot);
         }
         Ok(window)
     }
 
+    /// Chooses again, when all that was chosen is handed out. Says whether anything was found.
+    fn look_on(
+        &mut self,
+        host: &str,
+        slot: Slot,
+        n: usize,
+        order: WindowOrder<'_>,
+        now: u32,
+    ) -> Result<bool, StoreError> {
+        let version = self.version_of(slot.hash);
+        let more = match self.schedules.get(&slot) {
+            // Who was passed over by a guess waits for a visit, and no longer.
+            Some(schedule)
+                if schedule.is_last && schedule.passed_over.is_some_and(|then| then != version) =>
+            {
+                self.look(host, slot, n, order, now, None)?
+            }
+            Some(schedule) if schedule.is_last && now < schedule.until => false,
+            Some(schedule) => {
+                // What has become due since stands anywhere, unless the order goes by that.
+                let is_as_it_was = !schedule.is_last && now < schedule.until;
+                let goes_on = is_as_it_was || matches!(order, WindowOrder::Due);
+                let after = schedule.last.filter(|_| goes_on);
+                self.look(host, slot, n, order, now, after)?
+            }
+            None => self.look(host, slot, n, order, now, None)?,
+        };
+        // Nothing that waits for its block was visited before.
+        Ok(more || (slot.part != Part::Again && self.look_at_waiting(host, slot, n, order)?))
+    }
+
     /// After a window that was not filled: when the next URL of the host is due, as far as the
     /// blocks know.
-    pub fn later_due(&self, host: &str) -> Option<u32> {
+    pub fn later_due(&self, part: Part, host: &str) -> Option<u32> {
         let hash = host_hash(self.disk.config.key, host.as_bytes());
-        let until = self.schedules.get(&hash)?.until;
+        let until = self.schedules.get(&Slot { hash, part })?.until;
         (until < u32::MAX).then_some(until)
     }
 
@@ -205,14 +276,39 @@ impl Store {
         let host_len = super::key::write_key(url, &mut text);
         let (host, rest) = text.split_at(host_len);
         let hash = host_hash(self.disk.config.key, host);
-        self.leased.remove(&Key { hash, host, rest }.url_hash());
-        self.forget_schedule(hash);
+        let key = Key { hash, host, rest };
+        let url_hash = key.url_hash();
+        self.leased.remove(&url_hash);
+        // What the fronts would hand out, or know to be settled, is in none of the blocks' windows.
+        let fronts = [Some(&self.front), self.sealed.as_deref()];
+        let is_young = fronts.into_iter().flatten().any(|front| {
+            let at = front.find(&key, url_hash);
+            at.is_some_and(|at| {
+                let delta = front.delta(at);
+                delta.may_be_handed_out() || delta.ops & SETTLED != 0
+            })
+        });
+        if !is_young {
+            self.forget_schedules(hash);
+        }
     }
 
     /// Drops what was chosen of a host: it is chosen anew.
-    pub(crate) fn forget_schedule(&mut self, hash: u64) {
-        if let Some(schedule) = self.schedules.remove(&hash) {
+    pub(crate) fn forget_schedules(&mut self, hash: u64) {
+        for part in [Part::All, Part::New, Part::Again] {
+            self.drop_schedule(Slot { hash, part });
+        }
+    }
+
+    pub(crate) fn drop_schedule(&mut self, slot: Slot) {
+        if let Some(schedule) = self.schedules.remove(&slot) {
             schedule.emptied(&self.disk);
+        }
+    }
+
+    pub(crate) fn put_schedule(&mut self, slot: Slot, schedule: Schedule) {
+        if let Some(before) = self.schedules.insert(slot, schedule) {
+            before.emptied(&self.disk);
         }
     }
 
@@ -220,7 +316,7 @@ impl Store {
     fn young(
         &self,
         host: &[u8],
-        hash: u64,
+        slot: Slot,
         n: usize,
         order: WindowOrder<'_>,
         now: u32,
@@ -230,7 +326,7 @@ impl Store {
         let fronts = [(true, self.sealed.as_deref()), (false, Some(&self.front))];
         for (sealed, front) in fronts {
             let Some(front) = front else { continue };
-            for at in front.decided_of(hash) {
+            for at in front.decided_of(slot.hash) {
                 let entry = front.entry(at);
                 let key = front.key_of(entry);
                 if entry.delta.ops & ADMITS == 0
@@ -241,9 +337,12 @@ impl Store {
                     continue;
                 }
                 let row = entry.delta.into_row(front.events_of(entry), &mut scratch);
-                if row.state == State::Waiting && row.due <= now {
-                    let cells = row.cells();
-                    let place = order.place(|column| cells[column], |of| self.first_seen(of));
+                let cells = row.cells();
+                let is_asked = slot.part.holds(cells[MARK]);
+                if is_asked && row.state == State::Waiting && row.due <= now {
+                    let length = || u32::try_from(key.rest.len()).unwrap_or(u32::MAX);
+                    let first_seen = |of| self.first_seen(of);
+                    let place = order.place(|column| cells[column], first_seen, length);
                     young.push(Young { place, sealed, at });
                 }
             }
@@ -283,11 +382,11 @@ impl Store {
 
     fn take_scheduled(
         &mut self,
-        hash: u64,
+        slot: Slot,
         now: u32,
         window: &mut Vec<Leased>,
     ) -> Result<(), StoreError> {
-        let Some(schedule) = self.schedules.get_mut(&hash) else {
+        let Some(schedule) = self.schedules.get_mut(&slot) else {
             return Ok(());
         };
         let Some(candidate) = schedule.pop(&self.disk)? else {
@@ -296,16 +395,21 @@ impl Store {
         let mut text = Vec::new();
         let host_len = super::key::write_key(&candidate.url, &mut text);
         let (host, rest) = text.split_at(host_len);
+        let hash = slot.hash;
         let key = Key { hash, host, rest };
         let row = OwnedRow {
             cells: candidate.cells,
             rare: candidate.rare,
         };
         let Some(row) = self.overlaid(&key, row) else {
+            if let Some(schedule) = self.schedules.get_mut(&slot) {
+                schedule.passed_over = Some(schedule.version);
+            }
             return Ok(());
         };
         if row.row().state == State::Waiting
             && row.row().due <= now
+            && slot.part.holds(row.cells[MARK])
             && self.leased.insert(key.url_hash())
         {
             let known = self.tell(&row.row(), true);

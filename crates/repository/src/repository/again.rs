@@ -152,6 +152,7 @@ impl Repository {
         for host in &mut self.hosts {
             host.waiting = 0;
             host.stored = Stored::Nothing;
+            host.stored_again = Stored::Nothing;
             host.queue.clear();
             host.again.clear();
             host.later.clear();

@@ -16,22 +16,26 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use teia_base::journal::{LinkVerdict, UrlChange};
 use teia_base::{CanonicalUrl, Files, FoundUrl, HostId, Outcome, Timestamp};
 
 use super::folding::Notes;
 use super::moving::Moving;
-use super::{Admission, Offer, Offered, Repository};
+use super::{Admission, NewHosts, Offer, Offered, Repository};
 use crate::blocks::{
-    Answer, FoldDone, Known, Leased, Standing, Stands, Store, StoreConfig, StoreError,
-    VerifyReport, Visited, WindowOrder,
+    Answer, FRONT_BYTES, FoldDone, Known, Leased, Part, Standing, Stands, Store, StoreConfig,
+    StoreError, VerifyReport, Visited, WindowOrder,
 };
 use crate::host::Stored;
 use crate::row::{Fetched, Rare, Row, State, UrlRef, UrlState};
 
 /// The rows of a host are brought from the store when fewer than this are in memory.
 const LOW: usize = 10;
+
+/// A host of which something may be on its way to the blocks is looked at again after so long.
+const ON_ITS_WAY: Duration = Duration::from_secs(300);
 
 /// Where the Repository goes on when memory does not hold everything.
 #[derive(Clone, Debug)]
@@ -44,6 +48,9 @@ pub struct Backing {
     pub memory: u64,
     /// URLs of a host that are brought from disk at once.
     pub window: usize,
+    /// Bits of memory for each URL, beside the rest, by which most new URLs are known to be new at once; none
+    /// where it is 0.
+    pub filter_bits: u32,
 }
 
 impl Backing {
@@ -51,10 +58,7 @@ impl Backing {
     pub fn store_config(&self, key: u64) -> StoreConfig {
         let part = |of: u64, least: u64, most: u64| (self.memory / of).clamp(least, most);
         let narrow = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        // What is being folded and what comes meanwhile, at about 200 bytes each, as much again
-        // for the fold itself, and a third beside it: at 200 million URLs one part in 1,024 took
-        // 562 MiB of 512.
-        let front = part(1280, 16, 1_000_000);
+        let front = part(FRONT_BYTES, 16, 1_000_000);
         StoreConfig {
             prefix: self.prefix.clone(),
             key,
@@ -65,7 +69,7 @@ impl Backing {
             // as many links.
             scan_rows: (2 * front).max(64),
             delay: (128_000_000 / front).clamp(128, 256),
-            filter_bits: Some(10),
+            filter_bits: (self.filter_bits > 0).then_some(self.filter_bits),
             ..StoreConfig::default()
         }
     }
@@ -176,7 +180,7 @@ impl Repository {
             }
             for host in waiting {
                 let host = repository.intern_host(&host);
-                repository.hosts[host as usize].stored = Stored::Perhaps;
+                repository.look_at_disk(host);
             }
         }
         repository.backing = Some(backing);
@@ -240,16 +244,40 @@ impl Repository {
         }
     }
 
+    /// Something of a host may wait on disk that nobody knew of.
+    pub(super) fn look_at_disk(&mut self, host: u32) {
+        let row = &mut self.hosts[host as usize];
+        row.stored = Stored::Perhaps;
+        if self.config.revisit_share.is_some() {
+            row.stored_again = Stored::Perhaps;
+        }
+    }
+
     /// Brings URLs of a host into memory when few are left there.
     pub(super) fn refill(&mut self, host: u32, now: Timestamp) {
+        if self.disk.is_none() {
+            return;
+        }
+        match self.config.revisit_share {
+            None => self.refill_part(host, Part::All, now),
+            Some(_) => {
+                self.refill_part(host, Part::New, now);
+                self.refill_part(host, Part::Again, now);
+            }
+        }
+    }
+
+    fn refill_part(&mut self, host: u32, part: Part, now: Timestamp) {
         let row = &self.hosts[host as usize];
-        let is_time = match row.stored {
-            Stored::Nothing => false,
-            Stored::Perhaps => true,
-            Stored::Later(due) => due <= now,
+        let (stored, left) = match part {
+            Part::All => (row.stored, row.queue.len() + row.again.len()),
+            Part::New => (row.stored, row.queue.len()),
+            Part::Again => (row.stored_again, row.again.len()),
         };
         let Some(disk) = &mut self.disk else { return };
-        if !is_time || row.queue.len() + row.again.len() >= LOW {
+        // Of an earlier build's rows nobody knows which were visited before: they come as new, and are not.
+        let is_crowded = part == Part::New && row.again.len() >= disk.window;
+        if left >= LOW || is_crowded || stored.next(now).is_none_or(|due| due > now) {
             return;
         }
         let n = if self.table.len() < disk.rows_at_ease {
@@ -257,26 +285,42 @@ impl Repository {
         } else {
             disk.window.min(16)
         };
-        let order = WindowOrder::Policy(&*self.config.order);
-        let window = disk.store.window(&row.name, n, order, seconds(now));
-        let window = match window {
-            Ok(window) => window,
+        let order = match part {
+            Part::Again => WindowOrder::Due,
+            _ if self.config.new_hosts == NewHosts::ShortestPath && row.is_new() => {
+                WindowOrder::Path
+            }
+            _ => WindowOrder::Policy(&*self.config.order),
+        };
+        let window = disk
+            .store
+            .window_of(part, &row.name, n, order, seconds(now));
+        let (window, stored) = match window {
+            Ok(window) => {
+                let later = disk.store.later_due(part, &row.name);
+                // What was settled for a later day may still be on its way to its block.
+                let is_on_its_way = row.waiting > 0 && disk.store.has_unfolded();
+                let on_its_way = is_on_its_way.then(|| now.plus(ON_ITS_WAY));
+                let stored = match later.map(moment).into_iter().chain(on_its_way).min() {
+                    _ if window.len() >= n => Stored::Perhaps,
+                    Some(due) => Stored::Later(due),
+                    None => Stored::Nothing,
+                };
+                (window, stored)
+            }
             Err(error) => {
                 disk.fail(error);
-                self.hosts[host as usize].stored = Stored::Nothing;
-                return;
+                (Vec::new(), Stored::Nothing)
             }
         };
-        let later = disk.store.later_due(&row.name);
-        let is_all = window.len() < n;
+        let row = &mut self.hosts[host as usize];
+        match part {
+            Part::Again => row.stored_again = stored,
+            _ => row.stored = stored,
+        }
         for leased in window {
             self.take_from_store(host, leased);
         }
-        self.hosts[host as usize].stored = match later {
-            _ if !is_all => Stored::Perhaps,
-            Some(due) => Stored::Later(moment(due)),
-            None => Stored::Nothing,
-        };
     }
 
     fn take_from_store(&mut self, host: u32, leased: Leased) {
@@ -285,6 +329,7 @@ impl Repository {
             return;
         }
         let Leased { url, known } = leased;
+        let visited = self.fetched_of(&known);
         let rare = Rare {
             spelling: known.rare.spelling,
             chain: known.rare.chain,
@@ -297,7 +342,7 @@ impl Repository {
         let at = self.table.push(Row {
             text: url.into(),
             rare: rare.is_needed().then(|| Box::new(rare)),
-            fetched: known.rare.visited.as_ref().map(|it| Box::new(fetched(it))),
+            fetched: visited.map(Box::new),
             host,
             referrer: 0,
             first_seen: known.first_seen,
@@ -317,8 +362,12 @@ impl Repository {
     /// of them stays on disk meanwhile.
     pub(super) fn rest_store(&mut self, host: u32, until: Timestamp) {
         let row = &mut self.hosts[host as usize];
-        if self.disk.is_some() && row.later.len() > 100 && row.stored == Stored::Perhaps {
-            row.stored = Stored::Later(until);
+        if self.disk.is_some() && row.later.len() > 100 {
+            for stored in [&mut row.stored, &mut row.stored_again] {
+                if *stored == Stored::Perhaps {
+                    *stored = Stored::Later(until);
+                }
+            }
         }
     }
 
@@ -341,7 +390,13 @@ impl Repository {
         let is_later = row.rare.as_ref().is_some_and(|rare| rare.due.is_some());
         if row.state == State::Waiting {
             if !is_later {
-                self.hosts[row.host as usize].stored = Stored::Perhaps;
+                let is_again = self.shares_turns_of(row.fetched.as_deref());
+                let host = &mut self.hosts[row.host as usize];
+                *(if is_again {
+                    &mut host.stored_again
+                } else {
+                    &mut host.stored
+                }) = Stored::Perhaps;
             }
             if let Some(disk) = &mut self.disk {
                 disk.store.release(&row.text);
@@ -432,6 +487,12 @@ impl Repository {
         }
     }
 
+    fn fetched_of(&self, known: &Known) -> Option<Fetched> {
+        let visited = known.rare.visited.as_ref()?;
+        let disk = self.disk.as_ref()?;
+        Some(fetched(visited, disk.store.media_type(visited.media_type)))
+    }
+
     fn view_known(&self, url: &str, known: &Known) -> UrlState {
         let url = CanonicalUrl::from_stored(url);
         let host = self.host(url.host_str()).unwrap_or(HostId(u32::MAX));
@@ -452,8 +513,9 @@ impl Repository {
             fallback_http: known.fallback_http,
             chain: known.rare.chain,
             last_modified: known.rare.last_modified.map(moment),
+            priority: known.priority,
             leased: known.leased,
-            fetched: known.rare.visited.as_ref().map(fetched),
+            fetched: self.fetched_of(known),
         }
     }
 }
@@ -467,12 +529,16 @@ pub(super) fn moment(seconds: u32) -> Timestamp {
     Timestamp::from_micros(i64::from(seconds) * 1_000_000)
 }
 
-fn fetched(visited: &Visited) -> Fetched {
+fn fetched(visited: &Visited, media_type: Option<&str>) -> Fetched {
     Fetched {
         last_attempt: moment(visited.last_attempt),
         outcome: Outcome::from_number(visited.outcome),
         visits: visited.visits,
         changes: visited.changes,
+        last_change: (visited.last_change > 0).then(|| moment(visited.last_change)),
+        quiet_seconds: visited.quiet_seconds,
+        changed_seconds: visited.changed_seconds,
+        media_type: media_type.map(Into::into),
         text_digest: visited.text_digest,
         capture: visited.capture.map(teia_base::CaptureId),
         etag: visited.etag.clone(),
@@ -481,7 +547,7 @@ fn fetched(visited: &Visited) -> Fetched {
 }
 
 /// Where a URL in memory stands, for the store; nothing where the link alone says it.
-pub(super) fn standing_of(row: &Row) -> Option<Stands> {
+pub(super) fn standing_of(row: &Row, store: &mut Store) -> Option<Stands> {
     let due = row.rare.as_ref().and_then(|rare| rare.due);
     let plain = matches!(row.state, State::Waiting | State::Excluded)
         && row.tries == 0
@@ -495,11 +561,14 @@ pub(super) fn standing_of(row: &Row) -> Option<Stands> {
         outcome: it.outcome.number(),
         visits: it.visits,
         changes: it.changes,
+        last_change: it.last_change.map_or(0, seconds),
+        quiet_seconds: it.quiet_seconds,
+        changed_seconds: it.changed_seconds,
+        media_type: store.media_type_number(it.media_type.as_deref()),
         text_digest: it.text_digest,
         capture: it.capture.map(|capture| capture.0),
         etag: it.etag.clone(),
         last_modified: it.last_modified.clone(),
-        ..Visited::default()
     });
     Some(Stands {
         state: match row.state {

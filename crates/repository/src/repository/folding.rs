@@ -12,7 +12,6 @@ use teia_base::{CanonicalUrl, HostId, Outcome, Timestamp};
 use super::Repository;
 use super::disk::{News, moment};
 use crate::blocks::{FoldDone, FoldJob, News as Found, Stands, StoreError};
-use crate::host::Stored;
 use crate::row::State;
 
 /// A fold is begun at the latest after this long, if there is anything to fold.
@@ -216,8 +215,7 @@ impl Repository {
 
     /// A host may have something on disk that it had not before.
     pub(super) fn wake_for_store(&mut self, host: u32) {
-        let row = &mut self.hosts[host as usize];
-        row.stored = Stored::Perhaps;
+        self.look_at_disk(host);
         if let Some(disk) = &mut self.disk
             && disk.woken.last() != Some(&HostId(host))
         {
@@ -412,7 +410,7 @@ impl Repository {
             row.known = narrow(urls);
             row.waiting = narrow(waiting);
             if waiting > 0 {
-                row.stored = Stored::Perhaps;
+                self.look_at_disk(at);
                 if let Some(disk) = &mut self.disk {
                     disk.woken.push(HostId(at));
                 }

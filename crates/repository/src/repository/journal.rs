@@ -8,7 +8,7 @@ use teia_base::journal::{
 use teia_base::{CanonicalUrl, FoundUrl, Outcome, Retry, Timestamp};
 
 use super::{Admission, Offer, Repository};
-use crate::row::{Fetched, State, UrlRef};
+use crate::row::{Fetched, State, UrlRef, has_changed};
 
 /// What is known of a fetched URL costs, about.
 const FETCHED_WEIGHT: u64 = 200;
@@ -27,6 +27,15 @@ impl Repository {
                 self.settle(attempt);
             }
             self.apply_hosts(commit);
+        }
+        if let Record::Prioritised(urls) = &entry.record {
+            self.prioritise(urls);
+        }
+    }
+
+    pub(super) fn prioritise(&mut self, urls: &[(CanonicalUrl, i32)]) {
+        for (url, priority) in urls {
+            self.set_priority(url, *priority);
         }
     }
 
@@ -74,6 +83,7 @@ impl Repository {
                     self.replay_recovered(url, entry.wall);
                 }
             }
+            Record::Prioritised(urls) => self.prioritise(urls),
             _ => {}
         }
         self.position = entry.sequence;
@@ -104,8 +114,16 @@ impl Repository {
     }
 
     fn replay_added(&mut self, url: &FoundUrl, verdict: &LinkVerdict, wall: Timestamp) {
-        if *verdict != LinkVerdict::Known {
-            self.offer(&Offer::added(url), wall);
+        let known = self.table.find(url.normal().as_str());
+        match (verdict, known) {
+            // Known then means known now, and excluded if it was; but the way to it is as short as then.
+            (LinkVerdict::Known, Some(at)) => {
+                self.meet_again(at, 0, false, None);
+            }
+            (LinkVerdict::Known, None) => {}
+            _ => {
+                self.offer(&Offer::added(url), wall);
+            }
         }
     }
 
@@ -278,7 +296,11 @@ impl Repository {
             && !matches!(attempt.next, Next::RetryAt(_))
         {
             row.fetched += 1;
+            if row.fetched == 1 {
+                self.host_was_seen(host);
+            }
         }
+        let row = &mut self.hosts[host as usize];
         if attempt.outcome == Outcome::ROBOTS_DISALLOWED {
             return;
         }
@@ -331,14 +353,34 @@ impl Repository {
                 && attempt.text_digest.is_some()
                 && fetched.text_digest != attempt.text_digest
         });
-        let done = matches!(attempt.next, Next::Done | Next::Again(_));
+        // One that was given up is no visit.
+        let done = match attempt.next {
+            Next::Done => attempt.outcome.number() > 0,
+            next => matches!(next, Next::Again(_)),
+        };
         match &mut row.fetched {
             Some(fetched) => {
-                fetched.last_attempt = attempt.started;
-                fetched.outcome = attempt.outcome;
                 if done {
                     fetched.visits += 1;
-                    fetched.changes += u32::from(digest_changed);
+                    let before = (fetched.outcome.number(), fetched.text_digest);
+                    let now = (attempt.outcome.number(), attempt.text_digest);
+                    // Whole seconds, as on disk.
+                    let seconds = attempt.started.as_seconds() - fetched.last_attempt.as_seconds();
+                    let seconds = u64::try_from(seconds).unwrap_or(0);
+                    match has_changed(before, now) {
+                        Some(true) => fetched.changed_seconds += seconds,
+                        Some(false) => fetched.quiet_seconds += seconds,
+                        None => {}
+                    }
+                    if digest_changed {
+                        fetched.changes += 1;
+                        fetched.last_change = Some(attempt.started);
+                    }
+                }
+                fetched.last_attempt = attempt.started;
+                fetched.outcome = attempt.outcome;
+                if let Some(media_type) = &attempt.media_type {
+                    fetched.media_type = Some(media_type.as_str().into());
                 }
                 fetched.text_digest = attempt.text_digest.or(fetched.text_digest);
                 // Of a page that is as it was, the copy is the older one.
@@ -357,6 +399,10 @@ impl Repository {
                     outcome: attempt.outcome,
                     visits: u32::from(done),
                     changes: 0,
+                    last_change: None,
+                    quiet_seconds: 0,
+                    changed_seconds: 0,
+                    media_type: attempt.media_type.as_deref().map(Into::into),
                     text_digest: attempt.text_digest,
                     capture: attempt.capture,
                     etag: attempt.etag.as_deref().map(Into::into),

@@ -90,7 +90,7 @@ impl Repository {
             Answer::New(sequence) => sequence,
             _ => 0,
         };
-        if let Some(stands) = standing_of(row) {
+        if let Some(stands) = standing_of(row, &mut disk.store) {
             disk.store.stand(&row.text, stands);
         }
         if let Some(rare) = rare.filter(|rare| rare.priority != 0) {
@@ -129,7 +129,7 @@ impl Repository {
         }
         let woken: Vec<u32> = (0..)
             .zip(&self.hosts)
-            .filter(|(_, host)| host.stored == Stored::Perhaps)
+            .filter(|(_, host)| [host.stored, host.stored_again].contains(&Stored::Perhaps))
             .map(|(at, _)| at)
             .collect();
         for host in woken {

@@ -5,9 +5,8 @@ use std::collections::BinaryHeap;
 
 use teia_base::{HostId, Timestamp, UrlFacts};
 
-use super::Repository;
-use crate::host::Stored;
-use crate::row::{State, UrlRef, UrlState};
+use super::{NewHosts, Repository};
+use crate::row::{Fetched, State, UrlRef, UrlState};
 
 /// A queue that is shorter is left alone.
 const LEAST_SWEPT: u32 = 64;
@@ -112,16 +111,20 @@ impl Repository {
             return;
         }
         for host in 0..self.hosts.len() {
-            let host = HostId(u32::try_from(host).expect("fewer than 2^32 hosts"));
-            for kind in [Kind::New, Kind::Again] {
-                let queue = std::mem::take(self.queue_of(host, kind));
-                let placed = queue.into_iter().filter_map(|Reverse((_, url))| {
-                    let is_there = self.table.holds(url);
-                    is_there.then(|| Reverse((self.place_in(url.at, kind), url)))
-                });
-                let placed = placed.collect();
-                *self.queue_of(host, kind) = placed;
-            }
+            self.place_anew(HostId(u32::try_from(host).expect("fewer than 2^32 hosts")));
+        }
+    }
+
+    /// Puts the waiting URLs of a host in their new places.
+    fn place_anew(&mut self, host: HostId) {
+        for kind in [Kind::New, Kind::Again] {
+            let queue = std::mem::take(self.queue_of(host, kind));
+            let placed = queue.into_iter().filter_map(|Reverse((_, url))| {
+                let is_there = self.table.holds(url);
+                is_there.then(|| Reverse((self.place_in(url.at, kind), url)))
+            });
+            let placed = placed.collect();
+            *self.queue_of(host, kind) = placed;
         }
     }
 
@@ -153,11 +156,12 @@ impl Repository {
         if self.has_due(host, Kind::New, now) || self.has_due(host, Kind::Again, now) {
             return Some(now);
         }
-        let stored = match self.hosts[host.0 as usize].stored {
-            Stored::Nothing => None,
-            Stored::Perhaps => return Some(now),
-            Stored::Later(due) => Some(due.max(now)),
-        };
+        let row = &self.hosts[host.0 as usize];
+        let stored = [row.stored.next(now), row.stored_again.next(now)];
+        let stored = stored.into_iter().flatten().min();
+        if stored == Some(now) {
+            return stored;
+        }
         loop {
             let Some(Reverse((due, url))) = self.hosts[host.0 as usize].later.peek().copied()
             else {
@@ -208,8 +212,7 @@ impl Repository {
             self.hosts[host].later.push(Reverse((due, url)));
             return;
         }
-        let is_again = self.config.revisit_share.is_some()
-            && row.fetched.as_ref().is_some_and(|it| it.visits > 0);
+        let is_again = self.shares_turns_of(row.fetched.as_deref());
         let kind = if is_again { Kind::Again } else { Kind::New };
         let place = self.place_in(at, kind);
         let host = HostId(row.host);
@@ -217,6 +220,11 @@ impl Repository {
         if self.disk.is_some() {
             self.sweep(host);
         }
+    }
+
+    /// Whether a URL is one of those that were visited before, and these share the turns with new ones.
+    pub(super) fn shares_turns_of(&self, fetched: Option<&Fetched>) -> bool {
+        self.config.revisit_share.is_some() && fetched.is_some_and(|it| it.visits > 0)
     }
 
     /// Forgets entries whose URL went to the disk, when the queues have doubled: nobody may ask this host
@@ -248,7 +256,25 @@ impl Repository {
             requisite: row.requisite,
             priority: row.rare.as_ref().map_or(0, |rare| rare.priority),
         };
-        (row.tries, self.config.order.url_key(&facts))
+        let key = if self.goes_by_path(row.host) {
+            let host = self.hosts[row.host as usize].name.len();
+            row.text.len().saturating_sub(host) as u64
+        } else {
+            self.config.order.url_key(&facts)
+        };
+        (row.tries, key)
+    }
+
+    /// Whether the shortest path of a host goes first, because nothing of it was seen yet.
+    fn goes_by_path(&self, host: u32) -> bool {
+        self.config.new_hosts == NewHosts::ShortestPath && self.hosts[host as usize].is_new()
+    }
+
+    /// The first answer of a host was taken: from now on its URLs go by the order.
+    pub(super) fn host_was_seen(&mut self, host: u32) {
+        if self.config.new_hosts == NewHosts::ShortestPath {
+            self.place_anew(HostId(host));
+        }
     }
 
     /// Where a URL stands among those that were visited before: the one that was seen longest ago first,
@@ -277,7 +303,7 @@ mod tests {
     use teia_base::journal::{Added, Entry, Record};
     use teia_base::{FoundUrl, NormalForm, Order, SimulatedDisk, Timestamp, UrlFacts};
 
-    use super::super::{Offer, Repository, RepositoryConfig};
+    use super::super::{NewHosts, Offer, Repository, RepositoryConfig};
     use crate::Backing;
 
     #[derive(Debug)]
@@ -296,12 +322,14 @@ mod tests {
             order: Arc::new(ByArrival),
             keep_links: false,
             revisit_share: None,
+            new_hosts: NewHosts::default(),
         };
         let backing = Backing {
             files: Arc::new(SimulatedDisk::new()),
             prefix: "urls".into(),
             memory: 64 << 10,
             window: 10,
+            filter_bits: 10,
         };
         let mut repository = Repository::open(config, backing).unwrap();
         let form = NormalForm::default();

@@ -57,6 +57,7 @@ impl Repository {
                     self.take_link(&found.url, link, &found.verdict);
                 }
             }
+            Record::Prioritised(urls) => self.prioritise(urls),
             Record::Folded(folded) => self.take_folded(folded),
             _ => {}
         }
@@ -270,7 +271,7 @@ impl Repository {
                 at: seconds(attempt.started),
                 outcome: attempt.outcome.number(),
                 state: standing,
-                tries: if matches!(attempt.next, Next::RetryAt(_)) {
+                tries: if matches!(attempt.next, Next::RetryAt(_) | Next::Failed) {
                     attempt.try_number
                 } else {
                     0
@@ -315,11 +316,10 @@ impl Repository {
     /// Something of the host is due on disk then, if nothing is before.
     fn rest_until(&mut self, host: u32, due: Timestamp) {
         let row = &mut self.hosts[host as usize];
-        row.stored = match row.stored {
-            Stored::Nothing => Stored::Later(due),
-            Stored::Later(before) => Stored::Later(before.min(due)),
-            Stored::Perhaps => Stored::Perhaps,
-        };
+        row.stored.not_after(due);
+        if self.config.revisit_share.is_some() {
+            row.stored_again.not_after(due);
+        }
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) fn repository() -> Repository {
         order: Arc::new(ByDepth),
         keep_links: true,
         revisit_share: None,
+        new_hosts: teia_repository::NewHosts::default(),
     })
 }
 
