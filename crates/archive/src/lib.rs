@@ -28,6 +28,7 @@
 //! ```
 
 mod capture;
+mod capture_set;
 mod captures;
 mod cdx;
 mod config;
@@ -52,6 +53,7 @@ mod writer;
 pub use capture::{
     Capture, Member, RecordKind, Records, RevisitOf, RevisitProfile, Truncated, capture_records,
 };
+pub use capture_set::CaptureSet;
 pub use captures::{All, Captures};
 pub use cdx::CdxEntry;
 pub use config::ArchiveConfig;

@@ -1,11 +1,11 @@
 //! Every byte of the archive read again, and what is damaged named.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::index::{ArchiveName, entry_of_record, ids_path, packed_ids};
 use crate::reader::{Found, Proof, WarcReader};
-use crate::{ArchiveError, Captures, CdxEntry};
+use crate::{ArchiveError, CaptureSet, Captures, CdxEntry};
 
 /// One damaged place in the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,10 @@ pub struct Scrubbed {
     pub bytes: u64,
     /// Damaged places.
     pub wounds: Vec<Wound>,
+    /// Captures that the files hold, damaged ones that are told of among the wounds too.
+    pub captures: CaptureSet,
+    /// Archive files that the index names and that are not there, with the captures that it names in each.
+    pub missing: BTreeMap<String, u64>,
 }
 
 /// What the index says, by archive file and offset.
@@ -51,6 +55,11 @@ impl Captures {
             self.scrub_file(&name.file(), &mut indexed, &mut scrubbed)?;
         }
         for ((file, offset), entry) in indexed {
+            if !list.contains(&file) && ArchiveName::parse(&file).is_some() {
+                *scrubbed.missing.entry(file).or_default() += 1;
+                continue;
+            }
+            scrubbed.captures.extend(entry.id);
             let is_known = scrubbed
                 .wounds
                 .iter()
@@ -143,13 +152,17 @@ impl Captures {
         let mut reader = WarcReader::new(file, &path, 0)?;
         while let Some(found) = reader.next_found()? {
             let (offset, url, what) = match found {
-                Found::Damage(damage) => (
-                    damage.offset,
-                    indexed
-                        .remove(&(name.to_owned(), damage.offset))
-                        .map(|entry| entry.url),
-                    Some(damage.what),
-                ),
+                Found::Damage(damage) => {
+                    let known = indexed.remove(&(name.to_owned(), damage.offset));
+                    scrubbed
+                        .captures
+                        .extend(known.as_ref().and_then(|known| known.id));
+                    (
+                        damage.offset,
+                        known.map(|known| known.url),
+                        Some(damage.what),
+                    )
+                }
                 Found::Record(record) => {
                     let proof = record
                         .verify()
@@ -157,6 +170,9 @@ impl Captures {
                     let entry = entry_of_record(&record, name)
                         .map_err(ArchiveError::read(&path, record.offset))?;
                     let known = indexed.remove(&(name.to_owned(), record.offset));
+                    scrubbed
+                        .captures
+                        .extend(entry.as_ref().and_then(|entry| entry.id));
                     let is_other = |entry: &CdxEntry| {
                         let same = |known: &CdxEntry| {
                             (&known.key, &known.timestamp, &known.url, known.id)

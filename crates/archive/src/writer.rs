@@ -61,7 +61,8 @@ struct OpenFile {
     needs_cut: bool,
     /// Index lines since the last sync.
     lines: Vec<u8>,
-    side: Box<dyn AppendFile>,
+    /// Takes index lines; none once it has missed some.
+    side: Option<Box<dyn AppendFile>>,
 }
 
 impl Writer {
@@ -219,7 +220,7 @@ impl Writer {
             len: info.len(),
             needs_cut: false,
             lines: Vec::new(),
-            side,
+            side: Some(side),
         };
         self.closed.extend(self.current.replace(open));
         Ok(())
@@ -282,7 +283,10 @@ impl Writer {
         }
         for open in self.closed.iter_mut().chain(&mut self.current) {
             // Readers find these sooner than by scanning; nothing depends on them.
-            if open.side.append(&open.lines).is_err() {
+            let written = open.side.as_mut().map(|side| side.append(&open.lines));
+            if matches!(written, Some(Err(_))) {
+                // Lines after a gap would be believed, and what is missing there never looked for.
+                open.side = None;
                 tracing::warn!(
                     file = open.name.file(),
                     "open index not written; readers scan instead"
@@ -426,7 +430,7 @@ impl Writer {
             len,
             needs_cut: false,
             lines: Vec::new(),
-            side,
+            side: Some(side),
         });
         Ok(())
     }

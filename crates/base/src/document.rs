@@ -35,10 +35,32 @@ pub struct Document {
     pub headings: Vec<String>,
     /// Visible text.
     pub text: String,
+    /// Parts of the text that are beside the point, in order, apart.
+    pub margins: Vec<Margin>,
     /// Declared language.
     pub language: Option<String>,
     /// Links, in order.
     pub links: Vec<Link>,
     /// What it asks of robots.
     pub robots: Directives,
+}
+
+/// A part of a text that tells little of what a page is about, or that is not to be quoted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Margin {
+    /// Its first byte.
+    pub from: u32,
+    /// The byte after its last.
+    pub to: u32,
+    /// What it is.
+    pub kind: MarginKind,
+}
+
+/// What stands beside the main text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarginKind {
+    /// Menus, heads and feet of pages, lists of links.
+    Navigation,
+    /// Its author wants it quoted nowhere (`data-nosnippet`).
+    Unquoted,
 }

@@ -224,6 +224,33 @@ impl Head {
         &self.bytes
     }
 
+    /// The same head with `***` for every value of a field, as it may be kept where the value is a secret.
+    #[must_use]
+    pub fn masked(&self, name: &str) -> Self {
+        let is_secret =
+            |field: &Field| self.slice(field.name).eq_ignore_ascii_case(name.as_bytes());
+        if !self.fields.iter().any(is_secret) {
+            return self.clone();
+        }
+        let range = |(start, end): (u32, u32)| start as usize..end as usize;
+        let (mut bytes, mut spans, mut copied) = (Vec::new(), Vec::new(), 0);
+        for field in &self.fields {
+            let (name, value) = (range(field.name), range(field.value));
+            bytes.extend_from_slice(&self.bytes[copied..value.start]);
+            // What lies before a value has moved as a whole.
+            let moved = |at: usize| at + bytes.len() - value.start;
+            let (name, start) = (moved(name.start)..moved(name.end), bytes.len());
+            match is_secret(field) {
+                true => bytes.extend_from_slice(b"***"),
+                false => bytes.extend_from_slice(&self.bytes[value.clone()]),
+            }
+            spans.push((name, start..bytes.len()));
+            copied = value.end;
+        }
+        bytes.extend_from_slice(&self.bytes[copied..]);
+        Self::new(bytes.into(), spans)
+    }
+
     /// All values of a field, in order. Names compare without case.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
         self.fields

@@ -36,7 +36,7 @@ mod timestamp;
 pub use body::{Body, PayloadReader};
 pub use canonical::{CanonicalUrl, FoundUrl, NORMAL_FORM_VERSION, NormalForm, UrlError, UrlId};
 pub use clock::{Clock, ManualClock, SteadyClock, SystemClock};
-pub use document::{CaptureId, Document};
+pub use document::{CaptureId, Document, Margin, MarginKind};
 pub use exchange::{
     Certificate, Exchange, Flags, Head, LoginStep, Protocol, Request, Response, Times, TypeGate,
 };

@@ -2,8 +2,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
 
 use super::{AppendFile, Files, ReadFile};
 
@@ -54,6 +56,21 @@ impl Files for DiskFiles {
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn ReadFile>> {
         Ok(Box::new(DiskRead(File::open(self.root.join(path))?)))
+    }
+
+    /// Who replaces one file takes turns, over threads and processes: the file aside has one name, so that a kill leaves at
+    /// most one, and whoever writes it has it locked until it has the right name.
+    fn replace(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let (path, parent) = (self.root.join(path), path.parent());
+        let mut aside = path.clone().into_os_string();
+        aside.push(".new");
+        let aside = Path::new(&aside);
+        let mut file = lock_aside(aside)?;
+        file.set_len(0)?;
+        file.write_all(content)?;
+        file.sync_data()?;
+        fs::rename(aside, &path)?;
+        self.sync_dir(parent.unwrap_or(Path::new("")))
     }
 
     fn truncate(&self, path: &Path, len: u64) -> io::Result<()> {
@@ -116,6 +133,24 @@ impl Files for DiskFiles {
     }
 }
 
+/// Opens the file aside when nobody else has it. What was opened may have been renamed by whoever had it before: then it is
+/// no file aside any more, and the next one is.
+fn lock_aside(aside: &Path) -> io::Result<File> {
+    loop {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(aside)?;
+        flock(&file, FlockOperation::LockExclusive)?;
+        let (held, named) = (file.metadata()?, fs::metadata(aside));
+        let is_same = |named: fs::Metadata| (held.dev(), held.ino()) == (named.dev(), named.ino());
+        if named.is_ok_and(is_same) {
+            return Ok(file);
+        }
+    }
+}
+
 #[derive(Debug)]
 struct DiskAppend {
     file: File,
@@ -160,5 +195,37 @@ impl ReadFile for DiskRead {
 
     fn len(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_replaces_a_file_at_once_takes_turns() {
+        const LENGTH: usize = 100_000;
+        let folder = tempfile::tempdir().unwrap();
+        let files = DiskFiles::new(folder.path()).unwrap();
+        let path = Path::new("list");
+        files.replace(path, &[b'.'; LENGTH]).unwrap();
+        std::thread::scope(|scope| {
+            for letter in [b'a', b'b', b'c'] {
+                let files = &files;
+                scope.spawn(move || {
+                    for _ in 0..50 {
+                        files.replace(path, &[letter; LENGTH]).unwrap();
+                        let read = files.read(path).unwrap();
+                        assert_eq!(read.len(), LENGTH);
+                        assert!(read.iter().all(|byte| *byte == read[0]));
+                    }
+                });
+            }
+        });
+        assert_eq!(files.list(Path::new("")).unwrap(), ["list"]);
+        // What a kill left is no hindrance, whatever is in it.
+        std::fs::write(folder.path().join("list.new"), "half of something longer").unwrap();
+        files.replace(path, b"short").unwrap();
+        assert_eq!(files.read(path).unwrap(), b"short");
     }
 }

@@ -61,6 +61,9 @@ pub struct FilterConfig {
     /// Documents answered by one host in one run; without it there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_pages_per_host: Option<u64>,
+    /// Requests for URLs of one host in one day (UTC), counted by each process; the others wait for the next day. 0
+    /// turns it off.
+    pub urls_per_host_day: u64,
     /// Bytes received in one run (`10GB`); without it there is no limit.
     #[serde(with = "optional_size", skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
@@ -99,6 +102,7 @@ impl Default for FilterConfig {
             max_size: 16_000_000,
             max_pages: None,
             max_pages_per_host: None,
+            urls_per_host_day: 100_000,
             max_bytes: None,
             max_url_bytes: 2048,
             max_query_params: 32,

@@ -45,6 +45,8 @@ pub enum Record {
     Recovered(Recovered),
     /// How the URLs of a list that nobody has crawled yet are spelt: `[normal-form]` of its settings, as TOML.
     Spelled(String),
+    /// What Analyzers think of URLs, as far as it was not told before.
+    Prioritised(Vec<(CanonicalUrl, i32)>),
 }
 
 impl Record {
@@ -60,6 +62,7 @@ impl Record {
             Self::Folded(folded) => folded.changes.len(),
             Self::Added(added) => added.urls.len(),
             Self::Recovered(recovered) => recovered.urls.len(),
+            Self::Prioritised(urls) => urls.len(),
             Self::RunEnded(_) | Self::Paused | Self::Resumed | Self::Spelled(_) => 0,
             Self::Quarantined(_) => 1,
         };

@@ -25,7 +25,7 @@ pub use entry::{
 pub use pack::{all_segments, history_of, pack_segment};
 pub use salvage::{Lost, salvage};
 pub use segment::{
-    JournalError, MAX_ENTRY_BYTES, SEGMENT_HEADER, Segment, SegmentEnd, encode_frame, read_segment,
-    segment_name, segments, walk_segment,
+    JournalError, MAX_ENTRY_BYTES, SEGMENT_HEADER, Segment, SegmentEnd, closing, encode_frame,
+    read_segment, segment_name, segments, walk_segment,
 };
 pub use stream::{EntryStream, walk};

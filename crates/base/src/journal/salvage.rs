@@ -23,7 +23,7 @@ pub struct Lost {
 }
 
 /// Shows `each` every entry that can be read, in order, and returns those that cannot. What may have
-/// been written after the last one that can never happened, as after every crash.
+/// been written after the last one that can never happened, as after every crash, unless its writer says that it did.
 pub fn salvage<E: From<JournalError>>(
     files: &dyn Files,
     directory: &Path,
@@ -54,6 +54,17 @@ pub fn salvage<E: From<JournalError>>(
             }
             expected = entry.sequence + 1;
             each(entry)?;
+        }
+    }
+    if let Some(&last) = found.last() {
+        let path = directory.join(segment_name(last));
+        let bytes = read(files, &path)?.unwrap_or_default();
+        if segment::lacks_its_end(&bytes) {
+            // One at least; how many, nobody can say.
+            lost.push(Lost {
+                entries: expected..=expected,
+                before: path,
+            });
         }
     }
     Ok(lost)
@@ -203,5 +214,21 @@ mod tests {
         let (got, lost) = read_all(&disk);
         assert_eq!(got, [1, 2, 3, 4, 10, 11, 12]);
         assert_eq!(lost[0].entries, 5..=9);
+    }
+
+    #[test]
+    fn a_last_entry_that_its_writer_speaks_of_is_missed() {
+        let disk = journal(&[]);
+        let path = PathBuf::from(segment_name(10));
+        let good = disk.read(&path).unwrap();
+        let mut closed = good.clone();
+        closed.extend_from_slice(&segment::closing(good.len() as u64));
+        put(&disk, &path, &closed);
+        assert_eq!(read_all(&disk), ((1..=12).collect(), vec![]));
+        closed[good.len() - 1] ^= 1;
+        put(&disk, &path, &closed);
+        let (got, lost) = read_all(&disk);
+        assert_eq!((got.len(), lost.len()), (11, 1));
+        assert_eq!(lost[0].entries, 12..=12);
     }
 }

@@ -185,10 +185,13 @@ pub fn walk_segment(
     let mut payload = Vec::new();
     while offset < file_bytes {
         let Some((entry, next)) = read_frame(&*file, offset, file_bytes, &mut payload) else {
+            if is_closed_at(&*file, offset, file_bytes) {
+                break;
+            }
             if is_last {
                 let bytes = files.read(&path).map_err(read)?;
                 let after = usize::try_from(offset + 1).unwrap_or(usize::MAX);
-                if !has_frame_after(&bytes, after) {
+                if !has_frame_after(&bytes, after) && !is_closed_beyond(&bytes, offset) {
                     break;
                 }
             }
@@ -259,6 +262,9 @@ impl Frames {
                 source,
             })?;
             if self.offset >= len {
+                return Ok(None);
+            }
+            if is_closed_at(&*self.file, self.offset, len) {
                 return Ok(None);
             }
             let is_wanted = self.sequence >= from;
@@ -337,6 +343,52 @@ fn frame_head(head: &[u8]) -> Option<(usize, u64)> {
     (len <= MAX_ENTRY_BYTES).then_some((len, checksum))
 }
 
+/// First bytes of what a writer leaves at the end when it goes: how long the segment is. It is cut off with the next
+/// start, like all that is no frame.
+const CLOSED: &[u8; 4] = b"TEIE";
+const CLOSING: usize = 20;
+
+/// What a writer leaves at the end of a segment of so many bytes, when nothing is to follow: without it a last frame that was
+/// damaged later could not be told from one that was never written to its end.
+pub fn closing(whole_bytes: u64) -> [u8; CLOSING] {
+    let mut closing = [0; CLOSING];
+    closing[..4].copy_from_slice(CLOSED);
+    closing[4..12].copy_from_slice(&whole_bytes.to_le_bytes());
+    let sum = xxh3_64_with_seed(&closing[..12], whole_bytes);
+    closing[12..].copy_from_slice(&sum.to_le_bytes());
+    closing
+}
+
+/// Whether the frames of a segment end here, as its writer said. Another segment may follow all the same: that this was to be cut
+/// off before may have been lost with the power.
+fn is_closed_at(file: &dyn ReadFile, offset: u64, file_bytes: u64) -> bool {
+    let mut end = [0; CLOSING];
+    file_bytes.checked_sub(offset) == Some(CLOSING as u64)
+        && file.read_exact_at(offset, &mut end).is_ok()
+        && end == closing(offset)
+}
+
+/// Whether a writer said at the end of a segment that its frames go on beyond this byte.
+fn is_closed_beyond(bytes: &[u8], offset: u64) -> bool {
+    let Some(whole) = bytes.len().checked_sub(CLOSING) else {
+        return false;
+    };
+    let whole_bytes = whole as u64;
+    whole_bytes > offset && bytes[whole..] == closing(whole_bytes)
+}
+
+/// Whether a writer said where the frames of a segment end, and none does there.
+pub(super) fn lacks_its_end(bytes: &[u8]) -> bool {
+    let Some(whole) = bytes.len().checked_sub(CLOSING) else {
+        return false;
+    };
+    if bytes[whole..] != closing(whole as u64) || whole <= SEGMENT_HEADER.len() {
+        return false;
+    }
+    let mut marks = memchr::memmem::rfind_iter(&bytes[..whole], MARK);
+    !marks.any(|at| frame_payload(bytes, at).is_some_and(|(_, end)| end == whole))
+}
+
 fn has_frame_after(bytes: &[u8], from: usize) -> bool {
     (from..bytes.len())
         .any(|offset| bytes[offset..].starts_with(MARK) && frame_payload(bytes, offset).is_some())
@@ -370,6 +422,40 @@ mod tests {
     fn put(disk: &SimulatedDisk, bytes: &[u8]) {
         let mut file = disk.create(Path::new(&segment_name(1))).unwrap();
         file.append(bytes).unwrap();
+    }
+
+    #[test]
+    fn damage_at_the_end_of_a_closed_segment_is_no_torn_end() {
+        let (disk, whole) = written(3);
+        let mut bytes = whole.clone();
+        bytes.extend_from_slice(&closing(whole.len() as u64));
+        put(&disk, &bytes);
+        let segment = read_segment(&disk, Path::new(""), 1, true).unwrap();
+        assert_eq!(
+            (segment.entries.len(), segment.whole_bytes),
+            (3, whole.len() as u64)
+        );
+        // Another one may follow: that it was to be cut off may have been lost with the power.
+        let segment = read_segment(&disk, Path::new(""), 1, false).unwrap();
+        assert_eq!(segment.entries.len(), 3);
+        let mut caught = 0;
+        for at in SEGMENT_HEADER.len()..bytes.len() {
+            let mut hurt = bytes.clone();
+            hurt[at] ^= 0x10;
+            put(&disk, &hurt);
+            let read = read_segment(&disk, Path::new(""), 1, true);
+            if at < whole.len() {
+                assert!(
+                    matches!(read, Err(JournalError::Damaged { .. })),
+                    "byte {at}"
+                );
+                caught += 1;
+            } else {
+                // Only what says so is hurt: all that happened is there.
+                assert_eq!(read.unwrap().entries.len(), 3, "byte {at}");
+            }
+        }
+        assert_eq!(caught, whole.len() - SEGMENT_HEADER.len());
     }
 
     #[test]
