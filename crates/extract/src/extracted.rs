@@ -1,6 +1,6 @@
 //! What an extractor gives back.
 
-use teia_base::{Directives, Flags, Link, MediaType};
+use teia_base::{Directives, Flags, Link, Margin, MarginKind, MediaType};
 
 /// A page, understood as far as it could be.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,8 @@ pub struct Extracted {
     pub headings: Vec<String>,
     /// Visible text, white space folded, at most [`Limits::text_bytes`](crate::Limits::text_bytes).
     pub text: String,
+    /// Parts of the text that are navigation, or not to be quoted, by where they begin.
+    pub margins: Vec<Margin>,
     /// The language the page says it is in: `pt-PT`.
     pub language: Option<String>,
     /// The URL the page says it should be known by, absolute.
@@ -32,6 +34,20 @@ pub struct Extracted {
     pub is_sitemap_index: bool,
     /// What extraction gave up on.
     pub flags: Flags,
+}
+
+impl Extracted {
+    /// The text is another one now. What was not to be quoted somewhere in it is quoted nowhere.
+    pub(crate) fn forget_margins(&mut self) {
+        let mut margins = self.margins.iter();
+        let unquoted = margins.find(|margin| margin.kind == MarginKind::Unquoted);
+        let unquoted = unquoted.map(|margin| Margin {
+            from: 0,
+            to: u32::MAX,
+            ..*margin
+        });
+        self.margins = unquoted.into_iter().collect();
+    }
 }
 
 /// The first language tag of a declaration (`pt-PT, en`), if it has the form of one.

@@ -46,6 +46,21 @@ impl Extractors {
         self
     }
 
+    /// Whether a body of this type is read, unless it is plainly something else.
+    pub fn accepts(&self, declared: &MediaType) -> bool {
+        self.find(declared).is_some()
+    }
+
+    /// Whether anything is read of a body that begins so, beside its headers. What is not read need not be
+    /// unpacked; [`Extractors::extract`] says the same of its beginning as of all of it.
+    pub fn reads(&self, declared: Option<&MediaType>, start: &[u8]) -> bool {
+        if gunzip::is_gzip(start) {
+            return self.reads_inside(declared, start);
+        }
+        let read_as = sniff::sniff(declared, start);
+        read_as.is_some_and(|media_type| self.find(&media_type).is_some())
+    }
+
     /// Reads what it can, and never panics: an extractor that does is flagged `PARSE_CRASH`.
     pub fn extract(&self, source: &Source<'_>) -> Extracted {
         let mut extracted = catch_unwind(AssertUnwindSafe(|| self.extract_body(source)))
@@ -55,12 +70,16 @@ impl Extractors {
                 ..Extracted::default()
             });
         self.read_headers(source, &mut extracted);
+        let length = extracted.text.len();
         for text in [
             &mut extracted.text,
             &mut extracted.title,
             &mut extracted.description,
         ] {
             marks::limit(text);
+        }
+        if extracted.text.len() != length {
+            extracted.forget_margins();
         }
         extracted.headings.iter_mut().for_each(marks::limit);
         for link in &mut extracted.links {
@@ -73,24 +92,8 @@ impl Extractors {
         if !gunzip::is_gzip(source.body) {
             return self.extract_plain(source);
         }
-        let declared = source
-            .media_type
-            .filter(|media_type| sniff::is_textual(media_type));
-        // A glance first: most gzip files are none of ours.
-        let glance = gunzip::open(
-            source.body,
-            &Limits {
-                sitemap_bytes: 4 << 10,
-                ..self.limits.clone()
-            },
-        );
-        let inside = sniff::sniff(declared, &glance.body);
-        let readable = inside.as_ref().is_some_and(|media_type| {
-            declared.is_some()
-                || media_type.is_xml() && !media_type.is_html()
-                || media_type.essence() == "text/plain" && PlainText::is_list(&glance.body)
-        });
-        if !readable {
+        let declared = textual(source.media_type);
+        if !self.reads_inside(source.media_type, source.body) {
             return Extracted {
                 media_type: sniff::sniff(source.media_type, source.body),
                 ..Extracted::default()
@@ -110,6 +113,24 @@ impl Extractors {
             extracted.media_type = sniff::sniff(source.media_type, source.body);
         }
         extracted
+    }
+
+    /// Whether what is inside of a gzip file is read. A glance: most gzip files are none of ours.
+    fn reads_inside(&self, declared: Option<&MediaType>, file: &[u8]) -> bool {
+        let declared = textual(declared);
+        let glance = gunzip::open(
+            file,
+            &Limits {
+                sitemap_bytes: 4 << 10,
+                ..self.limits.clone()
+            },
+        );
+        let inside = sniff::sniff(declared, &glance.body);
+        inside.as_ref().is_some_and(|media_type| {
+            declared.is_some()
+                || media_type.is_xml() && !media_type.is_html()
+                || media_type.essence() == "text/plain" && PlainText::is_list(&glance.body)
+        })
     }
 
     fn extract_plain(&self, source: &Source<'_>) -> Extracted {
@@ -166,6 +187,11 @@ impl Extractors {
             }
         }
     }
+}
+
+/// The declared type, if it is one of text.
+fn textual(declared: Option<&MediaType>) -> Option<&MediaType> {
+    declared.filter(|media_type| sniff::is_textual(media_type))
 }
 
 #[cfg(test)]

@@ -98,6 +98,11 @@ impl<'a> Links<'a> {
         Some(LinkId(index))
     }
 
+    /// Counts a reference that is too long to be looked at; a picture that stands in the page itself is none.
+    pub(crate) fn leave_out(&mut self, reference: &str) {
+        self.left_out += usize::from(!names_nothing(bare_text(reference)));
+    }
+
     /// Gives a link its text, unless it has one.
     pub(crate) fn set_anchor(&mut self, link: LinkId, anchor: impl FnOnce() -> String) {
         let found = &mut self.found[link.0];

@@ -9,9 +9,9 @@ use url::Url;
 /// Schemes that name nothing to fetch.
 const DROPPED: [&str; 6] = ["javascript", "mailto", "tel", "data", "blob", "about"];
 
-/// No server takes longer URLs, and `max-url-bytes` lets no such one in unless a person wishes it; with a
+/// The most that `max-url-bytes` can be set to; what it is set to holds where links are judged. With a
 /// long base, short references could make a page's links a thousand times as long as the page.
-const MAX_URL_BYTES: usize = 16 << 10;
+const MAX_URL_BYTES: usize = 64 << 10;
 
 /// Resolves references against one base, as the URL standard says, without fragment.
 ///

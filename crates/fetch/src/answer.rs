@@ -42,6 +42,14 @@ impl Answer {
     }
 }
 
+/// What is wrong with a document of which the end did not come: it may come whole the next time. The body of
+/// any other answer says nothing beside its status.
+pub(crate) fn body_short(status: u16) -> Option<Fault> {
+    (200..300)
+        .contains(&status)
+        .then(|| Fault::invalid("http_body_short"))
+}
+
 /// The safety limits of a body, by its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {

@@ -1,29 +1,58 @@
 //! Cookies, where a collection wants them: in memory, and few.
 
-use std::sync::Mutex;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard};
 
-use cookie_store::{CookieStore, RawCookie};
+use cookie_store::{Cookie, CookieStore, RawCookie};
 use url::Url;
 
-/// Cookies kept for one host.
+/// Cookies kept for one host; those of its domain count for each host of it.
 const PER_HOST: usize = 50;
 /// Bytes of one cookie.
 const COOKIE_BYTES: usize = 4 << 10;
 /// Bytes of cookies in one request.
 const REQUEST_BYTES: usize = 8 << 10;
-/// Cookies kept all together.
-const ALL: usize = 100_000;
+/// Cookies of all hosts of one domain: a host can have any number of neighbours.
+const PER_DOMAIN: usize = 500;
+/// Bytes kept all together; the domain that was not asked for longest goes first.
+const ALL_BYTES: usize = 32 << 20;
+/// What a cookie costs beside its text, about.
+const OVERHEAD: usize = 256;
 
 /// The cookies of a fetcher.
 #[derive(Debug, Default)]
-pub(crate) struct Cookies(Mutex<CookieStore>);
+pub(crate) struct Cookies(Mutex<Jars>);
+
+/// A jar for each domain: no cookie is ever sent beyond one.
+#[derive(Debug, Default)]
+struct Jars {
+    jars: HashMap<String, Jar>,
+    bytes: usize,
+    /// Counts uses, to tell which jar was not used for longest.
+    uses: u64,
+}
+
+#[derive(Debug, Default)]
+struct Jar {
+    store: CookieStore,
+    bytes: usize,
+    used: u64,
+}
 
 impl Cookies {
+    fn lock(&self) -> MutexGuard<'_, Jars> {
+        self.0.lock().expect("no holder panics")
+    }
+
     /// The value of `Cookie` for this URL, if any cookie fits it.
     pub(crate) fn header(&self, url: &Url) -> Option<String> {
-        let store = self.0.lock().expect("no holder panics");
+        let mut jars = self.lock();
+        jars.uses += 1;
+        let used = jars.uses;
+        let jar = jars.jars.get_mut(domain_of(url))?;
+        jar.used = used;
         let mut header = String::new();
-        for (name, value) in store.get_request_values(url) {
+        for (name, value) in jar.store.get_request_values(url) {
             if header.len() + name.len() + value.len() + 3 > REQUEST_BYTES {
                 continue;
             }
@@ -37,18 +66,50 @@ impl Cookies {
         (!header.is_empty()).then_some(header)
     }
 
+    /// Forgets all of them.
+    pub(crate) fn forget(&self) {
+        *self.lock() = Jars::default();
+    }
+
     /// Takes what an answer sets; what breaks the rules or the bounds is passed over.
     pub(crate) fn learn(&self, url: &Url, values: &[String]) {
         if values.is_empty() {
             return;
         }
-        let mut store = self.0.lock().expect("no holder panics");
+        let mut jars = self.lock();
+        jars.uses += 1;
+        let used = jars.uses;
+        let domain = domain_of(url).to_owned();
+        let jar = jars.jars.entry(domain.clone()).or_default();
+        let before = jar.bytes;
+        jar.used = used;
+        jar.learn(url, values);
+        let (after, is_empty) = (jar.bytes, jar.store.iter_any().next().is_none());
+        jars.bytes = jars.bytes - before + after;
+        if is_empty {
+            jars.jars.remove(&domain);
+        }
+        jars.make_room();
+    }
+}
+
+impl Jars {
+    fn make_room(&mut self) {
+        while self.bytes > ALL_BYTES {
+            let oldest = self.jars.iter().min_by_key(|(_, jar)| jar.used);
+            let Some(domain) = oldest.map(|(domain, _)| domain.clone()) else {
+                return;
+            };
+            if let Some(jar) = self.jars.remove(&domain) {
+                self.bytes -= jar.bytes;
+            }
+        }
+    }
+}
+
+impl Jar {
+    fn learn(&mut self, url: &Url, values: &[String]) {
         let host = url.host_str().unwrap_or_default();
-        let mut known = store
-            .iter_any()
-            .filter(|cookie| cookie.domain.matches(url))
-            .count();
-        let mut all = store.iter_any().count();
         for value in values
             .iter()
             .take(2 * PER_HOST)
@@ -57,13 +118,62 @@ impl Cookies {
             let Ok(cookie) = RawCookie::parse(value.as_str()) else {
                 continue;
             };
-            if !is_proper(&cookie, url, host) || known >= PER_HOST || all >= ALL {
-                continue;
-            }
-            if store.insert_raw(&cookie.into_owned(), url).is_ok() {
-                (known, all) = (known + 1, all + 1);
+            if is_proper(&cookie, url, host) {
+                self.insert(&cookie, url);
             }
         }
+        self.bytes = self.count();
+    }
+
+    /// Takes a cookie in; where a host or a domain has as many as it may, only in place of one of the same name.
+    fn insert(&mut self, cookie: &RawCookie<'_>, url: &Url) {
+        // Without its domain where that is the host and a public suffix: then it is for the host alone.
+        let mut cookie = cookie.clone().into_owned();
+        let is_suffix = |domain: &str| psl::domain_str(domain.trim_start_matches('.')).is_none();
+        if cookie.domain().is_some_and(is_suffix) {
+            cookie.unset_domain();
+        }
+        let Ok(cookie) = Cookie::try_from_raw_cookie(&cookie, url) else {
+            return;
+        };
+        let (domain, path) = (String::from(&cookie.domain), String::from(&cookie.path));
+        if !self.store.contains_any(&domain, &path, cookie.name()) {
+            self.drop_expired();
+            let of_host = self.store.iter_any().filter(|it| it.domain.matches(url));
+            if of_host.count() >= PER_HOST || self.store.iter_any().count() >= PER_DOMAIN {
+                return;
+            }
+        }
+        let _refused_is_passed_over = self.store.insert(cookie.into_owned(), url);
+    }
+
+    fn drop_expired(&mut self) {
+        let expired = self.store.iter_any().filter(|known| known.is_expired());
+        let names: Vec<_> = expired
+            .map(|known| {
+                let (domain, path) = (String::from(&known.domain), String::from(&known.path));
+                (domain, path, known.name().to_owned())
+            })
+            .collect();
+        for (domain, path, name) in names {
+            self.store.remove(&domain, &path, &name);
+        }
+    }
+
+    fn count(&self) -> usize {
+        let bytes = |cookie: &Cookie<'_>| {
+            cookie.name().len() + cookie.value().len() + cookie.path.as_ref().len() + OVERHEAD
+        };
+        self.store.iter_any().map(bytes).sum()
+    }
+}
+
+/// What may share cookies: the domain that somebody registered, or the host.
+fn domain_of(url: &Url) -> &str {
+    let host = url.host_str().unwrap_or_default();
+    match url.host() {
+        Some(url::Host::Domain(_)) => psl::domain_str(host).unwrap_or(host),
+        _ => host,
     }
 }
 
@@ -159,6 +269,52 @@ mod tests {
         cookies.learn(&url, &many);
         cookies.learn(&url, &[format!("large={}", "x".repeat(5000))]);
         assert!(cookies.header(&url).unwrap().len() <= REQUEST_BYTES);
-        assert!(cookies.0.lock().unwrap().iter_any().count() <= PER_HOST);
+        let count = |cookies: &Cookies| {
+            let jars = cookies.lock();
+            let counts = jars.jars.values().map(|jar| jar.store.iter_any().count());
+            counts.sum::<usize>()
+        };
+        assert_eq!(count(&cookies), PER_HOST);
+        // What is full takes a new value of what it has.
+        cookies.learn(&url, &["c0=new".to_owned()]);
+        assert!(cookies.header(&url).unwrap().contains("c0=new"));
+        assert_eq!(count(&cookies), PER_HOST);
+        // And what has expired makes room.
+        cookies.learn(&url, &["c0=x; Max-Age=0".to_owned(), "fresh=1".to_owned()]);
+        assert!(cookies.header(&url).unwrap().contains("fresh=1"));
+    }
+
+    #[test]
+    fn neither_many_hosts_of_a_domain_nor_many_domains_fill_the_memory() {
+        let cookies = Cookies::default();
+        let large: Vec<String> = (0..PER_HOST)
+            .map(|n| format!("c{n}={}; Path=/", "x".repeat(4000)))
+            .collect();
+        for n in 0..40 {
+            let url: Url = format!("https://h{n}.a.example/").parse().unwrap();
+            cookies.learn(&url, &large);
+        }
+        let of_domain = cookies.lock().jars["a.example"].store.iter_any().count();
+        assert_eq!(of_domain, PER_DOMAIN);
+        for n in 0..300 {
+            let url: Url = format!("https://d{n}.example/").parse().unwrap();
+            cookies.learn(&url, &large);
+        }
+        let jars = cookies.lock();
+        assert!(jars.bytes <= ALL_BYTES, "{}", jars.bytes);
+        let counted: usize = jars.jars.values().map(Jar::count).sum();
+        assert_eq!(jars.bytes, counted);
+        assert!(jars.jars.contains_key("d299.example"), "the newest stay");
+        assert!(!jars.jars.contains_key("a.example"), "the oldest go");
+    }
+
+    #[test]
+    fn a_host_that_is_a_public_suffix_sets_cookies_for_itself_alone() {
+        let cookies = Cookies::default();
+        let suffix: Url = "https://github.io/".parse().unwrap();
+        cookies.learn(&suffix, &["a=1; Domain=github.io; Path=/".to_owned()]);
+        assert_eq!(cookies.header(&suffix).as_deref(), Some("a=1"));
+        let below: Url = "https://somebody.github.io/".parse().unwrap();
+        assert_eq!(cookies.header(&below), None);
     }
 }

@@ -30,6 +30,8 @@ use crate::pool::{Pool, PoolBounds, PoolKey};
 use crate::request_head::{RequestFields, TargetForm, is_field_value};
 use crate::tls::Offer;
 
+mod form;
+
 /// Hosts remembered for speaking another version than was agreed; beyond that the list starts anew.
 const PECULIAR: usize = 10_000;
 
@@ -167,10 +169,27 @@ impl HttpFetcher {
     /// Fills the draft with one attempt. Where the server asked for a login, it is the caller who asks
     /// again: the host's gap lies between the two, and each is an attempt of its own.
     async fn attempt(&self, request: &Request, target: &Target, draft: &mut Exchange) {
+        match self.authenticator.form(&request.url) {
+            Some(form) => {
+                // Boxed: a login is rare, and what it holds is large.
+                Box::pin(self.attempt_behind_form(form, request, target, draft)).await;
+            }
+            None => self.attempt_with_fields(request, target, draft).await,
+        }
+        // A session is a secret like what it was given for.
+        if let Some(response) = &mut draft.response
+            && self.authenticator.hides_cookies(&request.url)
+        {
+            response.head = response.head.masked("set-cookie");
+        }
+    }
+
+    async fn attempt_with_fields(&self, request: &Request, target: &Target, draft: &mut Exchange) {
         let limit = request.timeout.unwrap_or(self.config.timeout);
         let mut patience = Patience::new(&self.config, Instant::now() + limit, limit);
         let said = self.doors.before(&*self.authenticator, &request.url);
-        self.speak(request, target, &said.fields, &mut patience, draft)
+        let jar = self.cookies.as_deref();
+        self.speak(request, target, &said.fields, jar, &mut patience, draft)
             .await;
         if draft.outcome != Outcome::http(401) {
             // An error of the server says nothing of the login.
@@ -209,6 +228,7 @@ impl HttpFetcher {
         request: &Request,
         target: &Target,
         login: &[LoginField],
+        cookies: Option<&Cookies>,
         patience: &mut Patience,
         draft: &mut Exchange,
     ) {
@@ -219,8 +239,7 @@ impl HttpFetcher {
         };
         let (form, proxy_login) = self.dialer.form(target);
         let mut fields = RequestFields::new(&self.config, request);
-        let jar = self.cookies.as_ref();
-        let mut jar = jar.and_then(|cookies| cookies.header(&request.url));
+        let mut jar = cookies.and_then(|cookies| cookies.header(&request.url));
         for field in login {
             let value = match field.name {
                 LoginFieldName::Authorization => field.value.clone(),
@@ -282,7 +301,10 @@ impl HttpFetcher {
             if answer.reusable {
                 self.pool.put(key, connection);
             }
-            self.fill(draft, answer, request);
+            if let (Some(cookies), Some(response)) = (cookies, &answer.response) {
+                cookies.learn(&request.url, &response.head.texts("set-cookie"));
+            }
+            fill(draft, answer);
             if form == TargetForm::Absolute && draft.outcome == Outcome::http(407) {
                 settle(
                     draft,
@@ -330,28 +352,25 @@ impl HttpFetcher {
         }
         !known
     }
-
-    fn fill(&self, draft: &mut Exchange, answer: Answer, request: &Request) {
-        if let (Some(cookies), Some(response)) = (&self.cookies, &answer.response) {
-            cookies.learn(&request.url, &response.head.texts("set-cookie"));
-        }
-        draft.outcome = answer.outcome;
-        draft.detail = answer.detail;
-        draft.protocol = answer.protocol;
-        draft.response = answer.response;
-        draft.junk = answer.junk;
-        draft.flags = answer.flags;
-        draft.times.first_byte = answer.first_byte;
-        draft.times.body = answer.body;
-        if draft.certificate == Certificate::Accepted {
-            draft.flags.add(Flags::CERTIFICATE_ACCEPTED);
-        }
-    }
 }
 
 impl Fetcher for HttpFetcher {
     fn fetch(&self, request: Request) -> Fetching<'_> {
         Box::pin(self.run(request))
+    }
+}
+
+fn fill(draft: &mut Exchange, answer: Answer) {
+    draft.outcome = answer.outcome;
+    draft.detail = answer.detail;
+    draft.protocol = answer.protocol;
+    draft.response = answer.response;
+    draft.junk = answer.junk;
+    draft.flags = answer.flags;
+    draft.times.first_byte = answer.first_byte;
+    draft.times.body = answer.body;
+    if draft.certificate == Certificate::Accepted {
+        draft.flags.add(Flags::CERTIFICATE_ACCEPTED);
     }
 }
 

@@ -53,12 +53,12 @@ mod tls;
 
 pub use address::{OwnService, leads_inside, refuse_own};
 pub use config::{Certificates, FetchConfig, ProxyUrl};
-pub use decode::{DecodeLimits, Decoded, decode};
+pub use decode::{DecodeLimits, Decoded, Extent, Measured, decode, measure};
 pub use error::FetchError;
 pub use fetcher::{Fetcher, Fetching, NullFetcher, ScriptedFetcher};
 pub use http_fetcher::HttpFetcher;
 pub use login::{
-    Authenticator, BasicLogin, BearerLogin, Credential, LoginField, LoginFieldName, Logins,
-    NoLogin, PasswordWay, SavedCookies,
+    Authenticator, BasicLogin, BearerLogin, Credential, FormLogin, FormSettings, LoginField,
+    LoginFieldName, Logins, NoLogin, PasswordWay, SavedCookies, Sign,
 };
 pub use poster::{Poster, Unanswered};

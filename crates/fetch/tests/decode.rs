@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use proptest::prelude::*;
 use teia_base::{Body, Head, Outcome, Response};
-use teia_fetch::{DecodeLimits, Decoded, decode};
+use teia_fetch::{DecodeLimits, Decoded, Extent, decode, measure};
 
 const TEXT: &[u8] = b"a page of text, a page of text, a page of text";
 
@@ -258,4 +258,61 @@ fn a_document_may_unpack_to_more_than_a_page() {
     assert_eq!((page.bytes.len(), page.truncated), (1000, true));
     let document = decode(&response(&["gzip"], "application/pdf", body), &limits);
     assert_eq!((document.bytes.len(), document.truncated), (4000, false));
+}
+
+/// What nobody reads is told of as if it had been unpacked: its length, its beginning, what is wrong with it.
+#[test]
+fn measuring_says_what_decoding_says() {
+    let lines = (0..60_000).map(|n| format!("{n:06} words\n").into_bytes());
+    let text: Vec<u8> = lines.flatten().collect();
+    let mut cut = gzip(&text);
+    cut.truncate(cut.len() / 2);
+    let mut damaged = gzip(&text);
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 20].fill(0xff);
+    let two: Vec<u8> = [gzip(&text), gzip(&text)].concat();
+    let bomb = gzip(&vec![0; 8 << 20]);
+    let small = DecodeLimits {
+        decoded_bytes: 400_000,
+        ..DecodeLimits::default()
+    };
+    assert!(gzip(&text).len() < 400_000 && text.len() > 400_000);
+    let usual = DecodeLimits::default();
+    let twice = ["gzip, gzip"];
+    for (codings, body, limits) in [
+        (&[][..], text.clone(), &usual),
+        (&[], text.clone(), &small),
+        (&[], Vec::new(), &usual),
+        (&["gzip"], gzip(&text), &usual),
+        (&["gzip"], gzip(&text), &small),
+        (&["gzip"], text.clone(), &usual),
+        (&["gzip"], Vec::new(), &usual),
+        (&["gzip"], two, &usual),
+        (&["gzip"], cut, &usual),
+        (&["gzip"], bomb, &usual),
+        (&["deflate"], zlib(&text), &usual),
+        (&["deflate"], deflate(&text), &usual),
+        (&["br"], brotli(&text[..60_000]), &usual),
+        (&["zstd"], zstd::encode_all(&text[..], 1).unwrap(), &usual),
+        (&twice, gzip(&gzip(&text)), &usual),
+        (&["x-foo"], text.clone(), &usual),
+        (&["gzip, gzip, gzip, gzip"], text.clone(), &usual),
+    ] {
+        let response = response(codings, "image/png", body);
+        let decoded = decode(&response, limits);
+        let measured = measure(&response, limits, 1000, Extent::Whole);
+        let start = &decoded.bytes[..decoded.bytes.len().min(1000)];
+        assert_eq!(measured.start, start, "{codings:?}");
+        assert_eq!(measured.fault, decoded.fault, "{codings:?}");
+        assert_eq!(measured.truncated, decoded.truncated, "{codings:?}");
+        if decoded.fault.is_none_or(|(_, name)| name != "short") {
+            assert_eq!(measured.len, decoded.bytes.len() as u64, "{codings:?}");
+        }
+        let look = measure(&response, limits, 1000, Extent::Start);
+        assert_eq!(look.start, start, "{codings:?}");
+    }
+    // Of a damaged one as much as can be had, and that it is.
+    let response = response(&["gzip"], "image/png", damaged);
+    let measured = measure(&response, &usual, 1000, Extent::Whole);
+    assert_eq!(measured.fault, Some((Outcome::DECODE_ERROR, "damaged")));
 }

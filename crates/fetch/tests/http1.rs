@@ -42,6 +42,19 @@ async fn an_answer_is_kept_byte_for_byte() {
     );
 }
 
+/// What stands after the last chunk is kept as it came, and is no field of the head (RFC 9110, 6.5.1).
+#[tokio::test]
+async fn trailers_are_kept_apart_from_the_head() {
+    let answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nLocation: /x\r\nRetry-After: 9\r\n\r\n";
+    let exchange = fetch(vec![say(answer)]).await;
+    assert_eq!(exchange.outcome, Outcome::http(200));
+    assert_eq!(payload(&exchange), b"hello");
+    let head = &exchange.response.as_ref().unwrap().head;
+    let names: Vec<_> = head.fields().map(|(name, _)| name).collect();
+    assert_eq!(names, ["Transfer-Encoding"]);
+    assert!(body(&exchange).ends_with(b"Retry-After: 9\r\n\r\n"));
+}
+
 #[tokio::test]
 async fn an_answer_may_come_in_any_pieces() {
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n6\r\n world\r\n0\r\nT: x\r\n\r\n";
@@ -72,11 +85,17 @@ async fn a_body_cut_short_is_kept_and_marked() {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nhello",
     ] {
         let exchange = fetch(vec![say(answer), Say::Close]).await;
-        assert_eq!(exchange.outcome, Outcome::http(200));
+        assert_eq!(exchange.outcome, Outcome::HTTP_INVALID);
+        assert_eq!(exchange.detail.as_deref(), Some("http_body_short"));
         assert!(exchange.flags.has(Flags::BODY_SHORT), "{answer}");
         assert_eq!(payload(&exchange), b"hello");
-        assert_eq!(exchange.detail.as_deref(), Some("disconnect"));
     }
+    // Who says that there is no such page has said all that counts.
+    let gone = "HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\nhello";
+    let exchange = fetch(vec![say(gone), Say::Close]).await;
+    assert_eq!(exchange.outcome, Outcome::http(404));
+    assert!(exchange.flags.has(Flags::BODY_SHORT));
+    assert_eq!(exchange.detail.as_deref(), Some("disconnect"));
 }
 
 #[tokio::test]

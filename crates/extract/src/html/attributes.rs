@@ -53,6 +53,8 @@ slots! {
     Color "color",
     Face "face",
     Size "size",
+    Role "role",
+    DataNosnippet "data-nosnippet",
 }
 
 /// Values of the known attributes, undecoded; of several with one name the first.

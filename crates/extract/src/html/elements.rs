@@ -158,6 +158,7 @@ impl<'a> Page<'a, '_> {
 
     pub(super) fn add(&mut self, value: Cow<'a, str>, kind: LinkKind, rel: Rel) -> Option<LinkId> {
         if value.len() > self.limits.attr_bytes {
+            self.links.leave_out(&value);
             return None;
         }
         self.links.add(value, kind, rel)

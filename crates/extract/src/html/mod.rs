@@ -4,6 +4,7 @@
 //! text ──> markup::Scanner ──> Page (what each tag means) ──> Extracted
 //!                                ├─ attributes   the values that matter
 //!                                ├─ foreign      where SVG and MathML rules hold
+//!                                ├─ margins      what stands beside the main text
 //!                                └─ elements, meta, refresh: which values are links
 //! ```
 //!
@@ -14,6 +15,7 @@
 mod attributes;
 mod elements;
 mod foreign;
+mod margins;
 mod meta;
 mod page;
 pub(crate) mod refresh;

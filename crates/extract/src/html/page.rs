@@ -7,6 +7,7 @@ use url::Url;
 
 use super::attributes::{Attributes, Slot};
 use super::foreign::Foreign;
+use super::margins::Margins;
 use super::tag::Tag;
 use crate::budget::Budget;
 use crate::fold::{Folded, cut, fold};
@@ -31,6 +32,9 @@ pub(super) struct Page<'a, 's> {
     rules: Rules,
     pub(super) budget: Budget,
     text: Folded,
+    margins: Margins,
+    /// Where the text of the last link ended.
+    link_end: usize,
     foreign: Foreign,
     pub(super) anchor: Option<OpenAnchor<'a>>,
     /// Where the text of the open heading begins.
@@ -90,6 +94,8 @@ impl<'a, 's> Page<'a, 's> {
             rules,
             budget: Budget::new(limits.cpu),
             text: Folded::for_page(text.len()),
+            margins: Margins::default(),
+            link_end: 0,
             foreign: Foreign::default(),
             anchor: None,
             heading: None,
@@ -154,6 +160,7 @@ impl<'a, 's> Page<'a, 's> {
             extracted.flags.add(Flags::PARSE_PARTIAL);
         }
         self.text.truncate(self.limits.text_bytes);
+        extracted.margins = self.margins.finish(self.text.len());
         extracted.text = self.text.into_string();
         if extracted.description.is_empty() {
             extracted.description = self.second_description;
@@ -223,8 +230,15 @@ impl<'a, 's> Page<'a, 's> {
             return;
         }
         if !tag.is_inline(name.key) {
+            self.border();
+        } else if tag == Tag::Anchor && self.link_end == self.text.len() {
+            // Links that touch are the buttons of a menu: a style sheet keeps them apart.
             self.text.break_word();
         }
+        let role = self.attributes.raw(Slot::Role).unwrap_or_default();
+        let is_unquoted = self.attributes.has(Slot::DataNosnippet);
+        self.margins
+            .start(tag, name.key, role, is_unquoted, self.text.len());
         if !tag.is_uncounted() {
             self.depth += 1;
             if self.depth > self.limits.depth {
@@ -332,13 +346,17 @@ impl<'a, 's> Page<'a, 's> {
     fn end(&mut self, name: u64) {
         let tag = Tag::from_key(name);
         if !tag.is_inline(name) {
-            self.text.break_word();
+            self.border();
         }
+        self.margins.end(tag, name, self.text.len());
         if !tag.is_uncounted() {
             self.depth = self.depth.saturating_sub(1);
         }
         match tag {
-            Tag::Anchor => self.close_anchor(),
+            Tag::Anchor => {
+                self.close_anchor();
+                self.link_end = self.text.len();
+            }
             Tag::Heading => self.close_heading(),
             Tag::Noscript | Tag::Template if self.hidden.depth > 0 => {
                 if tag == Tag::Template {
@@ -347,6 +365,7 @@ impl<'a, 's> Page<'a, 's> {
                 self.hidden.depth -= 1;
                 if self.hidden.depth == 0 {
                     self.text.truncate(self.hidden.start);
+                    self.margins.truncate(self.hidden.start);
                 }
             }
             _ => {}
@@ -406,6 +425,14 @@ impl<'a, 's> Page<'a, 's> {
         false
     }
 
+    /// A word and a block end here.
+    #[inline]
+    fn border(&mut self) {
+        self.text.break_word();
+        let open = self.anchor.as_ref().map(|anchor| anchor.start);
+        self.margins.border(open, self.text.len());
+    }
+
     pub(super) fn open_anchor(&mut self, href: Slot) {
         let Some(link) = self.self_link(href, LinkKind::Anchor) else {
             return;
@@ -422,6 +449,7 @@ impl<'a, 's> Page<'a, 's> {
         let Some(anchor) = self.anchor.take() else {
             return;
         };
+        self.margins.link(anchor.start, self.text.len());
         let max = self.limits.anchor_bytes;
         self.links.set_anchor(anchor.link, || {
             let text = cut(self.text.since(anchor.start), max).trim_end();

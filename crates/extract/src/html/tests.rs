@@ -1,6 +1,6 @@
 //! Pages and what they give.
 
-use teia_base::{Link, LinkKind, MediaType};
+use teia_base::{Link, LinkKind, Margin, MarginKind, MediaType};
 use url::Url;
 
 use crate::{Extracted, Extractor, Html, Limits, Source};
@@ -277,6 +277,69 @@ fn title_description_language_and_headings_are_found() {
     );
     assert!(read("<meta name=ROBOTS content=noindex>").robots.noindex);
     assert!(read("<meta name=teia content=nofollow>").robots.nofollow);
+}
+
+/// The texts of the margins of one kind.
+fn margins(html: &str, kind: MarginKind) -> Vec<String> {
+    let page = read(html);
+    let of_kind = page.margins.iter().filter(|margin| margin.kind == kind);
+    let text = |margin: &Margin| page.text[margin.from as usize..margin.to as usize].trim();
+    of_kind.map(|margin| text(margin).to_owned()).collect()
+}
+
+#[test]
+fn menus_heads_feet_and_lists_of_links_are_margins() {
+    let check = |html: &str, expected: &[&str]| {
+        assert_eq!(margins(html, MarginKind::Navigation), expected, "{html}");
+    };
+    check(
+        "<header>Site</header><nav><a href=/>Home</a> or <nav>deep</nav> on</nav><p>Text<aside>ad</aside> more\
+         <footer>small print</footer>",
+        &["Site", "Home or deep on", "ad", "small print"],
+    );
+    check(
+        "<main><header>Its own head</header>text</main><footer>foot</footer>",
+        &["foot"],
+    );
+    check("<div role=Navigation>menu</div><p>text", &["menu"]);
+    // Never closed: what follows may be all there is.
+    check("<nav>menu <p>text", &[]);
+    check("<nav>menu <main>text</main>", &[]);
+    check(
+        "<p>One <a href=1>link</a> in much text<ul><li><a href=2>Two</a><li><a href=3>Three</a><li><a href=4>Four</a></ul><p>Text",
+        &["Two Three Four"],
+    );
+    check(
+        "<p>Text<div><a href=2>Alpha</a> | <a href=3>Beta</a> | <a href=4>Gamma</a></div>x",
+        &["Alpha | Beta | Gamma"],
+    );
+    check(
+        "<ul><li><a href=2>Two</a><li><a href=3>Three</a></ul><p>Text",
+        &[],
+    );
+    check("<p>a<template><nav>gone</nav></template> b", &[]);
+}
+
+#[test]
+fn what_is_not_to_be_quoted_is_known() {
+    let check = |html: &str, expected: &[&str]| {
+        assert_eq!(margins(html, MarginKind::Unquoted), expected, "{html}");
+    };
+    check(
+        "<p>a <span data-nosnippet>b <span>c</span> d</span> e<div DATA-NOSNIPPET=x>f</div>g",
+        &["b c d", "f"],
+    );
+    check("<p data-nosnippet>a</p>b", &[]);
+    check("a<section data-nosnippet>b<p>c", &["b c"]);
+}
+
+#[test]
+fn links_that_touch_are_words_apart() {
+    check_text(
+        "<nav><a href=1>Home</a><a href=2>About</a><a href=3>News</a></nav>",
+        "Home About News",
+    );
+    check_text("un<a href=1>believ</a>able", "unbelievable");
 }
 
 #[test]

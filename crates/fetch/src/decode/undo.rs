@@ -9,8 +9,8 @@ use super::layers::{Layer, layers};
 use crate::document_type::is_document;
 
 /// The first output that a decoder may give without being asked about its input.
-const RATIO_FREE: u64 = 1 << 20;
-const STEP: usize = 64 << 10;
+pub(super) const RATIO_FREE: u64 = 1 << 20;
+pub(super) const STEP: usize = 64 << 10;
 
 /// Bounds of decoding.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ impl Default for DecodeLimits {
 
 impl DecodeLimits {
     /// The bounds of a body of this type.
-    fn for_type(&self, media_type: Option<&MediaType>) -> Self {
+    pub(super) fn for_type(&self, media_type: Option<&MediaType>) -> Self {
         let mut limits = self.clone();
         if media_type.is_some_and(is_document) {
             limits.decoded_bytes = limits.decoded_bytes.max(limits.document_bytes);
@@ -277,16 +277,16 @@ fn drain_into(
     }
 }
 
-fn is_gzip(bytes: &[u8]) -> bool {
+pub(super) fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
 /// A zlib header: method 8, and a checksum over its two bytes. Raw deflate has none.
-fn is_zlib(bytes: &[u8]) -> bool {
+pub(super) fn is_zlib(bytes: &[u8]) -> bool {
     matches!(bytes, [first, second, ..] if first & 0x0f == 8 && (u16::from(*first) << 8 | u16::from(*second)) % 31 == 0)
 }
 
-fn is_text(response: &Response) -> bool {
+pub(super) fn is_text(response: &Response) -> bool {
     response.media_type().is_none_or(|media_type| {
         media_type.essence().starts_with("text/") || media_type.is_html() || media_type.is_xml()
     })

@@ -14,7 +14,7 @@ use tokio_util::io::poll_read_buf;
 use super::chunked::{ChunkFault, ChunkReader};
 use super::framing::{Framing, Plan, plan};
 use super::head::{HeadLimits, HeadReader, ParsedHead};
-use crate::answer::{Answer, Appetite, Beyond, Class};
+use crate::answer::{Answer, Appetite, Beyond, Class, body_short};
 use crate::bandwidth::Bandwidth;
 use crate::config::FetchConfig;
 use crate::fault::Fault;
@@ -341,10 +341,12 @@ impl Reading<'_> {
         }
         if end.short {
             flags.add(Flags::BODY_SHORT);
+            fault = fault.or_else(|| body_short(head.status));
         }
         let note = end
             .truncated
             .or(end.note)
+            .or(end.short.then_some("disconnect"))
             .or(partial)
             .or(plan.odd.then_some("http_framing_conflict"));
         let reusable = plan.keep_alive && end.whole && end.truncated.is_none();
@@ -395,7 +397,6 @@ impl Stop {
             },
             Self::Cut(Cut::Ended | Cut::Broken(_)) => End {
                 short: true,
-                note: Some("disconnect"),
                 ..End::at(len)
             },
             Self::Disk(error) => End {

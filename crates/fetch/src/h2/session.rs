@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::head::written_out;
 use super::meter::{Meter, Reading};
-use crate::answer::{Answer, Appetite, Beyond, Class};
+use crate::answer::{Answer, Appetite, Beyond, Class, body_short};
 use crate::config::FetchConfig;
 use crate::fault::Fault;
 use crate::h1::Setting;
@@ -231,6 +231,10 @@ impl Session {
             End::Broken(_) => {
                 answer.flags.add(Flags::BODY_SHORT);
                 answer.detail = Some("disconnect".into());
+                let status = u16::try_from(answer.outcome.number()).unwrap_or_default();
+                if let Some(fault) = body_short(status) {
+                    (answer.outcome, answer.detail) = (fault.outcome, fault.detail);
+                }
             }
             End::Disk(error) => {
                 let fault = Fault::system("spool", &error);

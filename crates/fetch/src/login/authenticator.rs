@@ -6,6 +6,8 @@ use std::fmt;
 use data_encoding::BASE64;
 use url::Url;
 
+use super::form_login::FormLogin;
+
 /// Yields the header fields of a login.
 ///
 /// Called by the fetcher before each request, with no challenges, and once more after a 401, with
@@ -18,6 +20,18 @@ use url::Url;
 pub trait Authenticator: Send + Sync + fmt::Debug + 'static {
     /// Fields to add to a `GET` of this URL.
     fn fields(&self, url: &Url, challenges: &[String]) -> Vec<LoginField>;
+
+    /// The form behind which this URL lies, if it does; then `fields` is not asked.
+    fn form(&self, url: &Url) -> Option<&FormLogin> {
+        let _ = url;
+        None
+    }
+
+    /// Whether cookies that this URL's host sets may belong to a login: they are kept out of what is kept.
+    fn hides_cookies(&self, url: &Url) -> bool {
+        let _ = url;
+        false
+    }
 }
 
 /// A header field of a login. Prints without its value.
@@ -86,6 +100,10 @@ impl Authenticator for BasicLogin {
     fn fields(&self, url: &Url, _: &[String]) -> Vec<LoginField> {
         authorization(&self.values, url)
     }
+
+    fn hides_cookies(&self, url: &Url) -> bool {
+        self.values.contains_key(&origin(url))
+    }
 }
 
 /// A bearer token by origin, sent at once and never to another origin.
@@ -106,6 +124,10 @@ impl BearerLogin {
 impl Authenticator for BearerLogin {
     fn fields(&self, url: &Url, _: &[String]) -> Vec<LoginField> {
         authorization(&self.values, url)
+    }
+
+    fn hides_cookies(&self, url: &Url) -> bool {
+        self.values.contains_key(&origin(url))
     }
 }
 

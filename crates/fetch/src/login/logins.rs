@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use data_encoding::BASE64;
 use rustls::crypto::aws_lc_rs;
@@ -11,6 +11,7 @@ use url::{Position, Url};
 use super::authenticator::{Authenticator, LoginField, LoginFieldName, origin};
 use super::challenge::{Challenge, challenges};
 use super::digest::Session;
+use super::form_login::FormLogin;
 use super::saved_cookies::SavedCookies;
 
 /// Origins whose last question is remembered; beyond that all are forgotten, and ask anew.
@@ -28,6 +29,8 @@ pub struct Logins {
     by_place: Vec<(Place, Credential)>,
     /// What each origin asked for last, apart for each of its logins.
     asked: Mutex<HashMap<(String, usize), Asked>>,
+    /// Whose cookies may belong to a login, beside the places themselves.
+    hosts: Vec<Place>,
 }
 
 /// Whether a login is for a URL.
@@ -49,6 +52,8 @@ pub enum Credential {
     Token(String),
     /// Cookies of a browser.
     Cookies(SavedCookies),
+    /// A form that is filled in.
+    Form(Arc<FormLogin>),
 }
 
 /// How a password may be said.
@@ -101,6 +106,16 @@ impl Logins {
         self
     }
 
+    /// Keeps the cookies that these hosts set out of what is kept: a login may be for a path, and its session is the host's.
+    #[must_use]
+    pub fn hiding_cookies_of(
+        mut self,
+        hosts: impl Fn(&Url) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.hosts.push(Box::new(hosts));
+        self
+    }
+
     /// The login for a URL, and its number; that of the origin is the last.
     fn of(&self, url: &Url, origin: &str) -> Option<(usize, &Credential)> {
         let mut places = self.by_place.iter().enumerate().rev();
@@ -121,6 +136,7 @@ impl Logins {
         let origin = origin(url);
         let (number, credential) = self.of(url, &origin)?;
         let (user, password, way) = match credential {
+            Credential::Form(_) => return None,
             Credential::Token(token) => return authorization(format!("Bearer {token}")),
             Credential::Cookies(cookies) => {
                 return Some(LoginField {
@@ -161,6 +177,17 @@ impl Logins {
 impl Authenticator for Logins {
     fn fields(&self, url: &Url, challenges: &[String]) -> Vec<LoginField> {
         self.field(url, challenges).into_iter().collect()
+    }
+
+    fn form(&self, url: &Url) -> Option<&FormLogin> {
+        match self.of(url, &origin(url))?.1 {
+            Credential::Form(form) => Some(form),
+            _ => None,
+        }
+    }
+
+    fn hides_cookies(&self, url: &Url) -> bool {
+        self.hosts.iter().any(|is_host| is_host(url)) || self.of(url, &origin(url)).is_some()
     }
 }
 
@@ -205,6 +232,7 @@ impl fmt::Debug for Credential {
             Self::Password { .. } => "Password(***)",
             Self::Token(_) => "Token(***)",
             Self::Cookies(_) => "Cookies(***)",
+            Self::Form(_) => "Form(***)",
         })
     }
 }
