@@ -40,6 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             description: String::new(),
             headings: Vec::new(),
             text: text.into(),
+            margins: Vec::new(),
             language: None,
             links: Vec::new(),
             robots: Directives::default(),

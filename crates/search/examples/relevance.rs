@@ -90,6 +90,7 @@ fn index(documents: &[Value], weights: &Weights) -> (Searcher, tempfile::TempDir
             description: String::new(),
             headings: Vec::new(),
             text: text(document, "text"),
+            margins: Vec::new(),
             language: None,
             links: Vec::new(),
             robots: Directives::default(),

@@ -98,6 +98,7 @@ fn to_document(line: Line) -> Result<Document> {
         description: line.description,
         headings: line.headings,
         text: line.text,
+        margins: Vec::new(),
         language: line.language,
         links: Vec::new(),
         robots: Directives::default(),

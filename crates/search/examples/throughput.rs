@@ -90,6 +90,7 @@ fn page(number: u64) -> Result<Document, Box<dyn std::error::Error>> {
         description: String::new(),
         headings: Vec::new(),
         text,
+        margins: Vec::new(),
         language: Some("pt".into()),
         links: Vec::new(),
         robots: Directives::default(),

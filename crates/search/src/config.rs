@@ -62,7 +62,7 @@ pub struct SearchConfig {
 impl Default for SearchConfig {
     fn default() -> Self {
         Self {
-            max_results: 1_000,
+            max_results: 10_000,
             max_milliseconds: 2_000,
             max_prefix_words: 64,
             rescored: 200,

@@ -21,10 +21,10 @@ const MAX_FOLDERS: usize = 3;
 pub(crate) fn indexed(fields: &Fields, page: &Page) -> Result<TantivyDocument, SearchError> {
     let mut entry = TantivyDocument::default();
     let [title, headings, body, _, description, url_words] = fields.texts;
-    let language = page.language.as_str();
+    let stemmed_as = page.stemmed_as.as_str();
     let mut add = |field, text: &str| {
         if !text.is_empty() {
-            entry.add_text(field, marked(language, text));
+            entry.add_text(field, marked(stemmed_as, text));
         }
     };
     add(title, &page.title);
@@ -46,13 +46,16 @@ pub(crate) fn indexed(fields: &Fields, page: &Page) -> Result<TantivyDocument, S
     entry.add_text(fields.url, &page.url);
     entry.add_text(fields.host, host);
     entry.add_text(fields.site, site_of(host));
-    entry.add_text(fields.language, language);
+    entry.add_text(fields.language, &page.language);
     entry.add_text(fields.media_type, &page.media_type);
     entry.add_u64(fields.digest, page.short_digest());
     entry.add_i64(fields.fetched, page.fetched_micros);
     entry.add_u64(fields.size, page.size);
     entry.add_u64(fields.simhash, page.simhash);
     entry.add_u64(fields.tie, tie(&page.url));
+    if let Some(until) = page.until_micros {
+        entry.add_i64(fields.until, until);
+    }
     entry.add_bytes(fields.page, &record::pack(page)?);
     Ok(entry)
 }

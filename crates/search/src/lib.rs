@@ -29,6 +29,7 @@ mod config;
 mod entry;
 mod error;
 mod language;
+mod margins;
 mod page;
 mod pending;
 mod query;

@@ -8,6 +8,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::config::IndexConfig;
 use crate::language::{UNDETERMINED, detect};
+use crate::margins::Margins;
 use crate::record::Cut;
 use crate::similar::{Signature, signature};
 
@@ -31,7 +32,10 @@ pub(crate) struct Page {
     pub(crate) title: String,
     pub(crate) description: String,
     pub(crate) headings: Vec<String>,
+    /// As results tell it.
     pub(crate) language: String,
+    /// By which its words are stemmed: also a guess helps there.
+    pub(crate) stemmed_as: String,
     pub(crate) media_type: String,
     pub(crate) fetched_micros: i64,
     pub(crate) capture: Option<CaptureId>,
@@ -40,6 +44,12 @@ pub(crate) struct Page {
     pub(crate) repute: Repute,
     pub(crate) digest: u128,
     pub(crate) simhash: u64,
+    /// The moment after which its author wants it found no more.
+    pub(crate) until_micros: Option<i64>,
+    /// Characters of it that may be shown.
+    pub(crate) max_snippet: Option<u32>,
+    /// What stands beside the main text.
+    pub(crate) margins: Margins,
     /// Stored beside the others, in pieces.
     #[serde(skip)]
     pub(crate) text: String,
@@ -90,6 +100,8 @@ const MAX_LINE_BYTES: usize = 1 << 10;
 const MAX_HEADINGS: usize = 256;
 /// A declared language is believed against a detection that is less certain than this.
 const CERTAIN: f32 = 0.6;
+/// A language that is less certain than this is not told.
+const DOUBTFUL: f32 = 0.25;
 
 impl Page {
     pub(crate) fn new(document: &Document, extras: &Extras, config: &IndexConfig) -> Self {
@@ -98,19 +110,26 @@ impl Page {
             digest,
             simhash,
             cuts,
-        } = signature(&text);
+            margins,
+        } = signature(&text, &document.margins);
         let media_type = document.media_type.as_ref();
+        let (language, confidence) = settled(
+            document.language.as_deref(),
+            &document.title,
+            &document.description,
+            &text,
+        );
         Self {
             url: document.url.as_str().to_owned(),
             title: cut(&document.title, MAX_LINE_BYTES).to_owned(),
             description: cut(&document.description, 4 * MAX_LINE_BYTES).to_owned(),
             headings: lines(&document.headings, MAX_HEADINGS),
-            language: settled_language(
-                document.language.as_deref(),
-                &document.title,
-                &document.description,
-                &text,
-            ),
+            language: if confidence < DOUBTFUL {
+                UNDETERMINED.to_owned()
+            } else {
+                language.clone()
+            },
+            stemmed_as: language,
             media_type: media_type.map_or_else(String::new, |known| known.essence().to_owned()),
             fetched_micros: document.fetched.as_micros(),
             capture: document.capture,
@@ -118,6 +137,9 @@ impl Page {
             repute: Repute::new(&extras.anchors, extras.rank, config),
             digest,
             simhash,
+            until_micros: document.robots.unavailable_after.map(Timestamp::as_micros),
+            max_snippet: document.robots.max_snippet,
+            margins,
             text,
             cuts,
         }
@@ -148,6 +170,11 @@ pub fn settled_language(
     description: &str,
     text: &str,
 ) -> String {
+    settled(declared, title, description, text).0
+}
+
+/// The same, and how certain it is.
+fn settled(declared: Option<&str>, title: &str, description: &str, text: &str) -> (String, f32) {
     let declared = declared.map(primary).filter(|code| code.len() == 2);
     let found = if text.len() < 40 {
         detect(&format!("{title} {description} {text}"))
@@ -155,8 +182,10 @@ pub fn settled_language(
         detect(text)
     };
     match declared {
-        Some(declared) if found.confidence < CERTAIN || found.language == UNDETERMINED => declared,
-        _ => found.language.to_owned(),
+        Some(declared) if found.confidence < CERTAIN || found.language == UNDETERMINED => {
+            (declared, 1.0)
+        }
+        _ => (found.language.to_owned(), found.confidence),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::error::SearchError;
 use crate::page::Page;
 use crate::text::Word;
 
-const MAGIC: [u8; 4] = *b"TPg3";
+const MAGIC: [u8; 4] = *b"TPg4";
 /// Bytes after which the next word that allows it begins another piece.
 const PIECE_BYTES: usize = 4 << 10;
 /// Faster than any other, and hardly larger for pieces of this size.

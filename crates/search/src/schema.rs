@@ -7,7 +7,7 @@ use tantivy::schema::{
 use crate::text::TOKENIZER;
 
 /// Changes whenever an older index could not be read as it is: it is then rebuilt.
-pub(crate) const FORMAT: &str = "teia-index-2";
+pub(crate) const FORMAT: &str = "teia-index-3";
 
 /// The fields with words, in the order of [`Fields::texts`] and of the weights.
 pub(crate) const TEXT_FIELDS: usize = 6;
@@ -49,6 +49,8 @@ pub(crate) struct Fields {
     pub(crate) rank: Field,
     /// Of a repute: a hash of all that it says, to see whether anything changed.
     pub(crate) mark: Field,
+    /// The moment after which its author wants it found no more; only where there is one.
+    pub(crate) until: Field,
 }
 
 pub(crate) fn schema() -> (Schema, Fields) {
@@ -87,6 +89,7 @@ pub(crate) fn schema() -> (Schema, Fields) {
         of: builder.add_u64_field("of", INDEXED | FAST),
         rank: builder.add_f64_field("rank", FAST),
         mark: builder.add_u64_field("mark", FAST),
+        until: builder.add_i64_field("until", FAST),
     };
     (builder.build(), fields)
 }

@@ -1,7 +1,9 @@
 //! When two texts are the same, and when nearly so.
 
+use teia_base::Margin;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use crate::margins::{Marginal, Margins};
 use crate::record::{Cut, Cutter};
 use crate::text::{fold_into, words};
 
@@ -19,18 +21,22 @@ pub(crate) struct Signature {
     pub(crate) simhash: u64,
     /// Where the pieces begin in which it is stored.
     pub(crate) cuts: Vec<Cut>,
+    /// Which of its words stand beside the main text.
+    pub(crate) margins: Margins,
 }
 
 /// Reads the text once for all of it.
-pub(crate) fn signature(text: &str) -> Signature {
+pub(crate) fn signature(text: &str, margins: &[Margin]) -> Signature {
     let mut digest = Xxh3::new();
     let mut votes = Votes::default();
     let mut last = [0_u64; 3];
     let mut count = 0;
     let mut cutter = Cutter::default();
+    let mut marginal = Marginal::new(margins);
     let mut folded = String::with_capacity(2 * GATHERED);
     for word in words(text) {
         cutter.hear(word);
+        marginal.hear(word);
         let from = folded.len();
         fold_into(&text[word.start..word.end], &mut folded);
         last = [last[1], last[2], xxh3_64(&folded.as_bytes()[from..])];
@@ -58,6 +64,7 @@ pub(crate) fn signature(text: &str) -> Signature {
             0
         },
         cuts: cutter.cuts,
+        margins: marginal.found,
     }
 }
 
@@ -105,7 +112,11 @@ pub(crate) fn is_near(a: u64, b: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_near, signature};
+    use super::{Signature, is_near};
+
+    fn signature(text: &str) -> Signature {
+        super::signature(text, &[])
+    }
 
     fn prose(words: usize) -> String {
         (0..words)

@@ -136,7 +136,7 @@ impl Writer {
                     return Ok(true);
                 }
                 self.delete_repute(tie);
-                self.write_repute(tie, &page.language, &repute)?;
+                self.write_repute(tie, &page.stemmed_as, &repute)?;
             }
         }
         self.pending.note(url.as_str(), Some(standing));
@@ -191,7 +191,7 @@ impl Writer {
     fn put_indexed(&mut self, mut page: Page) -> Result<(), SearchError> {
         let repute = std::mem::take(&mut page.repute);
         self.write(entry::indexed(&self.fields, &page)?)?;
-        self.write_repute(entry::tie(&page.url), &page.language, &repute)?;
+        self.write_repute(entry::tie(&page.url), &page.stemmed_as, &repute)?;
         let standing = Standing::Indexed(page.short_digest());
         self.pending.note(&page.url, Some(standing));
         Ok(())

@@ -329,7 +329,7 @@ fn an_index_of_another_format_is_refused() {
     let meta = place.folder.path().join("meta.json");
     let text = std::fs::read_to_string(&meta)
         .unwrap()
-        .replace("teia-index-2", "teia-index-1");
+        .replace("teia-index-3", "teia-index-1");
     drop(place.writer);
     std::fs::write(&meta, text).unwrap();
     let error = Writer::open(place.folder.path(), IndexConfig::default()).unwrap_err();

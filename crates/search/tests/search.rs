@@ -173,7 +173,7 @@ fn a_misspelt_word_is_suggested_and_a_right_one_is_not() {
     );
     assert_eq!(
         place.results("licitasoes").suggestion.unwrap(),
-        "licitacoes"
+        "licitações"
     );
     assert!(place.results("gato preto").suggestion.is_none());
 }
@@ -213,7 +213,7 @@ fn facets_count_all_matches_and_deep_pages_end_with_a_sentence() {
     assert!(
         results.repairs[0]
             .to_string()
-            .contains("only the first 1000 results")
+            .contains("only the first 10000 results")
     );
 }
 

@@ -34,6 +34,8 @@ const MOST_WORDS: f32 = 40.0;
 /// With a lead of so much more than it could give another language, the general detector is not asked: it
 /// takes longer than all the rest.
 const DECIDED: f32 = 1.5;
+/// What is left of the confidence where no word of the text speaks for the language.
+const HEARSAY: f32 = 0.35;
 
 /// The language of a text. Knows 25 languages in Latin script, among them Portuguese, Spanish,
 /// Galician and Catalan, and those whose script gives them away.
@@ -81,8 +83,9 @@ pub fn detect(text: &str) -> Detected {
     }
     let words = f32::from(count);
     let most = PRIOR + PRIOR_PER_WORD * MOST_WORDS;
+    let evidence = scores;
     if lead(&scores) > most + DECIDED {
-        return best(&scores, words);
+        return best(&scores, &evidence, words);
     }
     if let Some(number) = general(text) {
         // Without one small word of that language in a longer text, it is one that it does not know.
@@ -101,7 +104,7 @@ pub fn detect(text: &str) -> Detected {
             scores[3] += prior * 0.5;
         }
     }
-    best(&scores, words)
+    best(&scores, &evidence, words)
 }
 
 /// A word shared by many languages says little for each.
@@ -143,15 +146,22 @@ fn lead(scores: &[f32; LANGUAGES.len()]) -> f32 {
     first - second
 }
 
-fn best(scores: &[f32; LANGUAGES.len()], words: f32) -> Detected {
+/// The language with most, of which the words of the text themselves gave so much.
+fn best(
+    scores: &[f32; LANGUAGES.len()],
+    evidence: &[f32; LANGUAGES.len()],
+    words: f32,
+) -> Detected {
     let (number, first, second) = first_two(scores);
     // The margin in evidence for each word, and how many words there were to give it.
     let margin = (first - second).max(0.0);
     let certain = margin / (margin + 1.0);
     let enough = words / (words + 1.5);
+    // The general detector names a language for any letters at all.
+    let own = if evidence[number] > 0.0 { 1.0 } else { HEARSAY };
     Detected {
         language: LANGUAGES[number],
-        confidence: (certain * 0.6 + enough * 0.4).clamp(0.0, 1.0) * (margin * 4.0).min(1.0),
+        confidence: (certain * 0.6 + enough * 0.4).clamp(0.0, 1.0) * (margin * 4.0).min(1.0) * own,
     }
 }
 

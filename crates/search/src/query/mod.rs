@@ -24,6 +24,7 @@ mod tokens;
 
 pub(crate) use parser::parse;
 pub use repair::Repair;
+pub(crate) use tokens::is_field;
 
 use teia_base::Timestamp;
 

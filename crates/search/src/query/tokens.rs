@@ -24,6 +24,11 @@ const FIELDS: [&str; 12] = [
     "after", "host",
 ];
 
+/// Whether a query may name it before a colon.
+pub(crate) fn is_field(name: &str) -> bool {
+    FIELDS.iter().any(|field| field.eq_ignore_ascii_case(name))
+}
+
 /// Splits a query, in time linear in its length.
 pub(super) fn tokens(query: &str, repairs: &mut Vec<Repair>) -> Vec<Token> {
     let characters: Vec<char> = query.chars().map(plain).collect();

@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
-use std::time::Instant;
+use std::sync::Arc;
 
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::{DocAddress, SegmentReader, TERMINATED};
 use teia_base::Timestamp;
 
 use super::columns::Columns;
+use super::deadline::Deadline;
 use super::hidden::PassedOver;
 use super::matching::Match;
 use super::results::Facet;
@@ -71,15 +72,16 @@ pub(super) struct Priors<'a> {
     pub(super) weights: &'a Weights,
     pub(super) sort: Sort,
     pub(super) now: Option<Timestamp>,
+    /// The moment of asking.
+    pub(super) at_micros: i64,
 }
 
 /// Gathers over segments and shards.
 pub(super) struct Collector {
     most: usize,
-    deadline: Instant,
+    deadline: Arc<Deadline>,
     best: BinaryHeap<Worst>,
     pub(super) total: u64,
-    pub(super) is_partial: bool,
     counts: Option<[HashMap<String, u64>; 5]>,
 }
 
@@ -91,13 +93,12 @@ const NO_WORDS: f32 = 1e-6;
 const HALF_LIFE_DAYS: f32 = 30.0;
 
 impl Collector {
-    pub(super) fn new(most: usize, deadline: Instant, facets: bool) -> Self {
+    pub(super) fn new(most: usize, deadline: &Arc<Deadline>, facets: bool) -> Self {
         Self {
             most,
-            deadline,
+            deadline: Arc::clone(deadline),
             best: BinaryHeap::with_capacity(most + 1),
             total: 0,
-            is_partial: false,
             counts: facets.then(Default::default),
         }
     }
@@ -106,7 +107,7 @@ impl Collector {
         &mut self,
         place: (usize, u32),
         segment: &SegmentReader,
-        (columns, ranks, passed_over): (&Columns, &[f32], &PassedOver),
+        (columns, ranks, passed_over): (&Columns, &[f32], [&PassedOver; 2]),
         matches: &mut dyn Match,
         ordering: &Priors<'_>,
     ) -> Result<(), SearchError> {
@@ -117,12 +118,13 @@ impl Collector {
         let mut seen = 0_u32;
         while matches.doc() != TERMINATED {
             let doc = matches.doc();
-            seen += 1;
-            if seen.is_multiple_of(1_024) && Instant::now() > self.deadline {
-                self.is_partial = true;
+            if self.deadline.is_over_at(&mut seen) {
                 break;
             }
-            if !segment.is_deleted(doc) && !passed_over.has(doc) {
+            let is_shown = !segment.is_deleted(doc)
+                && !passed_over.iter().any(|passed| passed.has(doc))
+                && !columns.is_past(doc, ordering.at_micros);
+            if is_shown {
                 self.total += 1;
                 let rank = ranks.get(doc as usize).copied().unwrap_or(0.0);
                 let prior = columns.prior(doc, rank, ordering);

@@ -16,6 +16,7 @@ use crate::schema::{Fields, TEXT_FIELDS};
 pub(super) struct Columns {
     pub(super) ties: Column<u64>,
     pub(super) visits: Column<i64>,
+    untils: Column<i64>,
     simhashes: Column<u64>,
     /// Lengths of the text fields.
     pub(super) lengths: [FieldNormReader; TEXT_FIELDS],
@@ -36,10 +37,17 @@ impl Columns {
         Ok(Self {
             ties: fast.u64("tie")?,
             visits: fast.i64("fetched")?,
+            untils: fast.i64("until")?,
             simhashes: fast.u64("simhash")?,
             lengths,
             pages: segment.get_store_reader(CACHED_BLOCKS)?,
         })
+    }
+
+    /// Whether its author wants it found no more at this moment.
+    pub(super) fn is_past(&self, doc: DocId, now_micros: i64) -> bool {
+        let until = self.untils.first(doc);
+        until.is_some_and(|until| until <= now_micros)
     }
 
     pub(super) fn simhash(&self, doc: DocId) -> u64 {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::deadline::Deadline;
 use super::plan::{GroupPlan, Plan, Planned, TermPlan, WordPlan};
 use super::searcher::Shard;
 use super::statistics::{Statistics, locate};
@@ -32,6 +33,7 @@ pub(super) fn expand(
     weights: &Weights,
     planned: &Planned,
     pages: &[(Page, f32)],
+    deadline: &Deadline,
 ) -> Result<(GroupPlan, Vec<String>), SearchError> {
     let mut seen: HashMap<String, Seen> = HashMap::new();
     let scores: f32 = pages.iter().map(|(_, score)| score).sum();
@@ -46,7 +48,7 @@ pub(super) fn expand(
     let least = if pages.len() > 2 { 2 } else { 1 };
     let mut best = Vec::new();
     for (term, seen) in seen.into_iter().filter(|(_, seen)| seen.pages >= least) {
-        let (documents, _) = locate(shards, BODY, &term)?;
+        let (documents, _) = locate(shards, BODY, &term, deadline)?;
         let idf = statistics.idf(documents);
         best.push((seen.share * idf, idf, term, seen.written));
     }
@@ -63,7 +65,7 @@ pub(super) fn expand(
     for (value, idf, term, form) in best {
         let mut terms = Vec::new();
         for field in [TITLE, BODY] {
-            let (_, places) = locate(shards, field, &term)?;
+            let (_, places) = locate(shards, field, &term, deadline)?;
             let text = term.clone();
             terms.push(TermPlan {
                 field,
@@ -85,7 +87,7 @@ pub(super) fn expand(
 }
 
 fn learn(page: &Page, weight: f32, seen: &mut HashMap<String, Seen>) {
-    let stemmer = Stemmer::of(&page.language);
+    let stemmer = Stemmer::of(&page.stemmed_as);
     let text = format!("{}\n{}", page.title, cut(&page.text, MAX_READ_BYTES));
     let mut counts: HashMap<String, (u32, &str)> = HashMap::new();
     let mut all = 0_u32;

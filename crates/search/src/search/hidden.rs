@@ -67,6 +67,13 @@ pub(super) struct PassedOver(Option<Vec<u64>>);
 impl PassedOver {
     pub(super) const NONE: Self = Self(None);
 
+    /// Adds a document of a segment that has so many.
+    pub(super) fn add(&mut self, doc: DocId, documents: DocId) {
+        let words = (documents as usize).div_ceil(64);
+        let bits = self.0.get_or_insert_with(|| vec![0; words]);
+        bits[doc as usize / 64] |= 1 << (doc % 64);
+    }
+
     pub(super) fn has(&self, doc: DocId) -> bool {
         let bits = self.0.as_ref();
         bits.is_some_and(|bits| bits[doc as usize / 64] >> (doc % 64) & 1 == 1)

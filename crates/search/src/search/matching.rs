@@ -10,6 +10,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, SegmentReader, TERMINATED, Term};
 
 use super::columns::Columns;
+use super::deadline::Deadline;
 use super::phrase::PhraseMatch;
 use super::plan::{GroupPlan, Plan};
 use super::reputes::Anchors;
@@ -43,6 +44,7 @@ pub(super) struct Scoring<'a> {
     pub(super) ordinal: u32,
     pub(super) norms: &'a Norms,
     pub(super) anchors: &'a Anchors,
+    pub(super) deadline: &'a Arc<Deadline>,
 }
 
 /// For each text field and coded length: the field's weight over its length norm; and `k1`.
@@ -166,6 +168,8 @@ impl<'a> Scoring<'a> {
             wishes,
             needs_any,
             doc: 0,
+            deadline: Arc::clone(self.deadline),
+            steps: 0,
         };
         group.settle(0);
         Ok(Box::new(group))
@@ -362,6 +366,8 @@ struct GroupMatch {
     /// Nothing must be there, so something of the rest has to.
     needs_any: bool,
     doc: DocId,
+    deadline: Arc<Deadline>,
+    steps: u32,
 }
 
 impl GroupMatch {
@@ -389,6 +395,10 @@ impl GroupMatch {
     fn candidate(&mut self, from: DocId) -> DocId {
         let mut target = from;
         'again: loop {
+            // Lists may be long and have nothing in common.
+            if self.deadline.is_over_at(&mut self.steps) {
+                return TERMINATED;
+            }
             for part in self.filters.iter_mut().chain(&mut self.must) {
                 let at = part.seek(target);
                 if at > target {

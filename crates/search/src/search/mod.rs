@@ -12,9 +12,12 @@
 mod closeness;
 mod collect;
 mod columns;
+mod copies;
+mod deadline;
 mod expansion;
 mod filter;
 mod given;
+mod grouping;
 mod hidden;
 mod known_words;
 mod matching;

@@ -6,6 +6,7 @@ use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
+use super::deadline::Deadline;
 use super::given::{Given, passed};
 use super::matching::{FieldNorm, Match, Scoring};
 use super::plan::PhrasePlan;
@@ -25,6 +26,7 @@ pub(super) struct PhraseMatch {
     tally: Option<Arc<Tally>>,
     tallies: Arc<Tallies>,
     number: usize,
+    deadline: Arc<Deadline>,
 }
 
 impl PhraseMatch {
@@ -52,6 +54,7 @@ impl PhraseMatch {
             tally,
             tallies: Arc::clone(&plan.tallies),
             number,
+            deadline: Arc::clone(scoring.deadline),
         })
     }
 
@@ -66,7 +69,9 @@ impl PhraseMatch {
         }
         let (documents, k1, idf) = (self.documents, self.k1, self.idf);
         let tally = Arc::new(Tally::of(&mut self, entries, documents, k1)?);
-        self.tallies.put(self.number, &tally);
+        if !self.deadline.was_over() {
+            self.tallies.put(self.number, &tally);
+        }
         Ok(Walk::Tallied(Tallied::new(tally, idf)))
     }
 
@@ -167,6 +172,8 @@ pub(super) struct FieldPhrase {
     count: usize,
     starts: Vec<u32>,
     others: Vec<u32>,
+    deadline: Arc<Deadline>,
+    steps: u32,
 }
 
 impl FieldPhrase {
@@ -195,6 +202,8 @@ impl FieldPhrase {
             count: 0,
             starts: Vec::new(),
             others: Vec::new(),
+            deadline: Arc::clone(scoring.deadline),
+            steps: 0,
         };
         phrase.settle(0);
         Ok(Some(phrase))
@@ -219,7 +228,11 @@ impl FieldPhrase {
     fn settle(&mut self, from: DocId) {
         let mut target = from;
         loop {
-            let at = self.together(target);
+            // Words that stand together everywhere need not stand in this order anywhere.
+            let at = match self.deadline.is_over_at(&mut self.steps) {
+                true => TERMINATED,
+                false => self.together(target),
+            };
             self.doc = at;
             if at == TERMINATED {
                 return;
@@ -236,6 +249,9 @@ impl FieldPhrase {
     fn together(&mut self, from: DocId) -> DocId {
         let mut target = from;
         'again: loop {
+            if self.deadline.is_over_at(&mut self.steps) {
+                return TERMINATED;
+            }
             for (list, _) in &mut self.lists {
                 let at = if list.doc() < target {
                     list.seek(target)

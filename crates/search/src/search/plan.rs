@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::deadline::Deadline;
 use super::known_words::{KnownWords, state_of};
 use super::searcher::Shard;
 use super::statistics::{Places, Statistics, locate};
@@ -112,6 +113,8 @@ pub(super) struct Planned {
 pub(super) struct Sought {
     /// As typed.
     pub(super) typed: String,
+    /// Where it is looked for.
+    pub(super) place: Place,
     pub(super) plan: WordPlan,
     /// Documents that have it.
     pub(super) documents: u64,
@@ -133,6 +136,10 @@ pub(super) struct Planner<'a> {
     known: &'a KnownWords,
     /// See [`state_of`].
     state: u64,
+    deadline: &'a Deadline,
+    /// Terms that prefixes may still look at, and the prefixes that have not.
+    scans: usize,
+    prefixes: usize,
 }
 
 impl<'a> Planner<'a> {
@@ -142,6 +149,7 @@ impl<'a> Planner<'a> {
         weights: &'a Weights,
         config: &'a SearchConfig,
         known: &'a KnownWords,
+        deadline: &'a Deadline,
     ) -> Self {
         Self {
             known,
@@ -155,11 +163,15 @@ impl<'a> Planner<'a> {
             left_out: Vec::new(),
             close: Vec::new(),
             language: None,
+            deadline,
+            scans: MAX_SCANNED,
+            prefixes: 0,
         }
     }
 
     pub(super) fn plan(mut self, group: &Group) -> Result<Planned, SearchError> {
         self.language = self.language_of(group)?;
+        self.prefixes = prefixes_of(group);
         let group = self.group(group)?;
         let mut close: Vec<WordPlan> = self.sought.iter().map(|word| word.plan.clone()).collect();
         close.append(&mut self.close);
@@ -244,11 +256,14 @@ impl<'a> Planner<'a> {
             None => {
                 let (mut plan, documents) = self.look_up(word, place)?;
                 plan.tallies = Some(Arc::new(self.known.tallies(self.state, self.shards)));
-                self.known.put(self.state, word, place, &plan, documents);
+                // What was not looked up to its end is not remembered.
+                if !self.deadline.was_over() {
+                    self.known.put(self.state, word, place, &plan, documents);
+                }
                 (plan, documents)
             }
         };
-        self.seek(word, &plan, documents, negated, false);
+        self.seek((word, place), &plan, documents, negated, false);
         Ok(plan)
     }
 
@@ -270,7 +285,7 @@ impl<'a> Planner<'a> {
         let mut documents = 0;
         for field in fields_of(place) {
             let mut find = |text: &str, share: f32| -> Result<u64, SearchError> {
-                let (documents, places) = locate(self.shards, field, text)?;
+                let (documents, places) = locate(self.shards, field, text, self.deadline)?;
                 if documents > 0 {
                     let text = text.to_owned();
                     plan.terms.push(TermPlan {
@@ -312,8 +327,20 @@ impl<'a> Planner<'a> {
         };
         let mut documents = 0;
         for field in fields_of(place) {
-            let (found, more) =
-                beginning(self.shards, field, &prefix, self.config.max_prefix_words)?;
+            let words = self.config.max_prefix_words;
+            // Fields that are left, those of other prefixes too, have their share of what may be looked at.
+            let all = fields_of(place);
+            let left = (all.end - field) + (self.prefixes - 1) * all.len();
+            let scan = Scan {
+                most: self.scans / left.max(1),
+                deadline: self.deadline,
+            };
+            let Beginning {
+                words: found,
+                more,
+                scanned,
+            } = beginning(self.shards, field, &prefix, words, &scan)?;
+            self.scans = self.scans.saturating_sub(scanned);
             if more {
                 let repair = Repair::BroadPrefix(prefix.clone());
                 if !self.repairs.contains(&repair) {
@@ -322,7 +349,7 @@ impl<'a> Planner<'a> {
             }
             documents = documents.max(found.iter().map(|(_, count)| count).sum());
             for (text, _) in found {
-                let (_, places) = locate(self.shards, field, &text)?;
+                let (_, places) = locate(self.shards, field, &text, self.deadline)?;
                 plan.terms.push(TermPlan {
                     field,
                     text,
@@ -331,10 +358,11 @@ impl<'a> Planner<'a> {
                 });
             }
         }
+        self.prefixes = self.prefixes.saturating_sub(1).max(1);
         plan.idf = self
             .statistics
             .idf(documents.min(self.statistics.documents));
-        self.seek(&word, &plan, documents, negated, true);
+        self.seek((&word, place), &plan, documents, negated, true);
         Ok(Some(plan))
     }
 
@@ -384,7 +412,7 @@ impl<'a> Planner<'a> {
 
     fn seek(
         &mut self,
-        typed: &str,
+        (typed, place): (&str, Place),
         plan: &WordPlan,
         documents: u64,
         negated: bool,
@@ -393,6 +421,7 @@ impl<'a> Planner<'a> {
         if !negated {
             self.sought.push(Sought {
                 typed: typed.to_owned(),
+                place,
                 plan: plan.clone(),
                 documents,
                 is_prefix,
@@ -473,24 +502,64 @@ fn fields_of(place: Place) -> std::ops::Range<usize> {
 const SHORT: usize = 4;
 /// What a small word counts where it is looked for at all.
 const SMALL_WORD: f32 = 0.05;
-/// Terms looked at for one prefix.
-const MAX_SCANNED: usize = 20_000;
+/// Terms looked at for all prefixes of a query, over all fields and indexes.
+const MAX_SCANNED: usize = 120_000;
 
-/// The most frequent terms of a field with a prefix, and whether there were more.
+/// How many words that begin with something a query asks for.
+fn prefixes_of(group: &Group) -> usize {
+    fn of(node: &Node) -> usize {
+        match node {
+            Node::Prefix(..) => 1,
+            Node::Either(nodes) => nodes.iter().map(of).sum(),
+            Node::Group(group) => prefixes_of(group),
+            _ => 0,
+        }
+    }
+    group.clauses.iter().map(|(_, node)| of(node)).sum()
+}
+
+/// How far dictionaries are read.
+struct Scan<'a> {
+    most: usize,
+    deadline: &'a Deadline,
+}
+
+/// Words that begin so, with the documents that have them.
+struct Beginning {
+    words: Vec<(String, u64)>,
+    more: bool,
+    scanned: usize,
+}
+
+/// The most frequent terms of a field with a prefix, whether there were more, and how many were looked at. Every
+/// segment has the same share.
 fn beginning(
     shards: &[Shard],
     field: usize,
     prefix: &str,
-    most: usize,
-) -> Result<(Vec<(String, u64)>, bool), SearchError> {
+    words: usize,
+    scan: &Scan<'_>,
+) -> Result<Beginning, SearchError> {
     let mut counts: HashMap<String, u64> = HashMap::new();
-    let mut scanned = 0;
+    let mut left: usize = shards.iter().map(|shard| shard.columns.len()).sum();
+    let (mut scanned, mut is_cut) = (0, false);
     for shard in shards {
         for segment in shard.searcher.segment_readers() {
+            let share = (scan.most - scanned.min(scan.most)) / left.max(1);
+            left -= 1;
+            let end = scanned + share;
+            let mut steps = 0;
+            if scan.deadline.is_over() {
+                continue;
+            }
             let index = segment.inverted_index(shard.fields.texts[field])?;
             let mut stream = index.terms().range().ge(prefix).into_stream()?;
             while let Some((term, info)) = stream.next() {
-                if !term.starts_with(prefix.as_bytes()) || scanned > MAX_SCANNED {
+                if !term.starts_with(prefix.as_bytes()) || scan.deadline.is_over_at(&mut steps) {
+                    break;
+                }
+                if scanned >= end {
+                    is_cut = true;
                     break;
                 }
                 scanned += 1;
@@ -503,7 +572,11 @@ fn beginning(
     }
     let mut found: Vec<_> = counts.into_iter().collect();
     found.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let more = field == BODY && (found.len() > most || scanned > MAX_SCANNED);
-    found.truncate(most);
-    Ok((found, more))
+    let more = field == BODY && (found.len() > words || is_cut);
+    found.truncate(words);
+    Ok(Beginning {
+        words: found,
+        more,
+        scanned,
+    })
 }

@@ -160,13 +160,13 @@ struct Keys {
 }
 
 /// Documents that have a key, in its order.
-struct Side {
+pub(super) struct Side {
     docs: Vec<DocId>,
     keys: Column<u64>,
 }
 
 impl Side {
-    fn new(keys: Column<u64>, documents: DocId) -> Self {
+    pub(super) fn new(keys: Column<u64>, documents: DocId) -> Self {
         let found = (0..documents).filter_map(|doc| Some((keys.first(doc)?, doc)));
         let mut found: Vec<(u64, DocId)> = found.collect();
         found.sort_unstable();
@@ -181,8 +181,8 @@ impl Side {
     }
 }
 
-/// Pages with their reputes. An old version of either may still be there: all are paired.
-fn joined(pages: &Side, reputes: &Side) -> Vec<(DocId, DocId)> {
+/// Pages with their reputes, or with others of the same URL. An old version of either may still be there: all are paired.
+pub(super) fn joined(pages: &Side, reputes: &Side) -> Vec<(DocId, DocId)> {
     if pages.docs.len() > reputes.docs.len() {
         let mut pairs = joined(reputes, pages);
         pairs.iter_mut().for_each(|pair| *pair = (pair.1, pair.0));

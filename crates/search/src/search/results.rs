@@ -12,7 +12,8 @@ use crate::query::Repair;
 pub struct Results {
     /// The hits of the page asked for, best first.
     pub hits: Vec<Hit>,
-    /// Documents that match, near-duplicates counted each.
+    /// Documents that match, near-duplicates counted each; a URL that is in several collections once, as its
+    /// newest copy.
     pub total: u64,
     /// The same, near-duplicates put away behind a better one not counted: so many results there are to
     /// page through. (Those too far down to be compared count each.)
@@ -38,6 +39,8 @@ pub struct Hit {
     pub url: String,
     /// The collection whose index it comes from.
     pub collection: String,
+    /// All collections that have it, of those that were asked; the one above first.
+    pub collections: Vec<String>,
     /// Its title; the address where it has none.
     pub title: String,
     /// Where the words are.

@@ -2,17 +2,21 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use hashbrown::HashSet;
 use tantivy::directory::OwnedBytes;
+use tantivy::index::SegmentId;
 use tantivy::{DocAddress, IndexReader, ReloadPolicy, Term};
-use teia_base::Timestamp;
+use teia_base::{Clock, SystemClock, Timestamp};
 
 use super::closeness::{self, Lists};
 use super::collect::{Candidate, Collector, Priors};
 use super::columns::{self, Columns};
+use super::copies;
+use super::deadline::Deadline;
 use super::filter::{Filter, narrowed};
+use super::grouping::Signatures;
 use super::hidden::{self, Hidden, PassedOver};
 use super::known_words::KnownWords;
 use super::matching::{Norms, Scoring};
@@ -28,7 +32,6 @@ use crate::page::Page;
 use crate::query::{Repair, parse};
 use crate::record::Stored;
 use crate::schema::{BODY, Fields};
-use crate::similar::is_near;
 use crate::store;
 use crate::text::fold;
 use crate::weights::Weights;
@@ -48,6 +51,8 @@ pub struct SearchRequest {
     pub collections: Vec<String>,
     /// By relevance or by date.
     pub sort: Sort,
+    /// The moment of asking: what its author wants found no more by then is passed over.
+    pub at: Timestamp,
     /// Fresh pages first among equals: the moment to count their age from.
     pub fresh_at: Option<Timestamp>,
     /// Look also for words that the first results have in common.
@@ -70,6 +75,7 @@ impl SearchRequest {
             offset: 0,
             collections: Vec::new(),
             sort: Sort::Relevance,
+            at: SystemClock.wall(),
             fresh_at: None,
             expand: false,
             group_similar: true,
@@ -96,6 +102,7 @@ pub struct Searcher {
     counted: Counted,
     columns: columns::Opened,
     known_words: KnownWords,
+    copies: copies::Memory,
     config: SearchConfig,
     weights: Weights,
 }
@@ -141,6 +148,12 @@ impl Shard {
         store::stored(&columns.pages, at.doc_id)
     }
 
+    /// Whether a document is not to be shown.
+    pub(super) fn passes_over(&self, ordinal: u32, doc: u32) -> bool {
+        let passed_over = self.passed_over.get(ordinal as usize);
+        passed_over.is_some_and(|passed_over| passed_over.has(doc))
+    }
+
     /// The number of a segment among those of all indexes.
     pub(super) fn number_of(&self, ordinal: u32) -> usize {
         self.first + ordinal as usize
@@ -155,6 +168,7 @@ impl Searcher {
             counted: Counted::default(),
             columns: columns::Opened::default(),
             known_words: KnownWords::default(),
+            copies: copies::Memory::default(),
             config,
             weights,
         }
@@ -173,6 +187,7 @@ impl Searcher {
             })?;
         // What was known is of another index, which may have come as far.
         self.known_words = KnownWords::default();
+        self.copies = copies::Memory::default();
         self.indexes.retain(|open| open.name != collection);
         self.indexes.push(Open {
             name: collection.to_owned(),
@@ -217,6 +232,7 @@ impl Searcher {
     /// Answers a query. Never fails for what the query says.
     pub fn search(&self, request: &SearchRequest) -> Result<Results, SearchError> {
         let began = Instant::now();
+        let deadline = Arc::new(Deadline::after(began, self.config.max_milliseconds));
         let shards = self.shards(&request.collections, &request.hidden)?;
         let statistics = self.counted.of(&shards)?;
         let parsed = parse(&request.query);
@@ -233,7 +249,8 @@ impl Searcher {
             shards: &shards,
             statistics: &statistics,
             request,
-            deadline: began + Duration::from_millis(self.config.max_milliseconds),
+            older: self.copies.of(&shards, || self.open_segments())?,
+            deadline: Arc::clone(&deadline),
         };
         let planner = Planner::new(
             &shards,
@@ -241,6 +258,7 @@ impl Searcher {
             &self.weights,
             &self.config,
             &self.known_words,
+            &deadline,
         );
         let planned = planner.plan(&group)?;
         results.repairs.extend(planned.repairs.iter().cloned());
@@ -250,12 +268,26 @@ impl Searcher {
             return Ok(results);
         }
         query.fill(&planned, &mut results)?;
+        if !deadline.is_over() {
+            results.suggestion =
+                spelling::suggestion(&shards, &request.query, &planned.sought, &deadline)?;
+        }
         if results.is_partial {
             results.repairs.push(Repair::TimeOver);
         }
-        results.suggestion = spelling::suggestion(&shards, &request.query, &planned.sought)?;
         results.seconds = began.elapsed().as_secs_f64();
         Ok(results)
+    }
+
+    fn open_segments(&self) -> std::collections::HashSet<SegmentId> {
+        let readers = self.indexes.iter().map(|open| open.reader.searcher());
+        let ids = |searcher: tantivy::Searcher| {
+            let segments = searcher.segment_readers().iter();
+            segments
+                .map(|segment| segment.segment_id())
+                .collect::<Vec<_>>()
+        };
+        readers.flat_map(ids).collect()
     }
 
     fn shards(&self, collections: &[String], hidden: &Hidden) -> Result<Vec<Shard>, SearchError> {
@@ -289,7 +321,9 @@ struct Query<'a> {
     shards: &'a [Shard],
     statistics: &'a Statistics,
     request: &'a SearchRequest,
-    deadline: Instant,
+    /// Documents of which another index has a newer copy.
+    older: copies::Older,
+    deadline: Arc<Deadline>,
 }
 
 impl Query<'_> {
@@ -311,13 +345,19 @@ impl Query<'_> {
             most,
             self.request.facets && !expands,
         )?;
-        if expands {
+        if expands && !self.deadline.is_over() {
             let mut pages = Vec::new();
             for candidate in collected.0.iter().take(weights.feedback_documents) {
                 pages.push((self.page(candidate)?, candidate.score));
             }
-            let (group, added) =
-                expansion::expand(self.shards, self.statistics, weights, planned, &pages)?;
+            let (group, added) = expansion::expand(
+                self.shards,
+                self.statistics,
+                weights,
+                planned,
+                &pages,
+                &self.deadline,
+            )?;
             results.added_words = added;
             collected = self.collect(&group, planned, most, self.request.facets)?;
         }
@@ -330,7 +370,7 @@ impl Query<'_> {
         }
         let (candidates, collector) = collected;
         results.total = collector.total;
-        results.is_partial = collector.is_partial;
+        results.is_partial = self.deadline.was_over();
         results.facets = collector.facets;
         // All of them, so that every page of results counts the same.
         let groups = self.grouped(&candidates, candidates.len());
@@ -367,14 +407,14 @@ impl Query<'_> {
             weights,
             sort: self.request.sort,
             now: self.request.fresh_at,
+            at_micros: self.request.at.as_micros(),
         };
-        let mut collector = Collector::new(most, self.deadline, facets);
+        let mut collector = Collector::new(most, &self.deadline, facets);
         for (number, shard) in self.shards.iter().enumerate() {
             let anchors = Anchors::default();
             for (ordinal, segment) in (0..).zip(shard.searcher.segment_readers()) {
                 // A segment may take long before its first match.
-                if Instant::now() > self.deadline {
-                    collector.is_partial = true;
+                if self.deadline.is_over() {
                     break;
                 }
                 let columns = &shard.columns[ordinal as usize];
@@ -383,30 +423,25 @@ impl Query<'_> {
                     ordinal,
                     norms: &norms,
                     anchors: &anchors,
+                    deadline: &self.deadline,
                 };
                 let mut matches = scoring.group(group)?;
                 let passed_over = shard.passed_over.get(ordinal as usize);
-                let passed_over = passed_over.unwrap_or(&NOTHING);
+                let older = self.older.get(shard.number_of(ordinal));
+                let passed_over = [passed_over, older].map(|some| some.unwrap_or(&NOTHING));
                 let place = (number, ordinal);
                 let beside = (&**columns, shard.reputes.ranks(ordinal), passed_over);
                 collector.segment(place, segment, beside, matches.as_mut(), &priors)?;
             }
         }
-        let counts = (collector.total, collector.is_partial);
+        let total = collector.total;
         let (mut candidates, facets) = collector.finish();
-        if self.request.sort == Sort::Relevance && Instant::now() <= self.deadline {
+        if self.request.sort == Sort::Relevance && !self.deadline.is_over() {
             let first = candidates.len().min(self.searcher.config.rescored);
             self.add_closeness(&planned.close, &mut candidates[..first])?;
             candidates[..first].sort_by(Candidate::order);
         }
-        Ok((
-            candidates,
-            Counts {
-                total: counts.0,
-                is_partial: counts.1,
-                facets,
-            },
-        ))
+        Ok((candidates, Counts { total, facets }))
     }
 
     /// Counts for these candidates, which are in order, how close together words stand; not for those that
@@ -444,24 +479,25 @@ impl Query<'_> {
 
     /// Near-duplicates behind their best one, with their number; the first groups only.
     fn grouped(&self, candidates: &[Candidate], most: usize) -> Vec<(Candidate, usize)> {
-        let mut groups: Vec<(Candidate, usize, u64)> = Vec::new();
+        let mut groups: Vec<(Candidate, usize)> = Vec::new();
+        let mut signatures = Signatures::default();
         for candidate in candidates {
             let columns = &self.shards[candidate.shard].columns;
             let simhash = columns[candidate.at.segment_ord as usize].simhash(candidate.at.doc_id);
-            let near = groups
-                .iter_mut()
-                .find(|(_, _, known)| self.request.group_similar && is_near(*known, simhash));
-            if let Some((_, similar, _)) = near {
-                *similar += 1;
+            let near = self
+                .request
+                .group_similar
+                .then(|| signatures.near(simhash))
+                .flatten();
+            if let Some(number) = near {
+                groups[number].1 += 1;
             } else if groups.len() < most {
-                groups.push((*candidate, 0, simhash));
+                groups.push((*candidate, 0));
+                signatures.add(simhash);
             }
             // One that is not shown takes nothing from those before it.
         }
         groups
-            .into_iter()
-            .map(|(candidate, similar, _)| (candidate, similar))
-            .collect()
     }
 
     fn hit(
@@ -501,6 +537,7 @@ impl Query<'_> {
             &page.title
         });
         Ok(Hit {
+            collections: self.collections_of(shard, &page.url)?,
             collection: shard.name.clone(),
             title,
             snippet,
@@ -515,6 +552,18 @@ impl Query<'_> {
             language: page.language,
             media_type: page.media_type,
         })
+    }
+
+    /// The collections that have a URL, the one that it is shown from first.
+    fn collections_of(&self, own: &Shard, url: &str) -> Result<Vec<String>, SearchError> {
+        let mut names = vec![own.name.clone()];
+        for shard in self.shards.iter().filter(|shard| shard.name != own.name) {
+            let term = Term::from_field_text(shard.fields.url, url);
+            if !store::holding(&shard.searcher, &term)?.is_empty() {
+                names.push(shard.name.clone());
+            }
+        }
+        Ok(names)
     }
 
     fn snippet(
@@ -552,6 +601,5 @@ const MAX_ADDRESSES: usize = 20;
 /// What was counted beside the best matches.
 struct Counts {
     total: u64,
-    is_partial: bool,
     facets: Vec<super::results::Facet>,
 }

@@ -1,5 +1,7 @@
 //! The piece of a page that shows why it was found.
 
+use std::ops::Range;
+
 use hashbrown::HashSet;
 
 use super::closeness::Place;
@@ -100,11 +102,16 @@ pub(super) fn of_short<B: AsRef<[u8]>>(
     stored: &Stored<B>,
     marked: &Marked<'_>,
 ) -> Result<Snippet, SearchError> {
+    let page = &stored.page;
+    if page.max_snippet == Some(0) {
+        return Ok(Snippet::default());
+    }
     let text = stored.text(0..stored.pieces())?;
-    let stemmer = Stemmer::of(&stored.page.language);
+    let stemmer = Stemmer::of(&page.stemmed_as);
     let mut all: Vec<Word> = Vec::new();
     let mut forms: Vec<String> = Vec::new();
-    let mut matching: Vec<Matching> = Vec::new();
+    let mut shown: HashSet<usize> = HashSet::new();
+    let mut places = Places::default();
     // A stretch with all the words will not be bettered: only its end is read then.
     let mut end = usize::MAX;
     for (number, word) in words(&text).enumerate() {
@@ -116,66 +123,152 @@ pub(super) fn of_short<B: AsRef<[u8]>>(
             continue;
         };
         let known = forms.iter().position(|known| *known == form);
-        matching.push((number, known.unwrap_or(forms.len())));
+        shown.insert(number);
+        places.add(page, (number, known.unwrap_or(forms.len())));
         if known.is_none() {
             forms.push(form);
         }
-        if end == usize::MAX && has_all(&matching, marked.sought.len()) {
+        if end == usize::MAX && has_all(&places.main, marked.sought.len()) {
             end = number + 2 * WORDS;
         }
     }
-    let Some(first) = first_shown(&stored.page, &matching) else {
-        return Ok(described(&stored.page));
+    let Some(stretch) = places.stretch(page, all.len()) else {
+        return Ok(described(page));
     };
-    let shown: HashSet<usize> = matching.iter().map(|(number, _)| *number).collect();
-    let words = all.iter().enumerate().skip(first).take(WORDS);
+    let words = all.iter().enumerate();
+    let words = words.skip(stretch.start).take(stretch.len());
     let words = words.map(|(number, word)| (*word, shown.contains(&number)));
-    Ok(cut_out(&text, words, (false, false)))
+    Ok(bounded(cut_out(&text, words, (false, false)), page))
 }
 
 /// The same of a text of several pieces, of which the index tells where the words stand.
 pub(super) fn of_long<B: AsRef<[u8]>>(
     stored: &Stored<B>,
-    places: &[Place],
+    found: &[Place],
     marked: &Marked<'_>,
 ) -> Result<Snippet, SearchError> {
-    let matching: Vec<Matching> = places
-        .iter()
-        .map(|place| (place.position() as usize, place.number()))
-        .collect();
-    let Some(first) = first_shown(&stored.page, &matching) else {
-        return Ok(described(&stored.page));
+    let page = &stored.page;
+    if page.max_snippet == Some(0) {
+        return Ok(Snippet::default());
+    }
+    let mut places = Places::default();
+    for place in found {
+        places.add(page, (place.position() as usize, place.number()));
+    }
+    let least_words = stored.first_word(stored.pieces() - 1) as usize + 1;
+    let Some(stretch) = places.stretch(page, least_words) else {
+        return Ok(described(page));
     };
     let piece_of = |word: usize| stored.piece_of(u32::try_from(word).unwrap_or(u32::MAX));
-    let pieces = piece_of(first)..piece_of(first + WORDS) + 1;
+    let pieces = piece_of(stretch.start)..piece_of(stretch.end) + 1;
     let text = stored.text(pieces.clone())?;
-    let skipped = first.saturating_sub(stored.first_word(pieces.start) as usize);
-    let stemmer = Stemmer::of(&stored.page.language);
-    let words = words(&text).skip(skipped).take(WORDS);
+    let skipped = stretch
+        .start
+        .saturating_sub(stored.first_word(pieces.start) as usize);
+    let stemmer = Stemmer::of(&page.stemmed_as);
+    let words = words(&text).skip(skipped).take(stretch.len());
     let words = words.map(|word| {
         let form = marked.form(&text[word.start..word.end], stemmer);
         (word, form.is_some())
     });
     let goes_on = (pieces.start > 0, pieces.end < stored.pieces());
-    Ok(cut_out(&text, words, goes_on))
+    Ok(bounded(cut_out(&text, words, goes_on), page))
 }
 
-/// The first word that is shown; none where the description says more than the text.
-fn first_shown(page: &Page, matching: &[Matching]) -> Option<usize> {
-    if matching.is_empty() && !page.description.is_empty() {
-        return None;
+/// Where words of a text match.
+#[derive(Debug, Default)]
+struct Places {
+    /// In the main text.
+    main: Vec<Matching>,
+    /// In menus and lists of links.
+    beside: Vec<Matching>,
+}
+
+impl Places {
+    fn add(&mut self, page: &Page, matching: Matching) {
+        let margins = &page.margins;
+        if margins.unquoted.has(matching.0) {
+            return;
+        }
+        if margins.navigation.has(matching.0) {
+            self.beside.push(matching);
+        } else {
+            self.main.push(matching);
+        }
     }
-    let first = best_start(matching).saturating_sub(LEAD);
-    // A text is not cut for the sake of a few words.
-    Some(if first < LEAD { 0 } else { first })
+
+    /// The words that are shown, of a text that has at least so many; none where the description says more than the
+    /// text. Menus are shown where there is nothing else.
+    fn stretch(&self, page: &Page, words: usize) -> Option<Range<usize>> {
+        let margins = &page.margins;
+        if self.main.is_empty() && !page.description.is_empty() {
+            return None;
+        }
+        let mut is_beside = self.main.is_empty() && !self.beside.is_empty();
+        let matching = if is_beside { &self.beside } else { &self.main };
+        let mut start = best_start(matching);
+        if matching.is_empty() {
+            start = margins
+                .unquoted
+                .first_after(margins.navigation.first_after(0));
+            // All of it is menus.
+            if start >= words {
+                is_beside = true;
+                start = margins.unquoted.first_after(0);
+            }
+        }
+        let free = margins.unquoted.around(start);
+        let (mut from, mut to) = (free.start, free.end);
+        if !is_beside {
+            let main = margins.navigation.around(start);
+            (from, to) = (from.max(main.start), to.min(main.end));
+        }
+        let mut first = start.saturating_sub(LEAD).max(from);
+        // A short stretch is shown from its beginning.
+        first = first.min(to.saturating_sub(WORDS)).max(from);
+        // A text is not cut for the sake of a few words.
+        if first < from + LEAD {
+            first = from;
+        }
+        Some(first..to.min(first + WORDS))
+    }
 }
 
 fn described(page: &Page) -> Snippet {
-    Snippet {
+    let snippet = Snippet {
         text: clean(cut(&page.description, MAX_SNIPPET_BYTES)).0,
         highlights: Vec::new(),
-    }
+    };
+    bounded(snippet, page)
 }
+
+/// Within what the author of the page allows, with the sign that something is left out.
+fn bounded(mut snippet: Snippet, page: &Page) -> Snippet {
+    let Some(most) = page.max_snippet else {
+        return snippet;
+    };
+    let most = most as usize;
+    let characters = |text: &str, count: usize| {
+        let end = text.char_indices().nth(count);
+        end.map_or(text.len(), |(at, _)| at)
+    };
+    if characters(&snippet.text, most) == snippet.text.len() {
+        return snippet;
+    }
+    let mut end = characters(&snippet.text, most.saturating_sub(ELLIPSIS.chars().count()));
+    if !snippet.text[end..].starts_with(' ') {
+        end = snippet.text[..end].rfind(' ').unwrap_or(end);
+    }
+    snippet.text.truncate(end);
+    snippet.highlights.retain(|part| part.end <= end);
+    if most > ELLIPSIS.chars().count() {
+        snippet.text.push_str(ELLIPSIS);
+    }
+    snippet
+}
+
+/// What follows a text that was cut off.
+const ELLIPSIS: &str = " …";
 
 /// These words of a text, some of them marked; whether there is more text before it and after it.
 fn cut_out(
@@ -206,7 +299,7 @@ fn cut_out(
         }
     }
     if end < text.len() || more_after {
-        snippet.text.push_str(" …");
+        snippet.text.push_str(ELLIPSIS);
     }
     snippet
 }

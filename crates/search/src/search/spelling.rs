@@ -1,16 +1,25 @@
-//! Another spelling for a word that hardly occurs.
+//! Another spelling for a word that hardly occurs: one that pages have which can be shown, written as they write
+//! it.
 
-use tantivy::Term;
+use std::collections::HashMap;
+
+use tantivy::postings::SegmentPostings;
 use tantivy::query::FuzzyTermQuery;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocAddress, DocSet, TERMINATED, Term};
 
+use super::deadline::Deadline;
 use super::plan::Sought;
 use super::searcher::Shard;
 use crate::error::SearchError;
-use crate::schema::BODY;
-use crate::text::fold;
+use crate::query::{Place, is_field};
+use crate::schema::{BODY, TITLE, URL_WORDS};
+use crate::text::{fold, words};
 
 /// Similar terms looked at for one word.
 const MAX_SEEN: usize = 10_000;
+/// The best of them whose pages are counted.
+const MAX_COUNTED: usize = 8;
 /// A similar word must be so many times as frequent.
 const TIMES: u64 = 50;
 
@@ -19,6 +28,7 @@ pub(super) fn suggestion(
     shards: &[Shard],
     query: &str,
     sought: &[Sought],
+    deadline: &Deadline,
 ) -> Result<Option<String>, SearchError> {
     let mut suggested = query.to_owned();
     for word in sought.iter().filter(|word| !word.is_prefix).take(8) {
@@ -29,29 +39,77 @@ pub(super) fn suggestion(
         {
             continue;
         }
-        if let Some(better) = similar(shards, &folded, word.documents)? {
-            suggested = suggested.replacen(&word.typed, &better, 1);
+        if let Some(better) = similar(shards, &folded, word, deadline)? {
+            suggested = replaced(&suggested, &word.typed, &better);
         }
     }
     Ok((suggested != query).then_some(suggested))
 }
 
-/// The nearest and most frequent term of the dictionary with the same first letter.
-fn similar(shards: &[Shard], word: &str, documents: u64) -> Result<Option<String>, SearchError> {
+/// The query with a word of it replaced: a whole word, and no name of a field.
+fn replaced(query: &str, typed: &str, better: &str) -> String {
+    let mut found = words(query).filter(|word| {
+        let is_name = query[word.end..].starts_with(':') && is_field(&query[word.start..word.end]);
+        query[word.start..word.end] == *typed && !is_name
+    });
+    match found.next() {
+        Some(word) => format!("{}{better}{}", &query[..word.start], &query[word.end..]),
+        None => query.to_owned(),
+    }
+}
+
+/// The nearest and most frequent word with the same first letter, as it is written.
+fn similar(
+    shards: &[Shard],
+    word: &str,
+    sought: &Sought,
+    deadline: &Deadline,
+) -> Result<Option<String>, SearchError> {
+    let field = match sought.place {
+        Place::Anywhere => BODY,
+        Place::Title => TITLE,
+        Place::Address => URL_WORDS,
+    };
+    let mut found: Vec<(usize, u64, String)> = near(shards, field, word, deadline)?;
+    found.sort_by(|a, b| (a.0, b.1, &a.2).cmp(&(b.0, a.1, &b.2)));
+    let needed = sought.documents * TIMES;
+    found.retain(|(_, count, _)| *count > needed);
+    for (_, _, term) in found.into_iter().take(MAX_COUNTED) {
+        if deadline.is_over() {
+            break;
+        }
+        // The dictionary has also words of pages that are gone, or hidden.
+        if let Some((shard, at)) = shown(shards, field, &term, needed)? {
+            return Ok(Some(written(shard, field, at, &term)?));
+        }
+    }
+    Ok(None)
+}
+
+/// Words of the dictionaries that are near: how far, in how many documents, and which.
+fn near(
+    shards: &[Shard],
+    field: usize,
+    word: &str,
+    deadline: &Deadline,
+) -> Result<Vec<(usize, u64, String)>, SearchError> {
     let Some(first) = word.chars().next() else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let first = first.to_string();
     let letters: Vec<char> = word.chars().collect();
     let most = if letters.len() > 6 { 2_u8 } else { 1 };
-    let mut best: Option<(usize, u64, String)> = None;
+    let mut found: HashMap<String, (usize, u64)> = HashMap::new();
     let mut seen = 0;
     for shard in shards {
-        let field = shard.fields.texts[BODY];
+        let field = shard.fields.texts[field];
         // An automaton walks over the few terms that are near; a dictionary has millions.
         let near = FuzzyTermQuery::new(Term::from_field_text(field, word), most, true);
         let near = near.automaton()?;
         for segment in shard.searcher.segment_readers() {
+            if deadline.is_over() {
+                break;
+            }
             let terms = segment.inverted_index(field)?;
             let terms = terms.terms();
             let mut stream = terms.search(&near).ge(&first).into_stream()?;
@@ -60,26 +118,68 @@ fn similar(shards: &[Shard], word: &str, documents: u64) -> Result<Option<String
                     break;
                 }
                 seen += 1;
-                let count = u64::from(info.doc_freq);
-                if count <= documents * TIMES {
-                    continue;
-                }
                 let Ok(term) = std::str::from_utf8(term) else {
                     continue;
                 };
-                let Some(distance) = distance(&letters, term, most.into()) else {
-                    continue;
-                };
-                let is_better = best.as_ref().is_none_or(|known| {
-                    (distance, u64::MAX - count, term) < (known.0, u64::MAX - known.1, &known.2)
-                });
-                if distance > 0 && is_better {
-                    best = Some((distance, count, term.to_owned()));
+                let distance = distance(&letters, term, most.into());
+                if let Some(distance) = distance.filter(|&distance| distance > 0) {
+                    let known = found.entry(term.to_owned()).or_insert((distance, 0));
+                    known.1 += u64::from(info.doc_freq);
                 }
             }
         }
     }
-    Ok(best.map(|(_, _, term)| term))
+    let found = found.into_iter();
+    Ok(found
+        .map(|(term, (distance, count))| (distance, count, term))
+        .collect())
+}
+
+/// A document with a term that can be shown, where there are more than so many of them.
+fn shown<'a>(
+    shards: &'a [Shard],
+    field: usize,
+    term: &str,
+    needed: u64,
+) -> Result<Option<(&'a Shard, DocAddress)>, SearchError> {
+    let mut count = 0;
+    for shard in shards {
+        let term = Term::from_field_text(shard.fields.texts[field], term);
+        for (ordinal, segment) in (0..).zip(shard.searcher.segment_readers()) {
+            let index = segment.inverted_index(term.field())?;
+            let postings = index.read_postings(&term, IndexRecordOption::Basic)?;
+            let mut postings = postings.unwrap_or_else(SegmentPostings::empty);
+            while postings.doc() != TERMINATED {
+                let doc = postings.doc();
+                if !segment.is_deleted(doc) && !shard.passes_over(ordinal, doc) {
+                    count += 1;
+                }
+                if count > needed {
+                    return Ok(Some((shard, DocAddress::new(ordinal, doc))));
+                }
+                postings.advance();
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// A term as a document writes it, with its accents.
+fn written(shard: &Shard, field: usize, at: DocAddress, term: &str) -> Result<String, SearchError> {
+    if field == URL_WORDS {
+        return Ok(term.to_owned());
+    }
+    let page = shard.stored(at)?.whole()?;
+    let text = if field == TITLE {
+        &page.title
+    } else {
+        &page.text
+    };
+    let found = words(text).map(|word| &text[word.start..word.end]);
+    let mut found = found.filter(|written| fold(written) == term);
+    Ok(found
+        .next()
+        .map_or_else(|| term.to_owned(), str::to_lowercase))
 }
 
 /// Letters changed, added, left out or swapped with a neighbour; none when more than `most`.
@@ -111,7 +211,7 @@ fn distance(word: &[char], other: &str, most: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::distance;
+    use super::{distance, replaced};
 
     #[test]
     fn a_swap_is_one_mistake() {
@@ -119,5 +219,16 @@ mod tests {
         assert_eq!(distance(&letters("licitacao"), "licitcaao", 2), Some(1));
         assert_eq!(distance(&letters("gato"), "gatos", 2), Some(1));
         assert_eq!(distance(&letters("gato"), "cavalo", 2), None);
+    }
+
+    #[test]
+    fn a_whole_word_is_replaced_and_no_name_of_a_field() {
+        assert_eq!(replaced("catalog cat", "cat", "car"), "catalog car");
+        assert_eq!(replaced("title:title", "title", "tilde"), "title:tilde");
+        assert_eq!(
+            replaced("+site:a.pt -\"gatto preto\"", "gatto", "gato"),
+            "+site:a.pt -\"gato preto\""
+        );
+        assert_eq!(replaced("cão", "cao", "cal"), "cão");
     }
 }

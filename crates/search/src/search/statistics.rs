@@ -8,6 +8,7 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{SegmentReader, Term};
 
+use super::deadline::Deadline;
 use super::searcher::Shard;
 use crate::error::SearchError;
 use crate::schema::{ANCHORS, Fields, TEXT_FIELDS};
@@ -122,17 +123,22 @@ fn count(segment: &SegmentReader, fields: &Fields) -> Result<Statistics, SearchE
 /// Where a term lies in each segment of all indexes, by the segment's number.
 pub(super) type Places = Arc<[Option<TermInfo>]>;
 
-/// Living documents that have a term, and where it lies.
+/// Living documents that have a term, and where it lies; nowhere in segments that were not looked at in time.
 pub(super) fn locate(
     shards: &[Shard],
     field: usize,
     term: &str,
+    deadline: &Deadline,
 ) -> Result<(u64, Places), SearchError> {
     let mut sum = 0;
     let mut places = Vec::new();
     for shard in shards {
         let term = Term::from_field_text(shard.fields.texts[field], term);
         for segment in shard.searcher.segment_readers() {
+            if deadline.is_over() {
+                places.push(None);
+                continue;
+            }
             let index = segment.inverted_index(term.field())?;
             let info = index.get_term_info(&term)?;
             if let Some(info) = &info {

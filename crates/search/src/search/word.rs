@@ -16,6 +16,7 @@ use tantivy::postings::{Postings, SegmentPostings, TermInfo};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet, TERMINATED};
 
+use super::deadline::Deadline;
 use super::given::Given;
 use super::matching::{FieldNorm, Match, Scoring};
 use super::plan::{TermPlan, WordPlan};
@@ -36,6 +37,7 @@ pub(super) struct Opened {
     tally: Option<Arc<Tally>>,
     tallies: Option<Arc<Tallies>>,
     number: usize,
+    deadline: Arc<Deadline>,
 }
 
 /// How a part of a group is walked over.
@@ -105,6 +107,7 @@ impl Opened {
             tally,
             tallies,
             number,
+            deadline: Arc::clone(scoring.deadline),
         })
     }
 
@@ -120,7 +123,10 @@ impl Opened {
         }
         let (entries, documents, k1) = (self.entries, self.documents, self.k1);
         let tally = Arc::new(Tally::of(&mut self, entries, documents, k1)?);
-        if let Some(tallies) = &self.tallies {
+        // What was read only in part is not remembered.
+        if let Some(tallies) = &self.tallies
+            && !self.deadline.was_over()
+        {
             tallies.put(self.number, &tally);
         }
         Ok(Walk::Tallied(Tallied::new(tally, self.idf)))
@@ -147,7 +153,8 @@ impl Source for Opened {
             let blocks =
                 index.read_block_postings_from_terminfo(info, IndexRecordOption::WithFreqs);
             let mut blocks = blocks.map_err(tantivy::TantivyError::from)?;
-            while !blocks.docs().is_empty() {
+            let mut steps = 0;
+            while !blocks.docs().is_empty() && !self.deadline.is_over_at(&mut steps) {
                 for (&doc, &count) in blocks.docs().iter().zip(blocks.freqs()) {
                     each(doc, share * count as f32 * norm.of(doc));
                 }

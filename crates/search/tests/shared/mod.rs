@@ -48,6 +48,7 @@ pub(crate) fn document(address: &str, title: &str, text: &str) -> Document {
         description: String::new(),
         headings: Vec::new(),
         text: text.into(),
+        margins: Vec::new(),
         language: Some("pt".into()),
         links: Vec::new(),
         robots: Directives::default(),
