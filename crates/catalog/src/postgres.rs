@@ -5,7 +5,7 @@
 //! begins with a new connection at the position that it has.
 
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, pin_mut};
 use tokio::runtime::Runtime;
@@ -16,7 +16,7 @@ use crate::CatalogError;
 use crate::catalog::{Identity, Position};
 use crate::database::{Advance, Found, Rows};
 use crate::reader::Row;
-use crate::schema::{Dialect, NEWEST};
+use crate::schema::{Dialect, MIGRATIONS, NEWEST};
 use crate::store::StoreUrl;
 use crate::tables::{OF_A_COLLECTION, Table};
 use crate::tls;
@@ -26,6 +26,12 @@ use crate::value::{Kind, Value};
 const TO_CONNECT: Duration = Duration::from_secs(5);
 /// For an answer; a batch is a few thousand rows.
 const TO_ANSWER: Duration = Duration::from_secs(30);
+/// Rows that are deleted at once, at first and at most; a part takes about a second.
+const FIRST_PART: u64 = 500;
+const MOST_PART: u64 = 100_000;
+const PART_TIME: Duration = Duration::from_secs(1);
+/// The position of a collection whose rows are being taken away.
+const BEING_WIPED: i64 = -1;
 /// What two who prepare the same database at once wait for each other by: "teia".
 const LOCK: i64 = 0x7465_6961;
 
@@ -70,7 +76,7 @@ impl Connection {
                 .unwrap_or(0);
             true
         })?;
-        connection.check_schema(found)?;
+        connection.check_schema(found, NEWEST)?;
         Ok((found == NEWEST).then_some(connection))
     }
 
@@ -103,18 +109,23 @@ impl Connection {
         })
     }
 
-    fn check_schema(&self, found: i64) -> Result<(), CatalogError> {
-        if found > NEWEST {
+    fn check_schema(&self, found: i64, newest: i64) -> Result<(), CatalogError> {
+        if found > newest {
             return Err(CatalogError::Newer {
                 at: self.at.clone(),
                 found,
-                known: NEWEST,
+                known: newest,
             });
         }
         Ok(())
     }
 
     fn migrate(&mut self) -> Result<(), CatalogError> {
+        self.migrate_by(MIGRATIONS)
+    }
+
+    fn migrate_by(&mut self, migrations: &[&str]) -> Result<(), CatalogError> {
+        let newest = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
         let (client, mut found) = (&mut self.client, 0);
         wait(&self.runtime, &self.at, "prepare", async {
             let transaction = client.transaction().await?;
@@ -129,17 +140,27 @@ impl Connection {
             transaction.batch_execute(begin).await?;
             let question = "SELECT COALESCE(MAX(number), 0) FROM migration";
             found = transaction.query_one(question, &[]).await?.get(0);
-            for (number, text) in Dialect::Postgres.migrations_after(found) {
+            for (number, text) in Dialect::Postgres.migrations_of(migrations, found) {
                 transaction.batch_execute(&text).await?;
                 let note = "INSERT INTO migration (number) VALUES ($1)";
                 transaction.execute(note, &[&number]).await?;
             }
             transaction.commit().await
         })?;
-        self.check_schema(found)
+        self.check_schema(found, newest)
     }
 
     pub(crate) fn enter(&mut self, identity: &Identity) -> Result<Found, CatalogError> {
+        let (found, position) = self.find_or_begin(identity)?;
+        if position != BEING_WIPED {
+            return Ok(found);
+        }
+        // Whoever took it away did not come to the end.
+        self.wipe(found.id)?;
+        Ok(self.find_or_begin(identity)?.0)
+    }
+
+    fn find_or_begin(&mut self, identity: &Identity) -> Result<(Found, i64), CatalogError> {
         let client = &self.client;
         let of: [&(dyn ToSql + Sync); 2] = [&identity.directory, &identity.name];
         let row = wait(&self.runtime, &self.at, "write to", async {
@@ -149,10 +170,11 @@ impl Connection {
             let question = "SELECT id, position, position_at FROM collection WHERE directory = $1 AND name = $2";
             client.query_one(question, &of).await
         })?;
-        Ok(Found {
+        let found = Found {
             id: row.get(0),
             position: Position::from_columns(row.get(1), row.get(2)),
-        })
+        };
+        Ok((found, row.get(1)))
     }
 
     pub(crate) fn write(
@@ -183,18 +205,30 @@ impl Connection {
         })
     }
 
+    /// In parts, each with its own limit of time: what has grown for months is not gone within one answer. Until all
+    /// of it is gone the collection is marked, so that nobody follows on what is left.
     pub(crate) fn wipe(&mut self, collection: i64) -> Result<(), CatalogError> {
-        let client = &mut self.client;
-        wait(&self.runtime, &self.at, "clear", async {
-            let transaction = client.transaction().await?;
-            for table in OF_A_COLLECTION {
-                let question = format!("DELETE FROM {} WHERE collection = $1", table.name);
-                transaction.execute(&question, &[&collection]).await?;
+        let (client, runtime, at) = (&self.client, &self.runtime, self.at.as_str());
+        let of: [&(dyn ToSql + Sync); 1] = [&collection];
+        let mark = format!("UPDATE collection SET position = {BEING_WIPED} WHERE id = $1");
+        wait(runtime, at, "clear", client.execute(&mark, &of))?;
+        for table in OF_A_COLLECTION {
+            let name = table.name;
+            let mut part = FIRST_PART;
+            loop {
+                let delete = format!(
+                    "DELETE FROM {name} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {name} WHERE collection = $1 LIMIT {part}))"
+                );
+                let began = Instant::now();
+                if wait(runtime, at, "clear", client.execute(&delete, &of))? == 0 {
+                    break;
+                }
+                part = next_part(part, began.elapsed());
             }
-            let question = "DELETE FROM collection WHERE id = $1";
-            transaction.execute(question, &[&collection]).await?;
-            transaction.commit().await
-        })
+        }
+        let delete = "DELETE FROM collection WHERE id = $1";
+        wait(runtime, at, "clear", client.execute(delete, &of))?;
+        Ok(())
     }
 
     pub(crate) fn ask(
@@ -225,6 +259,17 @@ impl Connection {
                 None => return Ok(columns),
             }
         }
+    }
+}
+
+/// How many rows the next part has, so that it takes about as long as it should.
+fn next_part(part: u64, took: Duration) -> u64 {
+    if took > PART_TIME {
+        (part / 2).max(1)
+    } else if took < PART_TIME / 4 {
+        (part * 2).min(MOST_PART)
+    } else {
+        part
     }
 }
 
@@ -334,5 +379,84 @@ impl<'a> Column<'a> {
             Self::Text(values) => values,
             Self::Bytes(values) => values,
         }
+    }
+}
+
+#[cfg(test)]
+#[path = "../tests/support/postgres.rs"]
+#[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
+mod server;
+
+#[cfg(test)]
+mod tests {
+    use super::server::Postgres;
+    use super::*;
+
+    /// What a later version might bring.
+    const LATER: &str = "ALTER TABLE collection ADD COLUMN note {{text}} DEFAULT 'none';";
+
+    fn with_later(text: &'static str) -> Vec<&'static str> {
+        MIGRATIONS.iter().copied().chain([text]).collect()
+    }
+
+    fn answers(connection: &mut Connection, question: &str) -> Result<Vec<Row>, CatalogError> {
+        let mut rows = Vec::new();
+        connection.ask(question, &mut |row| {
+            rows.push(row);
+            true
+        })?;
+        Ok(rows)
+    }
+
+    fn numbers(connection: &mut Connection) -> Vec<i64> {
+        let question = "SELECT number FROM migration ORDER BY number";
+        let rows = answers(connection, question).unwrap();
+        let number = |row: &Row| row[0].as_ref().unwrap().parse().unwrap();
+        rows.iter().map(number).collect()
+    }
+
+    #[test]
+    fn a_catalog_of_an_older_schema_is_brought_up_to_date_with_its_rows() {
+        let Some(server) = Postgres::start("migrations") else {
+            return;
+        };
+        let url = StoreUrl::parse(&server.url()).unwrap();
+        // As the first version made it.
+        let mut connection = Connection::connect(&url).unwrap();
+        connection.migrate_by(&MIGRATIONS[..1]).unwrap();
+        let row = "INSERT INTO collection (directory, name, position, position_at, options) VALUES ('d', 'birds', 7, 8, 'x')";
+        answers(&mut connection, row).unwrap();
+        assert_eq!(numbers(&mut connection), [1]);
+        drop(connection);
+        // One that fails changes nothing.
+        let mut connection = Connection::open(&url).unwrap();
+        let halfway = "ALTER TABLE collection ADD COLUMN half BIGINT; SELECT no_such_function();";
+        assert!(connection.migrate_by(&with_later(halfway)).is_err());
+        assert!(answers(&mut connection, "SELECT half FROM collection").is_err());
+        assert_eq!(numbers(&mut connection).last(), Some(&NEWEST));
+        // And one that does not is made once, however often the catalog is opened.
+        for _ in 0..2 {
+            connection.migrate_by(&with_later(LATER)).unwrap();
+            assert_eq!(numbers(&mut connection).last(), Some(&(NEWEST + 1)));
+            let question = "SELECT name, position, note FROM collection";
+            let text = |text: &str| Some(text.to_owned());
+            let found = answers(&mut connection, question).unwrap();
+            assert_eq!(found, [[text("birds"), text("7"), text("none")]]);
+            connection = Connection::connect(&url).unwrap();
+        }
+        // The program before it leaves it alone.
+        assert!(matches!(
+            Connection::open(&url),
+            Err(CatalogError::Newer { found, .. }) if found == NEWEST + 1
+        ));
+    }
+
+    #[test]
+    fn parts_grow_and_shrink_with_the_time_that_they_take() {
+        assert_eq!(next_part(500, Duration::from_millis(10)), 1000);
+        assert_eq!(next_part(500, Duration::from_millis(500)), 500);
+        assert_eq!(next_part(500, Duration::from_secs(3)), 250);
+        assert_eq!(next_part(MOST_PART, Duration::ZERO), MOST_PART);
+        assert_eq!(next_part(1, Duration::from_secs(3)), 1);
     }
 }

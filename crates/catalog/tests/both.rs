@@ -475,6 +475,47 @@ fn assert_as_the_manual_says(store: &Store) {
     assert!(asked >= 5);
 }
 
+/// Every statement of the wipe has its own time; all of them together may take longer than one may.
+#[test]
+fn what_is_too_much_for_one_answer_is_wiped_in_parts() {
+    let Some(server) = Postgres::start("a long wipe") else {
+        return;
+    };
+    let mut journal = Journal {
+        run: 1,
+        ..Journal::default()
+    };
+    journal.begin(&["http://a.example/"]);
+    for number in 0..30 {
+        let page = |at| journal.page(&format!("http://a.example/{number}/{at}"), &[]);
+        let pages = (0..100).map(page).collect();
+        journal.commit(pages);
+    }
+    let store = postgres_store(&server.url());
+    follow(&store, &identity(), &journal.entries, 10);
+    let other = Identity::new(0xfeed, "other");
+    follow(&store, &other, &journal.entries[..3], 10);
+    let mut reader = Reader::open(&store).unwrap().unwrap();
+    let mut ask = |question: &str| reader.ask(question).unwrap();
+    // A slow disk: 2 ms for a row, 6 s for all documents; and no statement may take more than 4 s.
+    ask(
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.002); RETURN OLD; END'",
+    );
+    ask("CREATE TRIGGER slow BEFORE DELETE ON document FOR EACH ROW EXECUTE FUNCTION slow()");
+    ask("ALTER DATABASE postgres SET statement_timeout TO '4s'");
+    Catalog::remove(&store, &identity()).unwrap();
+    let left = ask(
+        "SELECT c.name FROM collection c JOIN document d ON d.collection = c.id GROUP BY c.name",
+    );
+    assert_eq!(left, [[Some("other".to_owned())]]);
+    // One that was begun and not ended is ended before anything is written.
+    ask("DROP TRIGGER slow ON document");
+    ask("UPDATE collection SET position = -1 WHERE name = 'other'");
+    let catalog = Catalog::open(&store, &other).unwrap();
+    assert_eq!(catalog.position().entry, 0);
+    assert_eq!(ask("SELECT 1 FROM document").len(), 0);
+}
+
 #[test]
 fn what_a_newer_version_wrote_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();

@@ -71,7 +71,7 @@ impl Default for WebConfig {
             max_query_words: 256,
             max_query_depth: 32,
             max_query_stars: 16,
-            max_results: 1_000,
+            max_results: 10_000,
         }
     }
 }

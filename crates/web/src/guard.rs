@@ -48,7 +48,7 @@ fn refusal(app: &App, request: &Request) -> Option<(StatusCode, &'static str)> {
         || request
             .uri()
             .query()
-            .is_some_and(|query| query.len() > 32 << 10)
+            .is_some_and(|query| query.len() > most_query_bytes(request.uri().path()))
     {
         return Some((StatusCode::URI_TOO_LONG, "The address is too long."));
     }
@@ -57,6 +57,12 @@ fn refusal(app: &App, request: &Request) -> Option<(StatusCode, &'static str)> {
         return Some((StatusCode::FORBIDDEN, sentence));
     }
     None
+}
+
+/// A search that is too long is told so by the search itself. (No address is longer than 64 KiB.)
+fn most_query_bytes(path: &str) -> usize {
+    let is_search = matches!(path, "/search" | "/api/search" | "/api/search.csv");
+    if is_search { usize::MAX } else { 32 << 10 }
 }
 
 /// Whether a `Host` header names this server: an address, `localhost`, or a name that was configured.

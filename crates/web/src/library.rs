@@ -303,15 +303,14 @@ impl Shelf {
     /// How much older the newest file of the index is than the newest of the journal; nothing where one
     /// of them is not there.
     pub(crate) fn lag(&self) -> Option<Duration> {
-        let newest = |folder: &Path| {
-            let entries = fs::read_dir(folder).ok()?.flatten();
-            entries
-                .filter_map(|entry| entry.metadata().ok()?.modified().ok())
-                .max()
-        };
-        let journal = newest(&self.root.join(self.layout().journal()))?;
         let index = newest(&self.index_path())?;
-        Some(journal.duration_since(index).unwrap_or_default())
+        let behind = self.journal_written()?.duration_since(index);
+        Some(behind.unwrap_or_default())
+    }
+
+    /// When the journal was written last.
+    pub(crate) fn journal_written(&self) -> Option<SystemTime> {
+        newest(&self.root.join(self.layout().journal()))
     }
 
     fn links_path(&self) -> PathBuf {
@@ -439,4 +438,12 @@ fn note(path: &Path, seen: &mut Vec<(String, u64, Option<SystemTime>)>) {
         let name = path.to_string_lossy().into_owned();
         seen.push((name, known.len(), known.modified().ok()));
     }
+}
+
+/// When the newest file of a folder was written.
+fn newest(folder: &Path) -> Option<SystemTime> {
+    let entries = fs::read_dir(folder).ok()?.flatten();
+    entries
+        .filter_map(|entry| entry.metadata().ok()?.modified().ok())
+        .max()
 }

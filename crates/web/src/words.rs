@@ -23,14 +23,22 @@ pub(crate) struct Words {
     told: BTreeMap<String, String>,
     /// What settings mean, by their names.
     settings: BTreeMap<String, String>,
+    /// Sentences of other rooms with what differs in them left open; those that say most come first.
+    sentences: Vec<(String, String)>,
 }
 
-static ENGLISH: LazyLock<Words> =
-    LazyLock::new(|| Words::read(Tongue::English, include_str!("../words/en.toml"), ["", ""]));
+static ENGLISH: LazyLock<Words> = LazyLock::new(|| {
+    Words::read(
+        Tongue::English,
+        include_str!("../words/en.toml"),
+        ["", "", ""],
+    )
+});
 static PORTUGUESE: LazyLock<Words> = LazyLock::new(|| {
     let others = [
         include_str!("../words/told.pt.toml"),
         include_str!("../words/settings.pt.toml"),
+        include_str!("../words/sentences.pt.toml"),
     ];
     Words::read(Tongue::Portuguese, include_str!("../words/pt.toml"), others)
 });
@@ -74,6 +82,26 @@ impl<T: Count> Count for &T {
 /// Between groups of three digits: narrow, and never a line break.
 const THIN: char = '\u{202f}';
 
+/// Where something differs in a sentence.
+const OPEN: &str = "{}";
+
+/// What stands at the open places of a pattern; nothing where the text is another sentence.
+fn values_in<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
+    let mut parts = pattern.split(OPEN);
+    let mut rest = text.strip_prefix(parts.next()?)?;
+    let mut parts = parts.peekable();
+    let mut values = Vec::new();
+    while let Some(part) = parts.next() {
+        let at = match parts.peek() {
+            Some(_) => rest.find(part)?,
+            None => rest.strip_suffix(part)?.len(),
+        };
+        values.push(&rest[..at]);
+        rest = &rest[at + part.len()..];
+    }
+    rest.is_empty().then_some(values)
+}
+
 impl Tongue {
     /// What a browser would rather read, by its `Accept-Language`; English where it wants neither.
     pub(crate) fn of_header(header: &str) -> Self {
@@ -113,9 +141,16 @@ impl Tongue {
 }
 
 impl Words {
-    fn read(tongue: Tongue, texts: &str, [told, settings]: [&str; 2]) -> Self {
-        let read = |text: &str| toml::from_str(text).expect("a test reads all files");
+    fn read(tongue: Tongue, texts: &str, [told, settings, sentences]: [&str; 3]) -> Self {
+        let read = |text: &str| -> BTreeMap<String, String> {
+            toml::from_str(text).expect("a test reads all files")
+        };
+        let mut sentences: Vec<(String, String)> = read(sentences).into_iter().collect();
+        sentences.sort_by_key(|(english, _)| {
+            std::cmp::Reverse(english.len() - OPEN.len() * english.matches(OPEN).count())
+        });
         Self {
+            sentences,
             tongue,
             texts: read(texts),
             told: read(told),
@@ -126,6 +161,34 @@ impl Words {
     /// What another room says in English, in this language; what is not known stays as it is.
     pub(crate) fn told<'a>(&'a self, english: &'a str) -> &'a str {
         self.told.get(english).map_or(english, String::as_str)
+    }
+
+    /// A sentence of another room, whatever stands in it, in this language; what is not known stays as it is.
+    pub(crate) fn sentence(&self, english: &str) -> String {
+        if let Some(known) = self.told.get(english) {
+            return known.clone();
+        }
+        let found = self.sentences.iter().find_map(|(pattern, words)| {
+            let values = values_in(pattern, english)?;
+            let mut text = words.clone();
+            for value in values {
+                text = text.replacen(OPEN, &self.part(value).replace('{', "\u{1}"), 1);
+            }
+            Some(text.replace('\u{1}', "{"))
+        });
+        found.unwrap_or_else(|| self.rule(english).into_owned())
+    }
+
+    /// What stands in a sentence: `3 hosts`, a list of known words, or something that is nobody's words.
+    fn part(&self, english: &str) -> String {
+        let number = english.find(|c: char| !c.is_ascii_digit() && c != ' ');
+        if let Some((number, what)) = number.map(|at| english.split_at(at))
+            && let Some(known) = self.told.get(&format!("of {what}"))
+        {
+            return format!("{number}{known}");
+        }
+        let parts: Vec<&str> = english.split(", ").map(|part| self.told(part)).collect();
+        parts.join(", ")
     }
 
     /// The same, and rules of a collection as they are journalled: a setting, and what it is set to. Their words
@@ -152,12 +215,15 @@ impl Words {
 
     /// What a setting means, where this language has words for it.
     pub(crate) fn setting<'a>(&'a self, key: &str, english: &'a str) -> &'a str {
-        // Every login has the same settings.
-        let of_a_login = key
-            .strip_prefix("login.")
-            .and_then(|it| it.split_once('.'))
-            .map(|(_, name)| format!("login.1.{name}"));
-        let key = of_a_login.as_deref().unwrap_or(key);
+        // Every login has the same settings, and a site those of the collection.
+        let mut steps = key.splitn(3, '.');
+        let of_one = match (steps.next(), steps.next(), steps.next()) {
+            (Some("login"), Some(_), Some(name)) => Some(format!("login.1.{name}")),
+            (Some("site"), Some(_), Some("match")) => Some("site.1.match".to_owned()),
+            (Some("site"), Some(_), Some(name)) => Some(name.to_owned()),
+            _ => None,
+        };
+        let key = of_one.as_deref().unwrap_or(key);
         self.settings.get(key).map_or(english, String::as_str)
     }
 
@@ -311,6 +377,55 @@ mod tests {
                 "{key}"
             );
         }
+    }
+
+    #[test]
+    fn every_setting_has_a_portuguese_meaning() {
+        for setting in teia_engine::described(&teia_engine::CollectionConfig::default()) {
+            let known = PORTUGUESE.setting(&setting.key, "");
+            assert!(!known.is_empty(), "{}", setting.key);
+        }
+        let of_a_site = PORTUGUESE.setting("site.3.politeness.delay", "");
+        assert_eq!(of_a_site, PORTUGUESE.setting("politeness.delay", ""));
+    }
+
+    /// Settings in which every sentence of what a collection would do is said once at least.
+    const SPOKEN: [&str; 6] = [
+        "",
+        "seeds = [\"a.example\"]\n[filter]\nscope = \"domain\"\nmax-depth = 3\nmax-path-depth = 1\nmax-pages = 10\nmax-bytes = \"1GB\"\nmax-pages-per-host = 5\nlanguages = [\"pt\"]\nor-languages = [\"en\"]\nwords = [\"x\"]\n[run]\nmax-time = \"1h\"\ncpu-share = \"50%\"\nhosts-at-once = 7\n[schedule]\nstart = \"2026-11-15\"\nevery = \"6h\"\nwindow = \"01:00-06:00\"\ndeadline = \"5h\"\n",
+        "seeds = [\"1.a\", \"2.a\", \"3.a\", \"4.a\", \"5.a\", \"6.a\", \"7.a\"]\nmode = \"incremental\"\n[filter]\nscope = \"any\"\nhosts = [\"b.example\"]\ntypes = [\"text/html\"]\ninclude = [\"a\"]\nexclude = [\"b\"]\ndirectories = [\"/d/\"]\n[run]\nretries = 0\nignore-robots = true\n[politeness]\ndelay = \"0s\"\n[schedule]\ncron = \"30 1 * * *\"\nstart = \"2026-11-15\"\n",
+        "seeds-file = \"list.txt\"\nmode = \"periodic\"\n[filter]\nscope = \"prefix\"\nrequisites = false\n[archive]\nenabled = false\n[index]\nenabled = false\n[links]\nenabled = false\n[catalog]\nenabled = false\n[fetch]\nbandwidth = \"1MB\"\nallow-private = true\nproxy = \"http://p.example:1\"\n[schedule]\nstart = \"2026-11-15\"\n",
+        "seeds = [\"a.example\"]\nseeds-file = \"list.txt\"\nmode = \"incremental\"\n[filter]\nscope = \"suffix:.pt\"\nmax-pages = 3\n[webhook]\nurls = [\"https://b.example/x\"]\n[[site]]\nmatch = \"b.example\"\n[site.politeness]\ndelay = \"9s\"\n[[site]]\nmatch = \"c.example\"\n",
+        "seeds = [\"a.example\"]\n[webhook]\nurls = [\"https://b.example/x\"]\nallow-private = true\nretries = 0\n[[login]]\nmatch = \"https://a.example\"\nkind = \"basic\"\nuser = \"ann\"\nsecret-variable = \"A\"\n[[login]]\nmatch = \"https://b.example\"\nkind = \"bearer\"\nsecret-file = \"/b\"\n[[login]]\nmatch = \"https://c.example\"\nkind = \"cookie\"\nsecret-file = \"/c\"\n",
+    ];
+
+    #[test]
+    fn what_a_collection_would_do_is_told_in_portuguese() {
+        let mut said = 0;
+        for text in SPOKEN {
+            let config = teia_engine::CollectionConfig::parse(text).unwrap();
+            for english in teia_engine::in_words("birds", &config) {
+                let told = PORTUGUESE.sentence(&english);
+                assert_ne!(told, english);
+                assert_eq!(ENGLISH.sentence(&english), english);
+                assert!(!told.contains(OPEN) && !told.contains('\u{1}'), "{told}");
+                said += 1;
+            }
+        }
+        assert!(said > 70, "{said}");
+        assert_eq!(
+            PORTUGUESE.sentence("Of one host it takes 1 234 documents in a run."),
+            "De um servidor recolhe 1 234 documentos numa coleta."
+        );
+        assert_eq!(
+            PORTUGUESE.sentence("It keeps a search index, a catalog in SQL."),
+            "Guarda um índice de pesquisa, um catálogo em SQL."
+        );
+        // What others wrote stays as it is, braces too.
+        assert_eq!(
+            PORTUGUESE.sentence("Only URLs in these directories enter: /{}/x{}."),
+            "Só entram URLs nestas pastas: /{}/x{}."
+        );
     }
 
     #[test]

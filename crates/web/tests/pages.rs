@@ -127,6 +127,90 @@ fn filters_narrow_and_come_off_again() {
 }
 
 #[test]
+fn what_was_visited_lately_comes_first_where_asked_for() {
+    let (_, served) = &*GARDEN;
+    let score = |sort: &str| {
+        let found = served
+            .get(&format!("/api/search?q=tulips&sort={sort}"))
+            .json();
+        found["hits"][0]["score"].as_f64().unwrap()
+    };
+    // Everything was visited just now, and counts for twice as much.
+    let times = score("fresh") / score("relevance");
+    assert!((times - 2.0).abs() < 0.01, "{times}");
+    let english = served.get("/search?q=tulips&sort=fresh").text();
+    assert!(
+        english.contains("<b><bdi>Fresh first</bdi></b>"),
+        "{english}"
+    );
+    let headers = [("Accept-Language", "pt")];
+    let page = served.ask("GET", "/search?q=tulips", &headers).text();
+    for (value, name) in [
+        ("", "Por relevância"),
+        ("fresh", "Recentes primeiro"),
+        ("date", "Por data"),
+    ] {
+        let sort = if value.is_empty() {
+            String::new()
+        } else {
+            format!("&amp;sort={value}")
+        };
+        let current = if value.is_empty() {
+            " aria-current=\"true\""
+        } else {
+            ""
+        };
+        let link = format!("href=\"/search?q=tulips{sort}\"{current}><bdi>{name}</bdi>");
+        let numbered = link.replace("&amp;", "&#38;");
+        assert!(
+            page.contains(&link) || page.contains(&numbered),
+            "no {link} in {page}"
+        );
+    }
+}
+
+#[test]
+fn what_authors_allow_to_be_quoted_is_all_that_is_shown() {
+    let web = LittleWeb::start();
+    let text = "<title>Ibis</title><p>the ibis walks in the marsh at noon and looks for worms";
+    web.html(
+        "/",
+        "<a href=/none>1</a> <a href=/max>2</a> <a href=/past>3</a>",
+    );
+    for (path, wish) in [
+        ("/none", "nosnippet"),
+        ("/max", "max-snippet: 12"),
+        ("/past", "unavailable_after: Wed, 25 Jun 2025 15:00:00 GMT"),
+    ] {
+        let head = format!("Content-Type: text/html\r\nX-Robots-Tag: {wish}");
+        web.put(path, &head, format!("{text}{path}"));
+    }
+    let served = Served::of(&web);
+    let found = served.get("/api/search?q=ibis&similar=1").json();
+    let snippets: std::collections::BTreeMap<&str, &str> = found["hits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| {
+            let url = hit["url"].as_str().unwrap();
+            (
+                url.rsplit('/').next().unwrap(),
+                hit["snippet"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(snippets, [("max", "the ibis …"), ("none", "")].into());
+    for asks in [
+        "/search?q=ibis&similar=1",
+        "/api/search.csv?q=ibis&similar=1",
+    ] {
+        let page = served.get(asks).text();
+        assert!(page.contains("Ibis") && !page.contains("worms"), "{page}");
+        assert!(!page.contains("walks"), "{page}");
+    }
+}
+
+#[test]
 fn the_interface_for_programs_is_the_one_of_the_command_line() {
     let (_, served) = &*GARDEN;
     let found = served.get("/api/search?q=tulips&limit=1").json();

@@ -77,7 +77,7 @@ pub(crate) async fn open_to(State(app): State<App>, request: Request, next: Next
     enter(State(door), request, next).await
 }
 
-async fn enter(State(door): State<Door>, request: Request, next: Next) -> Response {
+async fn enter(State(door): State<Door>, mut request: Request, next: Next) -> Response {
     let frame = Frame::of(&request);
     let identity = request.extensions().get::<Identity>();
     let identity = identity.cloned().unwrap_or_default();
@@ -86,10 +86,11 @@ async fn enter(State(door): State<Door>, request: Request, next: Next) -> Respon
         Err(refusal) => return refusal.told(door.told, &frame),
     };
     let is_change = !matches!(*request.method(), Method::GET | Method::HEAD);
+    request.extensions_mut().insert(caller.clone());
     if !is_change {
         return next.run(request).await;
     }
-    let (mut parts, body) = request.into_parts();
+    let (parts, body) = request.into_parts();
     let limit = door.app.config.max_body_bytes;
     let body = match whole(body, limit, door.app.config.body_timeout).await {
         Ok(body) => body,
@@ -102,7 +103,6 @@ async fn enter(State(door): State<Door>, request: Request, next: Next) -> Respon
     }
     let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
     let from = super::caller::source_of(&parts.extensions);
-    parts.extensions.insert(caller.clone());
     let key = (method == Method::POST)
         .then(|| Key::of(&caller.id, &path, &parts.headers))
         .flatten();

@@ -1,15 +1,22 @@
 //! Collections: their files, and what is in them.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
+use serde::Deserialize;
+use serde_json::Value;
+use teia_catalog::Statistic;
+
 use super::asked::{Asked, Json, Steps, json, json_with};
 use super::problem::Problem;
+use crate::access::{Caller, Role};
 use crate::desk::{
     Changes, HostOrder, HostsAsked, NewCollection, Removal, RemovalKind, ToCheck, UrlsAsked,
 };
-use crate::pages::{App, PARQUET};
+use crate::host_map::Between;
+use crate::pages::{App, Failure, PARQUET, host_links};
 
 type Answer = Result<Response, Problem>;
 
@@ -42,11 +49,98 @@ pub(crate) async fn create(
 pub(crate) async fn view(
     State(app): State<App>,
     Steps(name): Steps<String>,
+    Extension(caller): Extension<Caller>,
     asked: Asked,
 ) -> Answer {
     asked.end()?;
-    app.work(move |app| json(&app.desk.collection(&name)?))
+    app.work(move |app| {
+        let view = app.desk.collection(&name)?;
+        json(&match caller.role {
+            Role::Admin => view,
+            _ => view.without_receivers(),
+        })
+    })
+    .await
+}
+
+/// What is left out as a trap.
+pub(crate) async fn traps(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let window = asked.window()?;
+    asked.end()?;
+    app.work(move |app| json(&window.of(app.desk.traps(&name)?)))
         .await
+}
+
+/// A trap that is none.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoTrap {
+    host: String,
+    pattern: String,
+}
+
+/// Letting one in twice is letting it in once.
+pub(crate) async fn allow_trap(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+    Json(trap): Json<NoTrap>,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| {
+        let NoTrap { host, pattern } = &trap;
+        let known = app.desk.traps(&name)?;
+        if !known
+            .iter()
+            .any(|it| it.host == *host && it.pattern == *pattern)
+        {
+            let sentence = format!("`{host}{pattern}` is not left out as a trap");
+            return Err(Problem::new(404, "not-found", sentence));
+        }
+        let allowed = app.desk.allow_trap(&name, format!("{host}{pattern}"))?;
+        json(&serde_json::json!({ "allowed": allowed }))
+    })
+    .await
+}
+
+/// Documents by hops from a seed.
+pub(crate) async fn depths(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| {
+        let dashboard = app.desk.dashboard(&name, true)?;
+        let depths = dashboard.map(|it| it.depths.clone()).unwrap_or_default();
+        json(&serde_json::json!({ "items": depths }))
+    })
+    .await
+}
+
+/// The largest hosts, and the links between them.
+pub(crate) async fn map(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| {
+        let (hosts, links) = host_links(app, &name).map_err(|failure| match failure {
+            Failure::Desk(error) => error.into(),
+            _ => Problem::broken(),
+        })?;
+        let host = |(host, documents): &(String, u64)| serde_json::json!({ "host": host, "documents": documents });
+        let link = |pair: &Between| serde_json::json!({ "from": pair.from, "to": pair.to, "links": pair.links });
+        let hosts: Vec<Value> = hosts.iter().map(host).collect();
+        let links: Vec<Value> = links.iter().map(link).collect();
+        json(&serde_json::json!({ "hosts": hosts, "links": links }))
+    })
+    .await
 }
 
 pub(crate) async fn change(
@@ -76,12 +170,19 @@ pub(crate) async fn remove(
 pub(crate) async fn check(
     State(app): State<App>,
     Steps(name): Steps<String>,
+    Extension(caller): Extension<Caller>,
     asked: Asked,
     Json(what): Json<ToCheck>,
 ) -> Answer {
     asked.end()?;
-    app.work(move |app| json(&app.desk.check(&name, &what)?))
-        .await
+    app.work(move |app| {
+        let checked = app.desk.check(&name, &what)?;
+        json(&match caller.role {
+            Role::Admin => checked,
+            _ => checked.without_receivers(),
+        })
+    })
+    .await
 }
 
 pub(crate) async fn hosts(
@@ -178,15 +279,19 @@ pub(crate) async fn statistics(
     let table = asked.text("table");
     asked.end()?;
     app.work(move |app| {
-        let mut tables = app.desk.statistics(&name)?;
-        if let Some(table) = table {
-            tables.retain(|known| known.name == table);
-            if tables.is_empty() {
-                let sentence = format!("there is no table `{table}`");
-                return Err(Problem::new(404, "not-found", sentence));
-            }
+        let counted = app.desk.statistics(&name)?;
+        let is_asked = |known: &&Statistic| table.as_ref().is_none_or(|it| *it == known.name);
+        let tables: Vec<&Statistic> = counted.tables.iter().filter(is_asked).collect();
+        if let Some(table) = table.as_ref().filter(|_| tables.is_empty()) {
+            let sentence = format!("there is no table `{table}`");
+            return Err(Problem::new(404, "not-found", sentence));
         }
-        json(&serde_json::json!({ "collection": name, "tables": tables }))
+        json(&serde_json::json!({
+            "collection": name,
+            "as_of": counted.as_of.to_string(),
+            "is_current": counted.is_current,
+            "tables": tables,
+        }))
     })
     .await
 }
@@ -201,8 +306,8 @@ pub(crate) async fn parquet(
     asked.end()?;
     let table = table.ok_or_else(|| Problem::bad_request("say which `table`".to_owned()))?;
     app.work(move |app| {
-        let tables = app.desk.statistics(&name)?;
-        let Some(found) = tables.iter().find(|known| known.name == table) else {
+        let counted = app.desk.statistics(&name)?;
+        let Some(found) = counted.tables.iter().find(|known| known.name == table) else {
             let sentence = format!("there is no table `{table}`");
             return Err(Problem::new(404, "not-found", sentence));
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use axum::http::header;
@@ -17,6 +17,8 @@ use crate::pages::App;
 
 /// Collections that are told apart; of more, the first ones by name.
 const MOST_COLLECTIONS: usize = 200;
+/// Catalogs are asked for no longer than this; those that are left are left out.
+const FOR_CATALOGS: Duration = Duration::from_secs(3);
 /// Upper ends of the spans of our own answers, in microseconds.
 const ANSWERS: [u64; 8] = [
     1_000,
@@ -71,6 +73,7 @@ fn text(app: &App) -> String {
     collected(&app.desk.counts(), &mut page);
     under_way(&app.desk.under_way(), &mut page);
     indexed(app, &mut page);
+    catalogued(app, &mut page);
     page.0
 }
 
@@ -245,6 +248,36 @@ fn indexed(app: &App, page: &mut Page) {
     for shelf in app.library.shelves().iter().take(MOST_COLLECTIONS) {
         if let Some(lag) = shelf.lag() {
             page.line(name, &[("collection", &shelf.name)], lag.as_secs_f64());
+        }
+    }
+}
+
+fn catalogued(app: &App, page: &mut Page) {
+    let (began, mut lags) = (Instant::now(), Vec::new());
+    let shelves = app.library.shelves();
+    for shelf in shelves.iter().take(MOST_COLLECTIONS) {
+        // A database that does not answer must not keep all other numbers.
+        if began.elapsed() > FOR_CATALOGS {
+            break;
+        }
+        match app.desk.catalog_lag(&shelf.name, shelf.journal_written()) {
+            Ok(None) => {}
+            Ok(Some(lag)) => lags.push((shelf.name.as_str(), Some(lag))),
+            Err(_) => lags.push((shelf.name.as_str(), None)),
+        }
+    }
+    let name = "teia_catalog_up";
+    page.begin(name, "gauge", "Whether the catalog answers.");
+    for (collection, lag) in &lags {
+        let is_up = count(u64::from(lag.is_some()));
+        page.line(name, &[("collection", collection)], is_up);
+    }
+    let name = "teia_catalog_lag_seconds";
+    let meaning = "How much older the last entry in the catalog is than the journal.";
+    page.begin(name, "gauge", meaning);
+    for (collection, lag) in lags {
+        if let Some(lag) = lag {
+            page.line(name, &[("collection", collection)], lag.as_secs_f64());
         }
     }
 }

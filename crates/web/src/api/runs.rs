@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::asked::{Asked, Json, Steps, json};
 use super::problem::Problem;
-use crate::desk::Order;
+use crate::desk::{LEVELS, Order};
 use crate::pages::App;
 
 type Answer = Result<Response, Problem>;
@@ -84,8 +84,13 @@ pub(crate) async fn events(
     mut asked: Asked,
 ) -> Answer {
     let window = asked.window()?;
+    let level = asked.text("level").unwrap_or_default();
     asked.end()?;
-    app.work(move |app| json(&window.of(app.desk.events(&name)?)))
+    if !level.is_empty() && !LEVELS.contains(&level.as_str()) {
+        let sentence = "`level` is info, warning or error, and means that and worse";
+        return Err(Problem::bad_request(sentence));
+    }
+    app.work(move |app| json(&window.of(app.desk.events_from(&name, &level)?)))
         .await
 }
 

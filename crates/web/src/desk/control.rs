@@ -126,6 +126,15 @@ struct Heard {
     points: Vec<Point>,
 }
 
+/// Whether a level is this one or worse: who wants to see warnings wants to see errors. Every level is as bad as none.
+pub(crate) fn is_as_bad(level: &str, least: &str) -> bool {
+    let weight = |level: &str| LEVELS.iter().position(|known| *known == level);
+    weight(level) >= weight(least)
+}
+
+/// Levels of events, from the lightest on.
+pub(crate) const LEVELS: [&str; 3] = ["info", "warning", "error"];
+
 impl Desk {
     /// All runs under way.
     pub(super) fn standings(&self) -> Result<Vec<Standing>, DeskError> {
@@ -263,6 +272,13 @@ impl Desk {
     pub(crate) fn events(&self, name: &str) -> Result<Vec<Happened>, DeskError> {
         let (_, reading) = self.reading(name)?;
         Ok(self.heard(reading.layout().name())?.events)
+    }
+
+    /// The same, of this level and worse.
+    pub(crate) fn events_from(&self, name: &str, least: &str) -> Result<Vec<Happened>, DeskError> {
+        let mut events = self.events(name)?;
+        events.retain(|event| is_as_bad(&event.level, least));
+        Ok(events)
     }
 
     /// What its webhooks were told lately, newest first; also by runs in other processes.

@@ -1,7 +1,7 @@
 //! What the catalog knows of a collection, for pages: it is asked again only now and then.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use teia_catalog::{CatalogError, Dashboard, HostReport, Identity, Known, Reader};
 use teia_engine::{ask, store_of};
@@ -141,6 +141,21 @@ impl Desk {
         }
         all.insert(name.to_owned(), kept);
         Ok(dashboard)
+    }
+
+    /// How much older the last entry in the catalog is than the journal; none where there is no catalog, or no journal.
+    pub(crate) fn catalog_lag(
+        &self,
+        name: &str,
+        written: Option<SystemTime>,
+    ) -> Result<Option<Duration>, DeskError> {
+        let since = |written: SystemTime| written.duration_since(SystemTime::UNIX_EPOCH).ok();
+        let Some(written) = written.and_then(since) else {
+            return Ok(None);
+        };
+        let at = self.in_catalog(name, |_, known| Ok(known.position.at))?;
+        let micros = at.and_then(|at| u64::try_from(at.as_micros()).ok());
+        Ok(micros.map(|micros| written.saturating_sub(Duration::from_micros(micros))))
     }
 
     /// Asks the catalog of a collection; none where it has none yet. One that does not answer is left alone

@@ -1,22 +1,21 @@
 //! Collections in figures: where they stand, their runs, how they grew, and the tables of the five systems.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use teia_base::journal::Quarantined;
 use teia_base::{Clock, Outcome, SystemClock};
-use teia_catalog::Statistic;
 use teia_engine::{
-    CollectionFile, Due, Growth, Overview, Reading, RunSummary, Schedule, Stats, rule, size_of,
-    tables,
+    CollectionFile, Directory, Due, Growth, Overview, Reading, RunSummary, Schedule, Stats, rule,
+    size_of, tables,
 };
 use teia_repository::State;
 
 use super::control::{Rates, Standing};
-use super::{Desk, DeskError, Page, Window};
+use super::{Changes, Counted, Counter, Desk, DeskError, Page, Window};
 
 /// Figures are not made again before they are this old; and then only if something has changed.
 pub(super) const FRESH: Duration = Duration::from_secs(1);
@@ -284,6 +283,20 @@ impl Desk {
         Ok(figures.quarantined.iter().map(trap).collect())
     }
 
+    /// Lets what was taken for a trap in (`host/pattern`): it is written into the collection's file.
+    pub(crate) fn allow_trap(&self, name: &str, what: String) -> Result<Vec<String>, DeskError> {
+        let mut allow = self.settings(name)?.traps.allow;
+        if !allow.contains(&what) {
+            allow.push(what);
+        }
+        let changes = Changes {
+            settings: [("traps.allow".to_owned(), allow.clone().into())].into(),
+            text: None,
+        };
+        self.change(name, &changes)?;
+        Ok(allow)
+    }
+
     /// It in numbers.
     pub(crate) fn numbers(&self, name: &str) -> Result<Numbers, DeskError> {
         let (_, reading) = self.reading(name)?;
@@ -313,10 +326,20 @@ impl Desk {
         })
     }
 
-    /// The tables of Tarântula, Retriever, Fischer and VEUNI.
-    pub(crate) fn statistics(&self, name: &str) -> Result<Vec<Statistic>, DeskError> {
-        let (directory, reading) = self.reading(name)?;
-        self.with_overview(name, |overview| Ok(tables(&directory, &reading, overview)?))
+    /// The tables of Tarântula, Retriever, Fischer and VEUNI; none yet where they are being counted.
+    pub(crate) fn counted(&self, name: &str) -> Result<Option<Counted>, DeskError> {
+        let (_, reading) = self.reading(name)?;
+        self.counter
+            .ask(name, journal_bytes(&reading), || self.is_running(name))
+    }
+
+    /// The same, for who cannot show half an answer.
+    pub(crate) fn statistics(&self, name: &str) -> Result<Counted, DeskError> {
+        let counting = || {
+            let sentence = "the tables are being counted; ask again in a moment";
+            DeskError::Busy(sentence.to_owned())
+        };
+        self.counted(name)?.ok_or_else(counting)
     }
 
     /// Does something with everything that is known of a collection, as it was a moment ago.
@@ -381,8 +404,21 @@ impl Desk {
     /// What was read before is not to be believed any more.
     pub(super) fn forget(&self, name: &str) {
         lock(&self.figures).remove(name);
+        self.counter.forget(name);
         self.forget_lives(name);
     }
+}
+
+/// Counts tables with everything of a collection in hands of its own: no page waits for it.
+pub(super) fn counter(root: &Path) -> Counter {
+    let root = root.to_owned();
+    Counter::new(move |name| {
+        let directory = Directory::open(&root)?;
+        let reading = Reading::open(&directory, name)?;
+        let journal = journal_bytes(&reading);
+        let overview = reading.overview()?;
+        Ok((tables(&directory, &reading, &overview)?, journal))
+    })
 }
 
 impl Figures {

@@ -10,6 +10,7 @@ use teia_engine::{
     CollectionConfig, CollectionFile, Directory, EngineError, Layout, TakenUp, Tester, Trial, Turn,
     annotated, hand_over, in_words, seeds_file_in_words,
 };
+use url::Url;
 
 use super::figures::lock;
 use super::machine::keep_to_the_machine;
@@ -32,6 +33,53 @@ pub(crate) struct CollectionView {
     pub(crate) settings: Option<Value>,
     /// What it would do, sentence by sentence.
     pub(crate) words: Vec<String>,
+}
+
+impl CollectionView {
+    /// The same without where exactly webhooks go: such a URL is often all that its receiver asks for, and who may only
+    /// look need not have it.
+    pub(crate) fn without_receivers(mut self) -> Self {
+        let settings = self.settings.as_mut();
+        let urls = settings.and_then(|settings| settings.pointer_mut("/webhook/urls"));
+        for url in urls.and_then(Value::as_array_mut).into_iter().flatten() {
+            *url = Value::from(receiver(url.as_str().unwrap_or_default()));
+        }
+        self.text = self.text.and_then(|text| hide_receivers(&text));
+        self
+    }
+}
+
+impl Checked {
+    /// The same without where exactly webhooks go.
+    pub(crate) fn without_receivers(mut self) -> Self {
+        self.text = self.text.and_then(|text| hide_receivers(&text));
+        self
+    }
+}
+
+/// A file with its receivers cut to their hosts; none where it cannot be read, or spells them in another way.
+fn hide_receivers(text: &str) -> Option<String> {
+    let urls = |text: &str| -> Option<Vec<String>> {
+        let table = toml::from_str::<toml::Table>(text).ok()?;
+        let urls = table.get("webhook").and_then(|it| it.get("urls"));
+        let urls = urls.and_then(toml::Value::as_array).into_iter().flatten();
+        Some(
+            urls.filter_map(|url| url.as_str().map(str::to_owned))
+                .collect(),
+        )
+    };
+    let mut hidden = text.to_owned();
+    for url in urls(text)? {
+        hidden = hidden.replace(&url, &receiver(&url));
+    }
+    let is_cut = |url: &String| *url == receiver(url);
+    urls(&hidden)?.iter().all(is_cut).then_some(hidden)
+}
+
+/// Scheme, host and port of a receiver.
+fn receiver(url: &str) -> String {
+    let origin = Url::parse(url).map(|url| url.origin().ascii_serialization());
+    format!("{}/…", origin.unwrap_or_default())
 }
 
 /// A collection that is to be.

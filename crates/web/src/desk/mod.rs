@@ -6,7 +6,8 @@
 //! pages ──┐        ├─> control.rs  start, pause, resume, stop, other settings under a run, live figures
 //!         ├─> Desk ├─> dashboard.rs a collection at a glance         <── catalog
 //!         │        ├─> lives.rs    the life of one URL                <── journal
-//!         │        ├─> figures.rs  states, runs, growth, statistics   <── journal, catalog
+//!         │        ├─> figures.rs  states, runs, growth               <── journal, catalog
+//!         │        ├─> counter.rs  the tables, one collection at a time <── journal, catalog
 //! API ────┘        ├─> urls.rs     URLs, queue, explain, hosts        <── Repository, journal
 //!                  └─> removals.rs what is hidden
 //! ```
@@ -16,6 +17,7 @@
 //! runs at all is this process asked to begin.
 
 mod control;
+mod counter;
 mod dashboard;
 mod figures;
 mod files;
@@ -32,13 +34,14 @@ use std::time::Instant;
 use serde::Serialize;
 use teia_engine::{Directory, EngineError, Layout, Reading, Runs};
 
-pub(crate) use control::{Live, Order, Rates, Standing};
+pub(crate) use control::{LEVELS, Live, Order, Rates, Standing, is_as_bad};
 pub(crate) use figures::{Card, Health, Trap};
 pub(crate) use files::{Changes, NewCollection, ToCheck};
 pub(crate) use machine::Inside;
 pub(crate) use removals::{Removal, RemovalKind};
 pub(crate) use urls::{HostOrder, HostRow, HostsAsked, UrlRow, UrlsAsked};
 
+use counter::{Counted, Counter};
 use figures::Figures;
 
 /// Where everything is managed.
@@ -52,6 +55,7 @@ pub(crate) struct Desk {
     /// Collections whose catalog did not answer, and when.
     away: Mutex<HashMap<String, Instant>>,
     lives: Mutex<lives::Lives>,
+    counter: Counter,
     /// One change of files at a time.
     changing: Mutex<()>,
     inside: Inside,
@@ -159,6 +163,7 @@ impl Desk {
             dashboards: Mutex::default(),
             away: Mutex::default(),
             lives: Mutex::default(),
+            counter: figures::counter(root),
             changing: Mutex::default(),
             inside,
         }

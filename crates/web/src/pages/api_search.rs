@@ -87,6 +87,7 @@ fn to_json(app: &App, asked: &Asked, results: &Results) -> Value {
                 "fetched_at": hit.fetched_at.to_string(),
                 "media_type": hit.media_type,
                 "collection": hit.collection,
+                "collections": hit.collections,
                 "rank": hit.rank,
                 "size": hit.size,
                 "similar": hit.similar,

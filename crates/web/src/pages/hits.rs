@@ -24,7 +24,8 @@ pub(crate) struct ShownHit {
     pub(crate) rank: Option<String>,
     pub(crate) copy: Option<String>,
     pub(crate) similar: usize,
-    pub(crate) collection: String,
+    /// All that have it.
+    pub(crate) collections: String,
     pub(crate) others: Vec<Address>,
 }
 
@@ -53,7 +54,7 @@ impl ShownHit {
             rank: (hit.rank > 0.0).then(|| w.decimal(format!("{:.1}", hit.rank * 10.0))),
             copy,
             similar: hit.similar,
-            collection: hit.collection.clone(),
+            collections: hit.collections.join(" · "),
             others: others.map(|other| Address::new(other)).collect(),
             address,
         }

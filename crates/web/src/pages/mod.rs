@@ -41,7 +41,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 pub(crate) use asking::Asking;
 pub(crate) use failure::{Failure, whole_seconds};
 pub(crate) use frame::Frame;
-pub(crate) use manage::PARQUET;
+pub(crate) use manage::{PARQUET, host_links};
 
 use crate::access::{Audit, Replays, Role, Sessions, Tokens, Tries, for_people, open_to};
 use crate::desk::{Desk, Inside};

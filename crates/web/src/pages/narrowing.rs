@@ -75,8 +75,12 @@ impl Asked {
         if deepest > config.max_query_depth {
             return Err(Failure::Refused("error.deep", config.max_query_depth));
         }
-        if self.q.matches('*').count() > config.max_query_stars {
+        // `~` asks elsewhere for words that are spelt nearly so; here it says nothing, and costs nothing.
+        if self.q.matches(['*', '~']).count() > config.max_query_stars {
             return Err(Failure::Refused("error.stars", config.max_query_stars));
+        }
+        if begins_with_star(&self.q) {
+            return Err(Failure::Refused("error.infix", 0));
         }
         let (offset, limit) = self.window()?;
         if offset.saturating_add(limit) > config.max_results && offset > 0 {
@@ -174,8 +178,10 @@ impl Asked {
         if !self.collection.is_empty() {
             request.collections = vec![self.collection.clone()];
         }
-        if self.sort == "date" {
-            request.sort = Sort::Date;
+        match self.sort.as_str() {
+            "date" => request.sort = Sort::Date,
+            "fresh" => request.fresh_at = Some(request.at),
+            _ => {}
         }
         request.expand = self.expand == "1";
         request.group_similar = !self.shows_similar();
@@ -237,4 +243,19 @@ impl Asked {
         }
         format!("/search?{}", parts.join("&"))
     }
+}
+
+/// Whether a word begins with a star: that would ask for every word there is.
+fn begins_with_star(query: &str) -> bool {
+    let mut before = ' ';
+    let mut characters = query.chars().peekable();
+    while let Some(character) = characters.next() {
+        let goes_on = characters.peek().is_some_and(|next| next.is_alphanumeric());
+        let is_inside = before.is_alphanumeric() || before == '.' || before == '/';
+        if character == '*' && goes_on && !is_inside {
+            return true;
+        }
+        before = character;
+    }
+    false
 }

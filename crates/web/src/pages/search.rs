@@ -207,16 +207,20 @@ fn menus(w: &Words, asked: &Asked, facets: &[Facet], collections: &[String]) -> 
             choices,
         });
     }
-    let by_date = asked.sort == "date";
-    let sort = if by_date { "date" } else { "" };
+    let orders = [
+        ("", "sort.relevance"),
+        ("fresh", "sort.fresh"),
+        ("date", "sort.date"),
+    ];
+    let chosen = orders.iter().find(|(name, _)| *name == asked.sort);
+    let (sort, label) = *chosen.unwrap_or(&orders[0]);
     menus.push(Menu {
         label: w.t("sort").to_owned(),
-        chosen: w.t("sort.date").to_owned(),
-        is_set: by_date,
-        choices: vec![
-            choice(asked, "sort", "", w.t("sort.relevance"), sort),
-            choice(asked, "sort", "date", w.t("sort.date"), sort),
-        ],
+        chosen: w.t(label).to_owned(),
+        is_set: !sort.is_empty(),
+        choices: orders
+            .map(|(name, label)| choice(asked, "sort", name, w.t(label), sort))
+            .into(),
     });
     menus
 }

@@ -131,6 +131,7 @@ fn document(captures: &Captures, attempt: &Attempt) -> Option<Document> {
         description: extracted.description,
         headings: extracted.headings,
         text: extracted.text,
+        margins: extracted.margins,
         language: extracted.language,
         links: extracted.links,
         robots: extracted.robots,

@@ -3,6 +3,7 @@
 
 pub(crate) mod filling;
 mod little_web;
+pub(crate) mod many;
 
 pub(crate) use little_web::LittleWeb;
 

@@ -16,7 +16,7 @@ use super::{Cell, Panel};
 use crate::access::Role;
 use crate::address::escape;
 use crate::chart::{Chart, Unit, per_second, whole};
-use crate::desk::{Card, Changes, DeskError, Live, Order, Rates, Trap};
+use crate::desk::{Card, DeskError, Live, Order, Rates, Trap, is_as_bad};
 use crate::pages::{App, Failure, Frame, html};
 use crate::words::Words;
 
@@ -95,7 +95,7 @@ fn show(app: &App, frame: Frame, name: &str, asked: &Asked) -> Result<Response, 
     let said = ["start", "resume", "pause", "stop", "saved"]
         .contains(&asked.did.as_str())
         .then(|| w.t(&format!("did.{}", asked.did)).to_owned());
-    let problem = card.problem.clone();
+    let problem = card.problem.as_deref().map(|problem| w.sentence(problem));
     let mut panels = panels(w, &card, &live, dashboard.as_ref(), &asked.level);
     let traps = app.desk.traps(name).unwrap_or_default();
     if !traps.is_empty() {
@@ -336,7 +336,7 @@ fn events(w: &Words, card: &Card, live: &Live, level: &str) -> Panel {
     let mut panel = Panel::new(w, "events", "panel.events", &["when", "level", "what"]).wide();
     w.t("panel.events.none").clone_into(&mut panel.empty);
     let shown = live.events.iter().rev();
-    for event in shown.filter(|event| level.is_empty() || event.level == level) {
+    for event in shown.filter(|event| is_as_bad(&event.level, level)) {
         let mark = match event.level.as_str() {
             "error" => "bad",
             "warning" => "warn",
@@ -349,7 +349,7 @@ fn events(w: &Words, card: &Card, live: &Live, level: &str) -> Panel {
                 mark,
                 shown: w.t(&format!("level.{}", event.level)).to_owned(),
             },
-            Cell::text(w.told(&event.text)),
+            Cell::text(w.sentence(&event.text)),
         ]);
     }
     let here = format!("/collections/{}", escape(&card.name));
@@ -407,15 +407,7 @@ pub(crate) async fn allow(
     Form(wish): Form<Wish>,
 ) -> Response {
     app.look_up(frame, move |app, _| {
-        let mut allow = app.desk.settings(&name)?.traps.allow;
-        if !allow.contains(&wish.what) {
-            allow.push(wish.what);
-        }
-        let changes = Changes {
-            settings: [("traps.allow".to_owned(), allow.into())].into(),
-            text: None,
-        };
-        app.desk.change(&name, &changes)?;
+        app.desk.allow_trap(&name, wish.what)?;
         let to = format!("/collections/{}?did=saved", escape(&name));
         Ok((StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response())
     })

@@ -136,8 +136,10 @@ impl Field {
 }
 
 /// Settings that are one of a few words.
-const CHOICES: [(&str, &[&str]); 4] = [
+const CHOICES: [(&str, &[&str]); 6] = [
     ("mode", &["once", "periodic", "incremental"]),
+    ("run.refill", &["share", "expand", "refresh"]),
+    ("run.new-hosts", &["order", "shortest-path"]),
     (SCOPE, &["host", "domain", "prefix", "any", SUFFIX]),
     (
         "run.order",
@@ -289,10 +291,11 @@ fn checked(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPag
     if !page.problem.is_empty() {
         blame(app, &mut page, name, typed)?;
     }
-    page.words = checked.words;
+    let w = page.frame.w;
+    page.words = in_tongue(w, &checked.words);
     page.text = checked.text.unwrap_or(page.text);
     let trial = |trial: Trial| {
-        let told = trial.told();
+        let told = w.sentence(&trial.told());
         match trial {
             Trial::NoUrl { url, .. } => (url, false, told),
             Trial::Tried { url, in_scope, .. } => (url, in_scope, told),
@@ -365,6 +368,14 @@ fn joined(mut typed: Typed) -> Typed {
     typed
 }
 
+/// What the engine says of a collection, in the language of the page.
+fn in_tongue(w: &Words, sentences: &[String]) -> Vec<String> {
+    sentences
+        .iter()
+        .map(|sentence| w.sentence(sentence))
+        .collect()
+}
+
 /// Text with its names apart: what stands between backticks is one.
 fn pieces(text: &str) -> Vec<(bool, &str)> {
     let pieces = text.split('`').enumerate();
@@ -388,7 +399,7 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
         (
             config,
             view.text.unwrap_or_default(),
-            view.words,
+            in_tongue(w, &view.words),
             problem.unwrap_or_default(),
         )
     };
@@ -447,7 +458,15 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
             .rsplit_once('.')
             .map_or("", |(section, _)| section);
         let key = format!("section.{section}");
+        let mut steps = section.split('.');
+        let of_list = match (steps.next(), steps.next()) {
+            (Some(list @ ("site" | "login")), Some(number)) => Some((list, number)),
+            _ => None,
+        };
         let title = match (w.t(&key), section) {
+            _ if let Some((list, number)) = of_list => {
+                format!("{} {number}", w.t(&format!("section.{list}")))
+            }
             (title, _) if title != key => title.to_owned(),
             (_, "") => w.t("edit.rest").to_owned(),
             (_, section) => section.to_owned(),
@@ -492,7 +511,9 @@ fn label_of(w: &Words, key: &str) -> String {
     }
     let name = key.rsplit('.').next().unwrap_or("").replace('-', " ");
     match key.split('.').collect::<Vec<_>>()[..] {
-        [list @ ("site" | "login"), number, ..] => format!("{list} {number}: {name}"),
+        [list @ ("site" | "login"), number, ..] => {
+            format!("{} {number}: {name}", w.t(&format!("section.{list}")))
+        }
         _ => name,
     }
 }

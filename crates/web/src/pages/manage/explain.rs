@@ -92,7 +92,7 @@ fn would(app: &App, w: &Words, url: &str) -> Panel {
             continue;
         };
         for trial in checked.urls {
-            let told = trial.told();
+            let told = w.sentence(&trial.told());
             let (mark, key) = match trial {
                 Trial::Tried { in_scope: true, .. } => ("good", "edit.in"),
                 _ => ("bad", "edit.out"),

@@ -8,7 +8,7 @@ use teia_graph::{HostNeighbour, Listing};
 use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices};
 use crate::address::{cut, escape};
 use crate::desk::{HostOrder, HostsAsked, Window};
-use crate::host_map::{HostMap, between};
+use crate::host_map::{Between, HostMap, between};
 use crate::pages::{App, Failure, Frame};
 use crate::words::Words;
 
@@ -59,21 +59,7 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         page.sentences.push(w.t("hostmap.none").to_owned());
         return page.show();
     }
-    let largest = HostsAsked {
-        order: HostOrder::Fetched,
-        contains: None,
-        waiting: false,
-    };
-    let window = Window {
-        offset: 0,
-        limit: DRAWN,
-    };
-    let found = app.desk.hosts(&name, &largest, window)?;
-    let mut hosts: Vec<(String, u64)> = found
-        .items
-        .into_iter()
-        .map(|host| (host.host, u64::from(host.fetched)))
-        .collect();
+    let (mut hosts, total) = largest(app, &name)?;
     if !chosen.is_empty() && hosts.iter().all(|host| host.0 != chosen) {
         hosts.push((chosen.clone(), links.host_pages(&chosen)?));
     }
@@ -81,7 +67,7 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     let pairs = between(&links, &names)?;
     let mut map = HostMap::draw(&hosts, &pairs, (&name, &chosen));
     map.told = w.n("hostmap.told", hosts.len());
-    page.under = w.n("hosts.count", found.total);
+    page.under = w.n("hosts.count", total);
     if chosen.is_empty() {
         page.sentences.push(w.t("hostmap.what").to_owned());
         let columns = ["hostmap.from", "hostmap.to", "#hostmap.links"];
@@ -107,6 +93,42 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     }
     page.map = Some(map);
     page.show()
+}
+
+/// Hosts with their documents.
+type Hosts = Vec<(String, u64)>;
+
+/// The largest hosts, and how many there are in all.
+fn largest(app: &App, name: &str) -> Result<(Hosts, u64), Failure> {
+    let asked = HostsAsked {
+        order: HostOrder::Fetched,
+        contains: None,
+        waiting: false,
+    };
+    let window = Window {
+        offset: 0,
+        limit: DRAWN,
+    };
+    let found = app.desk.hosts(name, &asked, window)?;
+    let hosts = found.items.into_iter();
+    let hosts = hosts.map(|host| (host.host, u64::from(host.fetched)));
+    Ok((hosts.collect(), found.total))
+}
+
+/// The largest hosts of a collection, and the links between them, the strongest first.
+pub(crate) fn host_links(app: &App, name: &str) -> Result<(Hosts, Vec<Between>), Failure> {
+    let (hosts, _) = largest(app, name)?;
+    let shelves = app.library.shelves();
+    let Some(shelf) = shelves.iter().find(|shelf| shelf.name == name) else {
+        return Ok((hosts, Vec::new()));
+    };
+    let links = shelf.links()?;
+    if links.position() == 0 {
+        return Ok((hosts, Vec::new()));
+    }
+    let names: Vec<String> = hosts.iter().map(|host| host.0.clone()).collect();
+    let pairs = between(&links, &names)?;
+    Ok((hosts, pairs))
 }
 
 fn neighbours(

@@ -26,6 +26,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 
 pub(crate) use collections::{health, state_key, state_mark};
+pub(crate) use map::host_links;
 pub(crate) use panel::{Cell, Panel};
 pub(crate) use statistics::PARQUET;
 
@@ -100,6 +101,8 @@ struct ListPage {
     previous: Option<String>,
     next: Option<String>,
     range: String,
+    /// Seconds after which it is asked for again by itself.
+    refresh: Option<u32>,
 }
 
 /// Something that can be done, in a form of its own.
@@ -170,6 +173,7 @@ impl ListPage {
             previous: None,
             next: None,
             range: String::new(),
+            refresh: None,
         }
     }
 

@@ -16,6 +16,9 @@ use crate::pages::api_search::csv_cell;
 use crate::pages::{App, Failure, Frame};
 use crate::words::Words;
 
+/// Seconds after which a page is asked for again whose tables are being counted.
+const COUNTING: u32 = 5;
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Asked {
@@ -46,8 +49,19 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         &name,
         collection_choices(app),
     )];
-    let tables = app.desk.statistics(&name)?;
-    for table in &tables {
+    let counted = app.desk.counted(&name)?;
+    if counted.as_ref().is_none_or(|counted| !counted.is_current) {
+        page.refresh = Some(COUNTING);
+        let sentence = match &counted {
+            Some(counted) => w
+                .t("statistics.older")
+                .replace("{}", &w.moment(&counted.as_of)),
+            None => w.t("statistics.counting").to_owned(),
+        };
+        page.sentences.push(sentence);
+    }
+    let tables = counted.map(|counted| counted.tables).unwrap_or_default();
+    for table in tables.iter() {
         let title = format!("table.{}", table.name);
         let mut panel = Panel::new(w, table.name, &title, &[]).noted(like(w, table.like));
         panel.columns = columns(w, table);
@@ -182,10 +196,10 @@ impl Asked {
     fn table(&self, app: &App) -> Result<(String, Statistic), Failure> {
         let missing = || Failure::Missing("error.title", "statistics.no-table");
         let name = chosen_name(app, &self.collection).ok_or_else(missing)?;
-        let tables = app.desk.statistics(&name)?;
-        let mut tables = tables.into_iter();
+        let counted = app.desk.statistics(&name)?;
+        let mut tables = counted.tables.iter();
         let table = tables.find(|table| table.name == self.table);
-        Ok((name, table.ok_or_else(missing)?))
+        Ok((name, table.ok_or_else(missing)?.clone()))
     }
 }
 
