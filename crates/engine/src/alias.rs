@@ -22,6 +22,9 @@ const SAMPLE: u64 = 20;
 /// Pairs of hosts that are watched at once, of the newer and of the older ones each.
 const MOST_PAIRS: usize = 10_000;
 
+/// Aliases of aliases that are followed to the host that is collected.
+const MOST_HOPS: usize = 8;
+
 /// Hosts of one page that are held against others.
 const MOST_TWINS: usize = 64;
 
@@ -326,8 +329,22 @@ impl Ring {
         }
     }
 
-    /// The host that this one repeats.
+    /// The host that this one repeats. Of one that turned out to repeat a third only samples are fetched, so it is
+    /// the third that has the pages: held against the second, its aliases would seem to have parted from it.
     fn alias_of(&self, host: HostId) -> Option<String> {
+        let mut original = self.marked_alias_of(host)?;
+        for _ in 0..MOST_HOPS {
+            let next = self.repository.host(&original);
+            match next.and_then(|next| self.marked_alias_of(next)) {
+                Some(further) => original = further,
+                None => break,
+            }
+        }
+        Some(original)
+    }
+
+    /// The host that this one was found to repeat.
+    fn marked_alias_of(&self, host: HostId) -> Option<String> {
         let decided = self.alias_hosts.get(self.repository.host_name(host));
         let kept = || self.repository.host_record(host)?.alias_of.clone();
         // An empty name: the mark was lifted, and the commit that says so may be on its way.

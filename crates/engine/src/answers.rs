@@ -3,15 +3,32 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use bytes::Bytes;
 use teia_base::journal::Attempt;
-use teia_base::{Document, MediaType, Response};
+use teia_base::{Document, MediaType, Outcome, Response};
 use teia_extract::{Extracted, Extractor, Extractors, Limits, Source};
-use teia_fetch::DecodeLimits;
+use teia_fetch::{DecodeLimits, Extent};
 use url::Url;
 
 use crate::collection::CollectionConfig;
 use crate::crawl::robot_token;
 use crate::sites::{Settings, Sites};
+
+/// So much of a body tells what it is, and whether anybody reads it.
+const START: usize = 64 << 10;
+
+/// The body of an answer, its coding undone.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// All of it, or the beginning of what nobody reads.
+    pub(crate) bytes: Bytes,
+    /// How many bytes there are.
+    pub(crate) len: u64,
+    /// What went wrong, and a name that says more.
+    pub(crate) fault: Option<(Outcome, &'static str)>,
+    /// More would have come.
+    pub(crate) truncated: bool,
+}
 
 /// A program's own extractor.
 #[derive(Debug)]
@@ -31,8 +48,8 @@ impl Extractor for Own {
 #[derive(Debug)]
 pub(crate) struct Answers {
     usual: Reader,
-    /// How far bodies of hosts in no site are unpacked.
-    usual_limits: RwLock<DecodeLimits>,
+    /// How far bodies of hosts in no site are unpacked, and how often their pages are tried again.
+    usual_limits: RwLock<(DecodeLimits, u8)>,
     sites: RwLock<Arc<Sites>>,
     /// A program's own extractor, which reads for all hosts alike.
     own: Option<Arc<dyn Extractor>>,
@@ -82,7 +99,7 @@ impl Answers {
     pub(crate) fn of(config: &CollectionConfig, sites: Arc<Sites>) -> Self {
         Self {
             usual: Reader::new(config),
-            usual_limits: RwLock::new(config.decode_limits()),
+            usual_limits: RwLock::new((config.decode_limits(), config.run.retries)),
             sites: RwLock::new(sites),
             own: None,
         }
@@ -108,7 +125,7 @@ impl Answers {
             .usual_limits
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        *limits = config.decode_limits();
+        *limits = (config.decode_limits(), config.run.retries);
     }
 
     /// What is different for a host.
@@ -123,19 +140,68 @@ impl Answers {
             return own.reader.decode.clone();
         }
         let limits = self.usual_limits.read();
-        limits.unwrap_or_else(PoisonError::into_inner).clone()
+        limits.unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+
+    /// How often a page of this host is tried after the first time.
+    pub(crate) fn retries(&self, host: &str) -> u8 {
+        if let Some(own) = self.own(host) {
+            return own.config.run.retries;
+        }
+        let limits = self.usual_limits.read();
+        limits.unwrap_or_else(PoisonError::into_inner).1
     }
 
     /// What the extractors make of an answer, whose body was decoded.
     pub(crate) fn extract(&self, url: &Url, response: &Response, body: &[u8]) -> Extracted {
+        let site = self.site_reader(url.host_str().unwrap_or_default(), response);
+        let reader = site.as_ref().map_or(&self.usual, |site| &site.reader);
+        reader.extract(url, response, body)
+    }
+
+    /// The settings of the site whose reader reads an answer; none where the usual one does.
+    fn site_reader(&self, host: &str, response: &Response) -> Option<Arc<Settings>> {
         let is_own = self.own.as_ref().is_some_and(|own| {
             let declared = response.media_type();
             declared.is_some_and(|declared| own.accepts(&declared))
         });
-        let site = self.own(url.host_str().unwrap_or_default());
-        let site = site.as_ref().filter(|_| !is_own);
-        let reader = site.map_or(&self.usual, |site| &site.reader);
-        reader.extract(url, response, body)
+        self.own(host).filter(|_| !is_own)
+    }
+
+    /// Unpacks all of an answer.
+    pub(crate) fn open_all(&self, host: &str, response: &Response) -> Opened {
+        let decoded = teia_fetch::decode(response, &self.decode_limits(host));
+        Opened {
+            len: decoded.bytes.len() as u64,
+            bytes: decoded.bytes,
+            fault: decoded.fault,
+            truncated: decoded.truncated,
+        }
+    }
+
+    /// Unpacks an answer: all of it where somebody reads it, and otherwise (pictures, books, archives) only its
+    /// beginning, in as little memory.
+    pub(crate) fn open(&self, host: &str, response: &Response) -> Opened {
+        let limits = self.decode_limits(host);
+        let declared = response.media_type();
+        let site = self.site_reader(host, response);
+        let reader = site.as_ref().map_or(&self.usual, |site| &site.reader);
+        let extractors = &reader.extractors;
+        let reads = |declared: Option<&MediaType>| {
+            let look = teia_fetch::measure(response, &limits, START, Extent::Start);
+            extractors.reads(declared, &look.start)
+        };
+        let is_read = declared.as_ref().is_some_and(|it| extractors.accepts(it));
+        if is_read || reads(declared.as_ref()) {
+            return self.open_all(host, response);
+        }
+        let measured = teia_fetch::measure(response, &limits, START, Extent::Whole);
+        Opened {
+            bytes: measured.start,
+            len: measured.len,
+            fault: measured.fault,
+            truncated: measured.truncated,
+        }
     }
 
     /// The document of a committed attempt, from its answer as the archive has it.
@@ -145,9 +211,8 @@ impl Answers {
         response: &Response,
     ) -> Option<Document> {
         let url = Url::parse(attempt.url.request()).ok()?;
-        let limits = self.decode_limits(attempt.url.normal().host_str());
-        let decoded = teia_fetch::decode(response, &limits);
-        let mut extracted = self.extract(&url, response, &decoded.bytes);
+        let opened = self.open(attempt.url.normal().host_str(), response);
+        let mut extracted = self.extract(&url, response, &opened.bytes);
         let title = std::mem::take(&mut extracted.title);
         let mut document = document(attempt, title, extracted);
         document.capture = attempt.capture;
@@ -170,6 +235,7 @@ pub(crate) fn document(attempt: &Attempt, title: String, extracted: Extracted) -
         description: extracted.description,
         headings: extracted.headings,
         text: extracted.text,
+        margins: extracted.margins,
         language: extracted.language,
         links: extracted.links,
         robots: extracted.robots,

@@ -219,7 +219,10 @@ impl Checkpoints {
         }
         let file = self.files.open(&path)?;
         check_header(&*file, &path)?;
-        let (bytes, _) = read_frame(&*file, &path, HEADER.len() as u64)?;
+        let (bytes, end) = read_frame(&*file, &path, HEADER.len() as u64)?;
+        if end != file.len()? {
+            return Err(damaged(&path, end));
+        }
         postcard::from_bytes(&bytes).map_err(|_| damaged(&path, 0))
     }
 

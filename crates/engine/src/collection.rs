@@ -21,6 +21,7 @@ use crate::logins::LoginConfig;
 use crate::schedule::ScheduleConfig;
 use crate::sites::SiteConfig;
 use crate::traps::TrapsConfig;
+use crate::turn::Turn;
 use crate::webhook::WebhookConfig;
 
 /// What a collection is.
@@ -121,6 +122,59 @@ impl TryFrom<String> for Mode {
     }
 }
 
+/// What the next requests to a host are for, where it has new pages and due ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", try_from = "String")]
+pub enum Refill {
+    /// Both, as their share says.
+    #[default]
+    Share,
+    /// New ones first.
+    Expand,
+    /// Due ones first.
+    Refresh,
+}
+
+impl TryFrom<String> for Refill {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            "share" => Ok(Self::Share),
+            "expand" => Ok(Self::Expand),
+            "refresh" => Ok(Self::Refresh),
+            _ => Err(format!(
+                "there is no refill `{text}`; write `share`, `expand` or `refresh`"
+            )),
+        }
+    }
+}
+
+/// What goes first on a host of which nothing was seen yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", try_from = "String")]
+pub enum NewHosts {
+    /// What the order says.
+    #[default]
+    Order,
+    /// The shortest path.
+    ShortestPath,
+}
+
+impl TryFrom<String> for NewHosts {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.as_str() {
+            "order" => Ok(Self::Order),
+            "shortest-path" => Ok(Self::ShortestPath),
+            _ => Err(format!(
+                "new hosts cannot go by `{text}`; write `order` or `shortest-path`"
+            )),
+        }
+    }
+}
+
 /// How a run goes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -133,6 +187,13 @@ pub struct RunConfig {
     /// averaged over time: `50%`. Fetching waits for it. Without it there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_share: Option<CpuShare>,
+    /// Memory of the whole process. Close to it, one page at a time is fetched and read until there is more; large bodies get
+    /// a quarter of it at most, and URLs another. Without it: three quarters of what the machine has, or the box in which it runs.
+    #[serde(
+        with = "measure::optional_size",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub memory: Option<u64>,
     /// Which URL goes first: `breadth`, `depth`, `random`, `longest-wait`; `backlinks` and `pagerank` go by the
     /// ranks of what was collected so far, and keep links.
     pub order: OrderName,
@@ -185,8 +246,28 @@ pub struct RunConfig {
     pub revisit: Duration,
     /// And of a hundred requests to a host that has new pages and due ones, so many are for the due ones.
     pub revisit_share: u8,
+    /// What a host's next requests are for: `share` as `revisit-share` says, `expand` new pages for as long as there
+    /// are any, `refresh` due ones for as long as there are any.
+    pub refill: Refill,
+    /// What goes first on a host of which nothing was seen yet: `order` as `order` says, `shortest-path` the
+    /// shortest path, because pages near the root of a site lead to most others.
+    pub new_hosts: NewHosts,
+    /// Bits of memory for each known URL, beside `repository-memory`, once URLs are on disk: with them most new URLs are
+    /// known to be new at once and not only at the next look at their part of the disk. 0 saves that memory.
+    pub filter_bits: u32,
     /// Equal pages on two hosts before one is taken for an alias of the other; 0 turns it off.
     pub alias_pages: u32,
+}
+
+impl RunConfig {
+    /// Of a hundred requests to a host that has both, so many are for pages that were visited before.
+    pub(crate) fn share_of_revisits(&self) -> u8 {
+        match self.refill {
+            Refill::Share => self.revisit_share,
+            Refill::Expand => 0,
+            Refill::Refresh => 100,
+        }
+    }
 }
 
 impl Default for RunConfig {
@@ -194,6 +275,7 @@ impl Default for RunConfig {
         Self {
             hosts_at_once: None,
             cpu_share: None,
+            memory: None,
             order: OrderName::Breadth,
             retries: 4,
             max_time: None,
@@ -211,6 +293,9 @@ impl Default for RunConfig {
             repository_memory: 512 << 20,
             revisit: Duration::from_secs(7 * 86_400),
             revisit_share: 50,
+            refill: Refill::Share,
+            new_hosts: NewHosts::Order,
+            filter_bits: 10,
             alias_pages: 16,
         }
     }
@@ -255,6 +340,10 @@ impl CollectionConfig {
         }
         // The safety limit gives way to the size that a person asked for.
         self.fetch.body_wire_bytes = self.fetch.body_wire_bytes.max(self.filter.max_size);
+        // What parts of the program may have are parts of what the process may have.
+        let quarter = crate::memory::cap(self.run.memory) / 4;
+        self.fetch.body_memory = self.fetch.body_memory.min(quarter);
+        self.run.repository_memory = self.run.repository_memory.min(quarter);
     }
 
     /// Writes it as TOML.
@@ -317,11 +406,20 @@ impl CollectionConfig {
     }
 
     /// Writes `collections/NAME.toml`, atomically and without secrets. What people wrote there stays
-    /// where it says the same: their comments, their order, and what they left out.
-    pub fn save(&self, files: &dyn Files, root: &Path, layout: &Layout) -> Result<(), EngineError> {
+    /// where it says the same: their comments, their order, and what they left out. `before` is what was read of it when
+    /// these settings were made, if it was there: what somebody else has changed since stays changed, and where both
+    /// have changed one setting nothing is written.
+    pub fn save(
+        &self,
+        before: Option<&Self>,
+        files: &dyn Files,
+        root: &Path,
+        layout: &Layout,
+    ) -> Result<(), EngineError> {
         let plain = self.without_secrets();
+        let _turn = Turn::take(files)?;
         let file = match CollectionFile::read(files, root, layout) {
-            Ok(Some(file)) => file.with_config(&plain)?,
+            Ok(Some(file)) => file.with_changes_since(before, &plain)?,
             // What cannot be read was not what these settings came from.
             Ok(None) | Err(EngineError::Config { .. }) => {
                 CollectionFile::new(root, layout, plain.to_toml())?

@@ -102,6 +102,30 @@ impl CollectionFile {
         self.with_text(document.to_string())
     }
 
+    /// The same file with what differs between these settings and those from which they were made. What somebody else has
+    /// changed since stays; a setting that both have changed is an error.
+    pub(crate) fn with_changes_since(
+        &self,
+        before: Option<&CollectionConfig>,
+        config: &CollectionConfig,
+    ) -> Result<Self, EngineError> {
+        let Some(before) = before else {
+            return Err(self.wrong(
+                "somebody else has made this file meanwhile, and nothing was written: try again"
+                    .to_owned(),
+            ));
+        };
+        let (old, now, to) = (as_table(before), as_table(&self.config), as_table(config));
+        if let Some(key) = clash(&old, &now, &to) {
+            return Err(self.wrong(format!(
+                "somebody else has changed `{key}` meanwhile, and nothing was written: look at it, and try again"
+            )));
+        }
+        let mut document = self.document()?;
+        change(document.as_table_mut(), &old, &to);
+        self.with_text(document.to_string())
+    }
+
     /// Sets one setting: `filter.max-depth` or, where only one section has it, `max-depth`. The value
     /// is TOML; what is none is taken for a text, and one text for a list of one.
     pub fn with_setting(&self, key: &str, value: &str) -> Result<Self, EngineError> {
@@ -304,6 +328,27 @@ fn as_table(config: &CollectionConfig) -> toml::Table {
     toml::Table::try_from(config).unwrap_or_default()
 }
 
+/// A setting that two have changed since it was `old`, each in their way.
+fn clash(old: &toml::Table, one: &toml::Table, other: &toml::Table) -> Option<String> {
+    let mut keys: Vec<&String> = old.keys().chain(one.keys()).chain(other.keys()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let empty = toml::Table::new();
+    keys.into_iter().find_map(|key| {
+        let all = [old.get(key), one.get(key), other.get(key)];
+        if all[0] == all[1] || all[0] == all[2] || all[1] == all[2] {
+            return None;
+        }
+        let tables = all.map(|value| value.map_or(Some(&empty), toml::Value::as_table));
+        match tables {
+            [Some(old), Some(one), Some(other)] => {
+                clash(old, one, other).map(|inner| format!("{key}.{inner}"))
+            }
+            _ => Some(key.clone()),
+        }
+    })
+}
+
 /// Brings a document from one set of settings to another.
 fn change(document: &mut dyn TableLike, from: &toml::Table, to: &toml::Table) {
     for key in from.keys().filter(|key| !to.contains_key(*key)) {
@@ -479,6 +524,38 @@ max-depth = 3
     fn file(text: &str) -> CollectionFile {
         let layout = Layout::new("birds").unwrap();
         CollectionFile::new(Path::new("/data"), &layout, text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn two_who_change_a_file_at_once_lose_nothing() {
+        let files = teia_base::SimulatedDisk::new();
+        let (root, layout) = (Path::new("/data"), Layout::new("birds").unwrap());
+        file(TEXT).save(&files).unwrap();
+        let read = || {
+            CollectionFile::read(&files, root, &layout)
+                .unwrap()
+                .unwrap()
+        };
+        let before = read().config().clone();
+        // Somebody else is faster.
+        let theirs = read().with_setting("politeness.delay", "9s").unwrap();
+        theirs.save(&files).unwrap();
+        let mut ours = before.clone();
+        ours.filter.max_depth = Some(7);
+        ours.save(Some(&before), &files, root, &layout).unwrap();
+        let both = TEXT.replace("\"5s\"", "\"9s\"").replace("= 3", "= 7");
+        assert_eq!(read().text(), both);
+        // Both mean the same setting, and differ.
+        ours.politeness.delay = std::time::Duration::from_secs(1);
+        let refused = ours.save(Some(&before), &files, root, &layout).unwrap_err();
+        assert!(
+            refused.to_string().contains("`politeness.delay`"),
+            "{refused}"
+        );
+        // One who thinks that there is none yet.
+        let refused = ours.save(None, &files, root, &layout).unwrap_err();
+        assert!(refused.to_string().contains("somebody else"), "{refused}");
+        assert_eq!(read().text(), both);
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! A crawl: what an Executor is given, and how the one on this machine starts it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, mpsc as std_mpsc};
+use std::sync::{Arc, RwLock, mpsc as std_mpsc};
 use std::time::Duration;
 
 use teia_archive::{Committed, RecordNames, Writer};
@@ -32,6 +31,7 @@ use crate::control::Control;
 use crate::copies::Copies;
 use crate::cpu_share::Throttle;
 use crate::crashes::Crashes;
+use crate::day_pages::DayPages;
 use crate::digests::Digests;
 use crate::directory::Layout;
 use crate::feedback::{Event, Feedback, Level, Silence};
@@ -39,6 +39,7 @@ use crate::followers::{Crew, OrderByRank};
 use crate::given::{all_given, hours_of, normal_seeds};
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections, waiting_hosts};
+use crate::memory::Memory;
 use crate::outage::Outage;
 use crate::past::{Past, begin_run, forget_blocks};
 use crate::rates::Rates;
@@ -52,7 +53,6 @@ use crate::sense::check_fixed;
 use crate::sites::{SiteBook, SiteRules, Sites};
 use crate::stage::commit::{Committer, Window};
 use crate::stage::extract::{Readers, Workshop};
-use crate::stage::fetch::Job;
 use crate::stage::shortcut::Shortcuts;
 use crate::stage::spread::Backlog;
 use crate::stats::Stats;
@@ -60,6 +60,7 @@ use crate::traps::farms::Farms;
 use crate::traps::soft::SoftMissing;
 use crate::traps::{Quarantine, TrapWatch};
 use crate::webhook::Herald;
+use crate::workers::Jobs;
 
 /// A URL whose tries were used up gets new ones in a run that begins this much later.
 pub(crate) const NEW_CHANCE: Duration = Duration::from_secs(60);
@@ -246,6 +247,7 @@ impl Crawl {
             parts.authenticator = logins(&*files, &root, &layout, &config, &*parts.clock)?;
         }
         seeds.extend(seeds_in_file(&config, &root, &layout)?);
+        let stored = CollectionFile::read(&*files, &root, &layout).ok().flatten();
         // Whatever is done to the machine's clock, this run's goes on.
         let steady = Arc::new(SteadyClock::new(parts.clock));
         parts.clock = Arc::clone(&steady) as Arc<dyn Clock>;
@@ -319,7 +321,8 @@ impl Crawl {
         };
         // Only what was found good is written down.
         if save {
-            given_config.save(&*files, &root, &layout)?;
+            let before = stored.as_ref().map(CollectionFile::config);
+            given_config.save(before, &*files, &root, &layout)?;
         }
         let mut first_seeds = new_seeds;
         let mut run_began = clock.wall();
@@ -382,11 +385,11 @@ impl Crawl {
                 (true, false) => Readers::None,
             },
             throttle: Throttle::new(config.run.cpu_share),
+            memory: Memory::new(config.run.memory),
         });
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         let (messages, inbox) = mpsc::channel(1024);
-        let (jobs, job_queue) = mpsc::channel(workers * 16);
-        spawn_workers(workers, job_queue, &workshop, &messages, &control)
+        let jobs = Jobs::start(workers, &workshop, &messages, &control)
             .map_err(EngineError::disk("start a thread for", layout.name()))?;
         let documents = if parts.analyzers.is_empty() {
             None
@@ -484,11 +487,15 @@ impl Crawl {
             ),
             most_waiting: waiting_hosts(config.run.hosts_at_once),
             waiting: 0,
+            slow: HashSet::new(),
+            is_short: false,
+            was_short: false,
             slack: workers * 16,
             outstanding: 0,
             asking: HashMap::new(),
             pages_in_flight: 0,
             bytes_arrived: 0,
+            day: DayPages::begin(&host_pages, run_began, clock.wall()),
             host_pages,
             stopping: false,
             paused: false,
@@ -507,6 +514,7 @@ impl Crawl {
             reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
             backlog: Backlog::default(),
+            priorities: Vec::new(),
             late_news: VecDeque::new(),
             committing: 0,
             run,
@@ -521,6 +529,7 @@ impl Crawl {
             tasks: JoinSet::new(),
             messages,
             jobs,
+            dear: HashSet::new(),
             orders,
             clock,
             config,
@@ -725,49 +734,4 @@ pub fn robot_token(user_agent: &str) -> String {
     } else {
         token
     }
-}
-
-fn spawn_workers(
-    count: usize,
-    jobs: mpsc::Receiver<Job>,
-    workshop: &Arc<Workshop>,
-    messages: &mpsc::Sender<Message>,
-    control: &Control,
-) -> std::io::Result<()> {
-    let jobs = Arc::new(Mutex::new(jobs));
-    for number in 0..count {
-        // The end of a run waits for nobody who may still read a page: it is not committed, and so it is
-        // fetched again.
-        let messages = messages.downgrade();
-        let (jobs, workshop) = (Arc::clone(&jobs), Arc::clone(workshop));
-        let control = control.clone();
-        let work = move || {
-            loop {
-                let job = jobs
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .blocking_recv();
-                let Some(job) = job else { return };
-                // A part that a program brought may panic; the run then ends instead of hanging.
-                let throttle = &workshop.throttle;
-                let (worked, computed) =
-                    throttle.measure(|| catch_unwind(AssertUnwindSafe(|| workshop.work(job))));
-                let message = match worked {
-                    Ok(page) => Message::Worked(Box::new(page)),
-                    Err(_) => Message::Broken(EngineError::WorkerLost),
-                };
-                let Some(messages) = messages.upgrade() else {
-                    return;
-                };
-                if messages.blocking_send(message).is_err() {
-                    return;
-                }
-                throttle.pay(computed, || control.end().is_some());
-            }
-        };
-        std::thread::Builder::new()
-            .name(format!("teia-worker-{number}"))
-            .spawn(work)?;
-    }
-    Ok(())
 }

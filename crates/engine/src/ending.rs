@@ -66,10 +66,28 @@ impl Ring {
 
     /// Whether one more page of this host may go out.
     pub(crate) fn host_budget_left(&self, host: HostId) -> bool {
-        let Some(most) = self.settings(host).filter.max_pages_per_host else {
-            return true;
-        };
-        self.host_pages.get(&host).copied().unwrap_or(0) < most
+        let filter = &self.settings(host).filter;
+        let of_run = self.host_pages.get(&host).copied().unwrap_or(0);
+        filter.max_pages_per_host.is_none_or(|most| of_run < most)
+            && self.day.is_open(host, filter.urls_per_host_day)
+    }
+
+    /// Counts a request for a page of a host, and tells when it is the last of the day.
+    pub(crate) fn count_page(&mut self, host: HostId, name: &str) {
+        *self.host_pages.entry(host).or_default() += 1;
+        let most = self.settings(host).filter.urls_per_host_day;
+        if self.day.count(host) == most {
+            self.warn(format!(
+                "{name} was asked for {most} URLs today: the others wait for tomorrow (UTC), and a run that has nothing else to do ends before; `urls-per-host-day` in [filter] allows more"
+            ));
+        }
+    }
+
+    /// A new day: what was used up yesterday is there again.
+    pub(crate) fn turn_day(&mut self) {
+        for host in self.day.turn(self.clock.wall()) {
+            self.wake(host);
+        }
     }
 
     /// Whether nothing is left that could be done before long.

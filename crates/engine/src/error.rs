@@ -44,7 +44,7 @@ pub enum EngineError {
     },
     /// The directory holds something else.
     #[error(
-        "{path} is not empty and is not a Teia data directory; name an empty or new directory with --data"
+        "{path} is not empty and is not a Teia data directory: it has no file `format`; name an empty or new directory with --data, or restore that file from a copy"
     )]
     Foreign {
         /// The directory.

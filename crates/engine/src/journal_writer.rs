@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use teia_base::journal::{Entry, SEGMENT_HEADER, encode_frame, segment_name, walk};
+use teia_base::journal::{Entry, SEGMENT_HEADER, closing, encode_frame, segment_name, walk};
 use teia_base::{AppendFile, Files};
 
 use crate::EngineError;
@@ -19,6 +19,18 @@ pub(crate) struct JournalWriter {
     segment_bytes: u64,
     frame: Vec<u8>,
     packer: Packer,
+}
+
+impl Drop for JournalWriter {
+    fn drop(&mut self) {
+        // So that damage to the last entry is found. Without it nothing is lost: it is as after a kill.
+        if let Some(mut file) = self.file.take() {
+            let end = closing(file.len());
+            // First what it speaks of: a disk that keeps this alone would make an entry that never happened look damaged.
+            let closed = file.sync().and_then(|()| file.append(&end));
+            let _ = closed.and_then(|()| file.sync());
+        }
+    }
 }
 
 /// How large a journal grows.

@@ -216,8 +216,8 @@ const LOGINS: &str = "\
 # Logins: as many of these as you like. `match` names hosts (`www.example.org`, or `*.example.pt` for it and all below
 # it); `https://` before it keeps the secret off http, `:8443` after it is a port other than the usual one, and a path
 # (`/private/`) keeps it to that path and below. `kind` is `basic` or `digest` (a user and a password, said when the server asks),
-# `bearer` (a token) or `cookie` (cookies that a browser has saved, as a cookies.txt). The secret lies in a variable of the
-# environment (`secret-variable`) or in a file (`secret-file`, with its whole path), never here. Redirects to other
+# `bearer` (a token), `cookie` (cookies that a browser has saved, as a cookies.txt) or `form` (a user and a password in the
+# form at `form-url`, see docs/logins.md). The secret lies in a variable of the environment (`secret-variable`) or in a file (`secret-file`, with its whole path), never here. Redirects to other
 # hosts do not get it. Where several match a URL, the last counts.
 ";
 const LOGIN_EXAMPLE: &str = "\
@@ -235,8 +235,8 @@ const SITES: &str = "\
 # different there, in the sections above. Where several match a host, each is laid over those before it: of
 # two that say something of the same setting, the last counts. What is for the whole run cannot differ, and
 # addresses are known only once a host was looked up: they can decide [politeness], [robots], the limits
-# of [fetch], `retries`, `ignore-robots`, `max-redirects`, `sitemaps`, `sitemap-files`, `revisit` and
-# `max-pages-per-host`.
+# of [fetch], `retries`, `ignore-robots`, `max-redirects`, `sitemaps`, `sitemap-files`, `revisit`,
+# `max-pages-per-host` and `urls-per-host-day`.
 ";
 const SITE_EXAMPLE: &str = "\
 # [[site]]
@@ -330,8 +330,11 @@ fn of_login(number: usize, login: Option<&LoginConfig>) -> Vec<Described> {
     let settings = LOGIN.settings().into_iter();
     settings
         .map(|setting| {
-            let is_list = setting.key == "hosts";
-            let key = if is_list { MATCH } else { &setting.key };
+            let is_list = matches!(setting.key.as_str(), "hosts" | "form-fields");
+            let key = match setting.key.as_str() {
+                "hosts" => MATCH,
+                key => key,
+            };
             let value = table.get(key).and_then(|it| serde_json::to_value(it).ok());
             Described {
                 key: format!("login.{}.{key}", number + 1),

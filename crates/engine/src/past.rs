@@ -14,7 +14,7 @@ use teia_repository::{Backing, Repository, RepositoryConfig};
 
 use crate::EngineError;
 use crate::checkpoint::{Checkpoint, Checkpoints};
-use crate::collection::{CollectionConfig, Mode};
+use crate::collection::{CollectionConfig, Mode, NewHosts};
 use crate::crawl::{NEW_CHANCE, WINDOW};
 use crate::digests::Digests;
 use crate::directory::Layout;
@@ -51,13 +51,18 @@ impl Past {
                     order: Arc::clone(order),
                     keep_links: config.limits_depth(),
                     revisit_share: (config.mode == Mode::Incremental)
-                        .then_some(config.run.revisit_share),
+                        .then(|| config.run.share_of_revisits()),
+                    new_hosts: match config.run.new_hosts {
+                        NewHosts::Order => teia_repository::NewHosts::Order,
+                        NewHosts::ShortestPath => teia_repository::NewHosts::ShortestPath,
+                    },
                 },
                 Backing {
                     files: Arc::clone(files),
                     prefix: layout.urls(),
                     memory: config.run.repository_memory,
                     window: WINDOW,
+                    filter_bits: config.run.filter_bits,
                 },
             )
         };

@@ -244,6 +244,7 @@ impl Reading {
             order: Arc::new(Breadth),
             keep_links: false,
             revisit_share: None,
+            new_hosts: teia_repository::NewHosts::default(),
         }
     }
 
@@ -259,6 +260,7 @@ impl Reading {
             prefix: self.layout.urls(),
             memory: RunConfig::default().repository_memory,
             window: WINDOW,
+            filter_bits: 10,
         };
         Ok(Some(Repository::open(self.config(), backing)?))
     }

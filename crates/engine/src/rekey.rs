@@ -231,6 +231,11 @@ impl Move<'_> {
                     found.verdict = self.verdict(found.url.normal(), &found.verdict);
                 }
             }
+            Record::Prioritised(urls) => {
+                for (url, _) in urls {
+                    *url = self.normal(url);
+                }
+            }
             Record::Spelled(form) => *form = spelled(self.form),
             // The new blocks find out for themselves.
             Record::Folded(_) => return Ok(()),

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Search and archived copies pass them over, and no run fetches them. The archive's records stay as they are,
-//! unless they are erased (`erase`). The first line holds the hash of the others: a list that is damaged would
+//! unless they are erased (`erase`). `NAME/removed.copy` says the same: a list that is gone would show everything. The first line holds the hash of the others: a list that is damaged would
 //! show what somebody asked to hide, so it is an error. Lists from before there was such a line have none.
 
 use std::collections::BTreeSet;
@@ -36,13 +36,16 @@ impl Removals {
     /// Reads the list of a collection; empty where there is none.
     pub fn read(files: &dyn Files, layout: &Layout) -> io::Result<Self> {
         let content = match files.read(&path(layout)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return if files.exists(&copy_path(layout)) {
+                    Err(unreadable("missing"))
+                } else {
+                    Ok(Self::default())
+                };
+            }
             content => content?,
         };
-        Self::parse(&content).ok_or_else(|| {
-            let told = "it is damaged, and what people asked to hide must stay hidden: restore the file `removed` of the collection from a copy";
-            io::Error::new(io::ErrorKind::InvalidData, told)
-        })
+        Self::parse(&content).ok_or_else(|| unreadable("damaged"))
     }
 
     /// What no run of the directory fetches: all that some collection of it hides. Whoever asked to be left
@@ -93,7 +96,8 @@ impl Removals {
         }
         text.insert_str(0, &format!("check {}\n", check_of(&text)));
         files.create_dir(Path::new(layout.name()))?;
-        files.replace(&path(layout), text.as_bytes())
+        files.replace(&path(layout), text.as_bytes())?;
+        files.replace(&copy_path(layout), text.as_bytes())
     }
 
     /// Hides one URL; false where it was hidden already.
@@ -212,6 +216,17 @@ fn path(layout: &Layout) -> PathBuf {
     Path::new(layout.name()).join("removed")
 }
 
+fn copy_path(layout: &Layout) -> PathBuf {
+    Path::new(layout.name()).join("removed.copy")
+}
+
+fn unreadable(how: &str) -> io::Error {
+    let told = format!(
+        "it is {how}, and what people asked to hide must stay hidden: restore the file `removed` of the collection from a copy, such as `removed.copy` beside it"
+    );
+    io::Error::new(io::ErrorKind::InvalidData, told)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,6 +262,20 @@ mod tests {
         let all = Removals::read_all(&files).unwrap();
         assert!(all.hides_host("a.example") && all.hides_host("b.example"));
         assert!(Removals::is_begun(&files));
+    }
+
+    #[test]
+    fn a_list_that_is_gone_is_missed() {
+        let (files, layout) = (SimulatedDisk::new(), Layout::new("default").unwrap());
+        let mut removals = Removals::default();
+        removals.add_host("b.example");
+        removals.write(&files, &layout).unwrap();
+        files.remove(&path(&layout)).unwrap();
+        let error = Removals::read(&files, &layout).unwrap_err();
+        assert!(error.to_string().contains("missing"), "{error}");
+        assert!(Removals::read_all(&files).is_ok(), "no such collection");
+        files.rename(&copy_path(&layout), &path(&layout)).unwrap();
+        assert_eq!(Removals::read(&files, &layout).unwrap(), removals);
     }
 
     #[test]

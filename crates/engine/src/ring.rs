@@ -10,7 +10,7 @@
 //! pile up is bounded: leases by the host limit, finished fetches by `slack`, commits by two
 //! windows (one being written, one filling).
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, PoisonError};
@@ -32,6 +32,7 @@ use crate::analyzer::Insight;
 use crate::collection::{CollectionConfig, Mode};
 use crate::company::Companion;
 use crate::control::Control;
+use crate::day_pages::DayPages;
 use crate::feedback::{Event, Feedback, Level};
 use crate::hours::Hours;
 use crate::ledger::Ledger;
@@ -45,7 +46,7 @@ use crate::robots_book::RobotsBook;
 use crate::sites::SiteBook;
 use crate::stage::commit::{Order, Window};
 use crate::stage::extract::{Page, Workshop};
-use crate::stage::fetch::{Errand, Job};
+use crate::stage::fetch::Errand;
 use crate::stage::shortcut::Shortcuts;
 use crate::stage::sitemaps::SitemapFiles;
 use crate::stage::spread::{Backlog, MOST_CHANGES};
@@ -53,9 +54,12 @@ use crate::stats::{Stats, is_answer};
 use crate::traps::TrapWatch;
 use crate::traps::farms::Farms;
 use crate::traps::soft::SoftMissing;
+use crate::workers::{Jobs, is_dear};
 
 /// A run is over when nothing is due within this time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// Hosts whose pages are dear that are remembered.
+const MOST_DEAR: usize = 65_536;
 /// How often load is looked at and progress is told.
 const TICK: Duration = Duration::from_millis(200);
 /// A feed is visited again this long after its last visit, or later.
@@ -81,7 +85,7 @@ pub(crate) enum Message {
         addresses: Vec<IpAddr>,
     },
     /// A worker is done with a page.
-    Worked(Box<Page>),
+    Worked(Box<Page>, Duration),
     /// An entry is on disk.
     Committed(Arc<Entry>),
     /// The disk cannot go on.
@@ -136,6 +140,12 @@ pub(crate) struct Ring {
     /// Hosts that have let us wait for long, as of the last tick; they take no place from others.
     pub(crate) waiting: usize,
     pub(crate) most_waiting: usize,
+    /// Hosts that let us wait the last time: the next time they take no place from the beginning, or a few hundred of
+    /// them that come back together would hold all places until they are found out again.
+    pub(crate) slow: HashSet<HostId>,
+    /// The memory of the process is nearly used up: one request at a time.
+    pub(crate) is_short: bool,
+    pub(crate) was_short: bool,
     pub(crate) slack: usize,
     pub(crate) outstanding: usize,
     /// What each host is being asked for, and since when.
@@ -144,6 +154,8 @@ pub(crate) struct Ring {
     /// Received, and not yet counted: the workers still have it.
     pub(crate) bytes_arrived: u64,
     pub(crate) host_pages: HashMap<HostId, u64>,
+    /// The same for the day.
+    pub(crate) day: DayPages,
     pub(crate) stopping: bool,
     /// Nothing is sent out: a person wished it, or the disk is nearly full.
     pub(crate) paused: bool,
@@ -165,6 +177,8 @@ pub(crate) struct Ring {
     pub(crate) backlog: Backlog,
     pub(crate) shortcuts: Shortcuts,
     /// What folds of the Repository found out, and the journal has not been told yet.
+    /// What Analyzers think of URLs, to be written down.
+    pub(crate) priorities: Vec<(CanonicalUrl, i32)>,
     pub(crate) late_news: VecDeque<teia_base::journal::Folded>,
     pub(crate) committing: usize,
     pub(crate) run: u32,
@@ -181,7 +195,9 @@ pub(crate) struct Ring {
     pub(crate) started: Instant,
     pub(crate) tasks: JoinSet<()>,
     pub(crate) messages: mpsc::Sender<Message>,
-    pub(crate) jobs: mpsc::Sender<Job>,
+    pub(crate) jobs: Jobs,
+    /// Hosts whose pages are dear to read.
+    pub(crate) dear: HashSet<HostId>,
     pub(crate) orders: SyncSender<Order>,
 }
 
@@ -296,6 +312,28 @@ impl Ring {
                 Record::Resumed
             };
             self.order(record, Vec::new(), Vec::new());
+        }
+    }
+
+    /// Before the memory is used up, less is begun; told once.
+    fn look_at_memory(&mut self) {
+        self.is_short = self.workshop.memory.is_short();
+        if self.is_short && !self.was_short {
+            self.was_short = true;
+            let cap = self.workshop.memory.cap() >> 20;
+            self.warn(format!(
+                "this process has nearly the {cap} MiB of memory that it may have: pages are fetched one at a time until it has less; `memory` in [run] allows more"
+            ));
+        }
+    }
+
+    /// Remembers whether a host let us wait.
+    fn note_pace(&mut self, host: HostId, since: Option<Instant>) {
+        let now = self.clock.now();
+        if since.is_some_and(|since| now.saturating_duration_since(since) >= LONG) {
+            self.slow.insert(host);
+        } else {
+            self.slow.remove(&host);
         }
     }
 
@@ -425,6 +463,7 @@ impl Ring {
             } => {
                 self.bytes_arrived += bytes;
                 let asked = self.asking.remove(&host);
+                self.note_pace(host, asked.as_ref().map(|(_, since)| *since));
                 let is_secure = asked.is_some_and(|(url, _)| url.scheme() == "https");
                 self.note_outage(host, answer.outcome, is_secure);
                 if self.outage.explains(answer.outcome) {
@@ -439,7 +478,8 @@ impl Ring {
                 self.note_addresses(host, &addresses);
                 self.locate(host, &addresses);
             }
-            Message::Worked(page) => {
+            Message::Worked(page, computed) => {
+                self.note_dear(&page, computed);
                 self.outstanding -= 1;
                 self.bytes_arrived -= page.attempt.wire_bytes.min(self.bytes_arrived);
                 self.admit(*page);
@@ -470,7 +510,7 @@ impl Ring {
             Message::Insights(insights) => {
                 for insight in insights {
                     if let Some(priority) = insight.priority {
-                        self.repository.set_priority(&insight.url, priority);
+                        self.priorities.push((insight.url.clone(), priority));
                     }
                     if let Some(extra) = &insight.extra {
                         self.frontier.inform(&insight.url, &**extra);
@@ -484,6 +524,20 @@ impl Ring {
             }
         }
         Ok(())
+    }
+
+    /// Remembers hosts whose pages are dear to read, so that theirs wait for each other and not the others for them.
+    fn note_dear(&mut self, page: &Page, computed: Duration) {
+        let host = self.repository.host(page.attempt.url.normal().host_str());
+        match (host, is_dear(computed)) {
+            (Some(host), Some(true)) if self.dear.len() < MOST_DEAR => {
+                self.dear.insert(host);
+            }
+            (Some(host), Some(false)) => {
+                self.dear.remove(&host);
+            }
+            _ => {}
+        }
     }
 
     /// URLs that wait for another try join their host's queue with the commit, as do those of a host
@@ -693,18 +747,16 @@ impl Ring {
     }
 
     fn on_tick(&mut self, late: Duration) {
-        let queued = self.jobs.max_capacity() - self.jobs.capacity();
-        #[expect(clippy::cast_precision_loss, reason = "a share between 0 and 1")]
-        let fill = queued as f64 / self.jobs.max_capacity() as f64;
-        self.limit.observe(late, fill);
+        self.limit.observe(late, self.jobs.fill());
         let now = self.clock.now();
-        let lets_wait = |since: &Instant| now.saturating_duration_since(*since) >= LONG;
-        let since = self.asking.values().map(|(_, since)| since);
-        self.waiting = since
-            .filter(|it| lets_wait(it))
-            .count()
-            .min(self.most_waiting);
+        let is_long = |since: &Instant| now.saturating_duration_since(*since) >= LONG;
+        let asking = self.asking.iter();
+        let waiting =
+            asking.filter(|(host, (_, since))| self.slow.contains(host) || is_long(since));
+        self.waiting = waiting.count().min(self.most_waiting);
         self.look_at_samples();
+        self.look_at_memory();
+        self.turn_day();
         self.look_at_ourselves();
         self.rates.turn(self.clock.now());
         self.feedback.hear(&Event::Progress(self.progress()));

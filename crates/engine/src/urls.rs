@@ -51,6 +51,11 @@ impl Ring {
         {
             self.order(Record::Folded(folded), Vec::new(), Vec::new());
         }
+        if self.committing == 0 && !self.priorities.is_empty() {
+            let some = self.priorities.len().min(MOST_CHANGES);
+            let some = self.priorities.drain(..some).collect();
+            self.order(Record::Prioritised(some), Vec::new(), Vec::new());
+        }
         Ok(())
     }
 
@@ -65,7 +70,7 @@ impl Ring {
 
     /// When there is nothing else to do, what is still to be decided is. Says whether anything was.
     pub(crate) fn decide_rest(&mut self) -> Result<bool, EngineError> {
-        if !self.late_news.is_empty() {
+        if !self.late_news.is_empty() || !self.priorities.is_empty() {
             return Ok(true);
         }
         let decided = self.repository.decide_everything()?;

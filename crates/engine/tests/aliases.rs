@@ -140,3 +140,43 @@ fn a_host_that_is_no_alias_is_found_out_while_others_are_still_due() {
     assert!(lifted < last, "{lifted} of {last}");
     assert_eq!(report.waiting, 0);
 }
+
+/// Three names of one content, of which the oldest is a little slower: the second is taken for the original of the
+/// third, and then for an alias of the first. Of the second only samples are left, and the third is an alias all the same.
+#[test]
+fn an_alias_of_an_alias_is_held_against_the_host_that_is_collected() {
+    const PAGES: usize = 120;
+    let mut front = String::new();
+    let mut script = Script::default();
+    for at in 0..PAGES {
+        for host in ["a.test", "b.test", "c.test"] {
+            let url = format!("http://{host}/{at}");
+            front += &format!("<a href={url}>{at}</a> ");
+            script = script.html(&url, &format!("{} {at}", "words of a mirror ".repeat(20)));
+        }
+    }
+    let script = script.html(SEED, &front);
+    let mut config = config();
+    let slower = "[[site]]\nmatch = [\"a.test\"]\n[site.politeness]\ndelay = \"26ms\"\n";
+    config.site = teia_engine::CollectionConfig::parse(slower).unwrap().site;
+    config.politeness.delay = std::time::Duration::from_millis(20);
+    config.filter.scope = Scope::Any;
+    config.run.alias_pages = 16;
+    let (report, attempts) = run(&script, &config);
+    let of_host = |host: &str, outcome: fn(Outcome) -> bool| {
+        let of_host = |it: &&teia_base::journal::Attempt| {
+            it.url.normal().host_str() == host && !it.is_robots() && outcome(it.outcome)
+        };
+        attempts.iter().filter(of_host).count()
+    };
+    let skipped: fn(Outcome) -> bool = |outcome| outcome == Outcome::ALIAS_HOST;
+    // And the page that leads to them.
+    assert_eq!(of_host("a.test", Outcome::is_ok), PAGES + 1);
+    for host in ["b.test", "c.test"] {
+        let (fetched, skipped) = (of_host(host, Outcome::is_ok), of_host(host, skipped));
+        assert!(skipped > 0, "{host}: {fetched} fetched");
+        // What was passed over is never asked for after all.
+        assert_eq!(fetched + skipped, PAGES, "{host}: {fetched} fetched");
+    }
+    assert_eq!(report.waiting, 0);
+}

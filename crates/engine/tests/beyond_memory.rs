@@ -94,6 +94,7 @@ fn store(disk: &SimulatedDisk, memory: u64) -> Store {
         prefix: Layout::new("default").unwrap().urls(),
         memory,
         window: 10,
+        filter_bits: 10,
     };
     Store::open(files, backing.store_config(7)).unwrap()
 }

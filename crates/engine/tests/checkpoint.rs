@@ -132,6 +132,7 @@ fn blocks_position(root: &Path) -> u64 {
         prefix: Layout::new("default").unwrap().urls(),
         memory: 4 << 10,
         window: 10,
+        filter_bits: 10,
     };
     let store = Store::open(files, backing.store_config(directory.key()));
     store.unwrap().position()

@@ -68,6 +68,7 @@ fn check_depths(root: &std::path::Path, truth: &BTreeMap<String, u32>) {
         order: Arc::new(teia_frontier::Breadth),
         keep_links: false,
         revisit_share: None,
+        new_hosts: teia_repository::NewHosts::default(),
     });
     for first in teia_base::journal::segments(&files, &directory).unwrap() {
         let segment = teia_base::journal::read_segment(&files, &directory, first, true).unwrap();

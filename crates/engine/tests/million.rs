@@ -33,6 +33,7 @@ fn a_million_queued_urls_fit_in_512_mib() {
         order: Arc::new(Breadth),
         keep_links: false,
         revisit_share: None,
+        new_hosts: teia_repository::NewHosts::default(),
     });
     let mut frontier = PoliteFrontier::new(Politeness::default(), Arc::new(Breadth));
     let now = Instant::now();

@@ -15,6 +15,8 @@ mod support;
 
 #[path = "support/cuts.rs"]
 mod cuts;
+#[path = "support/failing.rs"]
+mod failing;
 #[path = "support/planted.rs"]
 mod planted;
 
@@ -64,8 +66,9 @@ fn check_caught(bug: Bug, fitting: &[&str]) {
 fn a_commit_that_is_acknowledged_before_its_sync_is_caught() {
     check_caught(
         Bug::AcknowledgeBeforeSync,
-        // The end of the journal is gone, or one of its files of which a later one was synced.
-        &["was called committed, and only", "a file is missing"],
+        // The end of the journal is gone; or the end of one of its files, after which a later one was begun and synced. Both
+        // are entries that were called committed and are not there.
+        &["was called committed, and only", "of the journal in"],
     );
 }
 

@@ -1,10 +1,13 @@
 //! What a `[[login]]` of a collection file may say.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use teia_base::Timestamp;
-use teia_fetch::{Credential, Logins, PasswordWay, SavedCookies};
+use teia_fetch::{Credential, FormLogin, FormSettings, Logins, PasswordWay, SavedCookies, Sign};
+use url::Url;
 
 use crate::collection::CollectionConfig;
 use crate::logins::place::Place;
@@ -25,9 +28,9 @@ pub struct LoginConfig {
     #[serde(rename = "match", deserialize_with = "one_or_several")]
     pub hosts: Vec<String>,
     /// How: `basic` and `digest` with a user and a password when the server asks, `bearer` with a token, `cookie` with
-    /// cookies that a browser has saved.
+    /// cookies that a browser has saved, `form` with a user and a password in the form of a page.
     pub kind: LoginKind,
-    /// As whom, for `basic` and `digest`.
+    /// As whom, for `basic`, `digest` and `form`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// The variable of the environment that has the password or the token. The secret itself does not belong here.
@@ -37,6 +40,49 @@ pub struct LoginConfig {
     /// it. It is read at each start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret_file: Option<PathBuf>,
+    /// For `form`: the page with the form. It is read before each login, with its hidden fields, and asked without looking
+    /// at its robots.txt: it is named here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form_url: Option<String>,
+    /// For `form`: the name of the field for the user; without it, the one before the password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_field: Option<String>,
+    /// For `form`: the name of the field for the password; without it, the first of that type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_field: Option<String>,
+    /// For `form`: fields beside those that the form has, or instead of them: `remember=1`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub form_fields: Vec<String>,
+    /// For `form`: `post`, or `get` to allow a form that writes the password into a URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form_method: Option<FormMethod>,
+    /// For `form`: the login was good if this cookie is set. Without any such sign it was if the page that follows asks for
+    /// no password; with several all of them must be there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success_cookie: Option<String>,
+    /// For `form`: the login was good if it leads to a URL with this text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success_redirect: Option<String>,
+    /// For `form`: the login was good if the page that follows has this text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success_text: Option<String>,
+    /// For `form`: we are logged out where a page leads to a URL with this text, beside a redirect to the form itself and
+    /// a 401. Then Teia logs in again, and asks for the page once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logged_out_redirect: Option<String>,
+    /// For `form`: we are logged out where a page has this text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logged_out_text: Option<String>,
+}
+
+/// How a form is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FormMethod {
+    /// In the body of a request.
+    Post,
+    /// In the URL.
+    Get,
 }
 
 /// How a login goes.
@@ -51,6 +97,8 @@ pub enum LoginKind {
     Bearer,
     /// Cookies of a browser that has logged in.
     Cookie,
+    /// User and password in the form of a page.
+    Form,
 }
 
 impl TryFrom<String> for LoginKind {
@@ -62,12 +110,9 @@ impl TryFrom<String> for LoginKind {
             "digest" => Ok(Self::Digest),
             "bearer" => Ok(Self::Bearer),
             "cookie" => Ok(Self::Cookie),
-            "form" => Err(
-                "Teia does not fill in forms: log in with a browser, save its cookies as cookies.txt, and write `kind = \"cookie\"` and `secret-file`"
-                    .to_owned(),
-            ),
+            "form" => Ok(Self::Form),
             _ => Err(format!(
-                "there is no login `{text}`; write `basic`, `digest`, `bearer` or `cookie`"
+                "there is no login `{text}`; write `basic`, `digest`, `bearer`, `cookie` or `form`"
             )),
         }
     }
@@ -80,12 +125,13 @@ impl LoginKind {
             Self::Digest => "digest",
             Self::Bearer => "bearer",
             Self::Cookie => "cookie",
+            Self::Form => "form",
         }
     }
 
     fn secret(self) -> &'static str {
         match self {
-            Self::Basic | Self::Digest => "password",
+            Self::Basic | Self::Digest | Self::Form => "password",
             Self::Bearer => "token",
             Self::Cookie => "cookies",
         }
@@ -101,7 +147,7 @@ impl LoginConfig {
         }
         self.places().map_err(|message| ("match", message))?;
         let kind = self.kind.name();
-        let is_password = matches!(self.kind, LoginKind::Basic | LoginKind::Digest);
+        let is_password = self.kind.secret() == "password";
         match self.user.as_deref() {
             None | Some("") if is_password => {
                 let message = format!("`{kind}` logs somebody in; write `user = \"…\"`");
@@ -121,6 +167,7 @@ impl LoginConfig {
             }
             None => {}
         }
+        self.check_form()?;
         match (&self.secret_variable, &self.secret_file) {
             (None, None) => {
                 let key = match self.kind {
@@ -163,12 +210,101 @@ impl LoginConfig {
         }
     }
 
+    /// What is for `form` alone, and what it needs.
+    fn check_form(&self) -> Result<(), (&'static str, String)> {
+        if self.kind == LoginKind::Form {
+            self.form_address()
+                .map_err(|message| ("form-url", message))?;
+            return match self.form_pairs() {
+                Some(_) => Ok(()),
+                None => Err(("form-fields", "write `name=value`".to_owned())),
+            };
+        }
+        let given = [
+            ("form-url", self.form_url.is_some()),
+            ("user-field", self.user_field.is_some()),
+            ("password-field", self.password_field.is_some()),
+            ("form-fields", !self.form_fields.is_empty()),
+            ("form-method", self.form_method.is_some()),
+            ("success-cookie", self.success_cookie.is_some()),
+            ("success-redirect", self.success_redirect.is_some()),
+            ("success-text", self.success_text.is_some()),
+            ("logged-out-redirect", self.logged_out_redirect.is_some()),
+            ("logged-out-text", self.logged_out_text.is_some()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((key, _)) => Err((
+                key,
+                format!(
+                    "it is for `kind = \"form\"`, and this is `{}`",
+                    self.kind.name()
+                ),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn form_address(&self) -> Result<Url, String> {
+        const EXAMPLE: &str = "write `form-url = \"https://www.example.org/login\"`";
+        let Some(text) = &self.form_url else {
+            return Err(format!("nothing says where the form is; {EXAMPLE}"));
+        };
+        let url = Url::parse(text).map_err(|_| format!("that is no URL; {EXAMPLE}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(format!("a form is on a page of http or https; {EXAMPLE}"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(format!(
+                "a user and a password do not belong there; {EXAMPLE}"
+            ));
+        }
+        Ok(url)
+    }
+
+    fn form_pairs(&self) -> Option<Vec<(String, String)>> {
+        let pair = |text: &String| {
+            let (name, value) = text.split_once('=')?;
+            (!name.trim().is_empty()).then(|| (name.trim().to_owned(), value.to_owned()))
+        };
+        self.form_fields.iter().map(pair).collect()
+    }
+
+    fn form(&self, password: &str, gap: Duration) -> Result<Credential, (&'static str, String)> {
+        let settings = FormSettings {
+            url: self
+                .form_address()
+                .map_err(|message| ("form-url", message))?,
+            user: self.user.clone().unwrap_or_default(),
+            password: password.to_owned(),
+            user_field: self.user_field.clone(),
+            password_field: self.password_field.clone(),
+            fields: self.form_pairs().unwrap_or_default(),
+            may_get: self.form_method == Some(FormMethod::Get),
+            success: Sign {
+                cookie: self.success_cookie.clone(),
+                redirect: self.success_redirect.clone(),
+                text: self.success_text.clone(),
+            },
+            logged_out: Sign {
+                cookie: None,
+                redirect: self.logged_out_redirect.clone(),
+                text: self.logged_out_text.clone(),
+            },
+            gap,
+        };
+        Ok(Credential::Form(Arc::new(FormLogin::new(settings))))
+    }
+
     fn places(&self) -> Result<Vec<Place>, String> {
         self.hosts.iter().map(|text| Place::parse(text)).collect()
     }
 
     /// The login with its secret, from where it lies. Errors name the setting and never what was found there.
-    fn credential(&self, now: Timestamp) -> Result<Credential, (&'static str, String)> {
+    fn credential(
+        &self,
+        now: Timestamp,
+        gap: Duration,
+    ) -> Result<Credential, (&'static str, String)> {
         let (key, found) = if let Some(name) = &self.secret_variable {
             let key = "secret-variable";
             let value = std::env::var(name).map_err(|_| {
@@ -212,6 +348,9 @@ impl LoginConfig {
             password: secret.to_owned(),
             way,
         };
+        if self.kind == LoginKind::Form {
+            return self.form(secret, gap);
+        }
         Ok(match self.kind {
             LoginKind::Basic => password(PasswordWay::Basic),
             LoginKind::Digest => password(PasswordWay::Digest),
@@ -231,15 +370,21 @@ impl LoginConfig {
             (None, Some(path)) => format!("from {}", path.display()),
             (None, None) => "from nowhere".to_owned(),
         };
+        let form = match &self.form_url {
+            Some(url) => format!(", by the form at {url}"),
+            None => String::new(),
+        };
         let places = self.places().unwrap_or_default();
-        let is_open = self.kind != LoginKind::Digest && places.iter().any(Place::is_open_to_eyes);
+        let is_plain_form = self.form_url.iter().any(|url| url.starts_with("http:"));
+        let is_open = self.kind != LoginKind::Digest
+            && (places.iter().any(Place::is_open_to_eyes) || is_plain_form);
         let open = if is_open {
             "; over http too, where others can read it on the way (`https://` before the host forbids that)"
         } else {
             ""
         };
         format!(
-            "At {} it logs in ({}) {who} {place}{open}.",
+            "At {} it logs in ({}) {who} {place}{form}{open}.",
             self.hosts.join(", "),
             self.kind.name()
         )
@@ -265,12 +410,19 @@ impl CollectionConfig {
         let mut logins = Logins::default();
         for (number, login) in self.login.iter().enumerate() {
             let wrong = |(key, message)| Senseless::new("", key, message).of("login", number);
-            let credential = login.credential(now).map_err(wrong)?;
+            let credential = login
+                .credential(now, self.politeness.delay)
+                .map_err(wrong)?;
             let places = login
                 .places()
                 .map_err(|message| wrong(("match", message)))?;
-            let is_there = move |url: &url::Url| places.iter().any(|place| place.holds(url));
-            logins = logins.at(is_there, credential);
+            let hosts = places.clone();
+            let is_there = move |url: &Url| places.iter().any(|place| place.holds(url));
+            let is_host = move |url: &Url| hosts.iter().any(|place| place.is_on_host_of(url));
+            logins = logins.at(is_there, credential).hiding_cookies_of(is_host);
+            if let Some(form) = login.form_url.as_deref().and_then(|it| Url::parse(it).ok()) {
+                logins = logins.hiding_cookies_of(move |url| url.host() == form.host());
+            }
         }
         Ok((!self.login.is_empty()).then_some(logins))
     }
@@ -331,9 +483,26 @@ mod tests {
             "match = \"*\"\nkind = \"bearer\"",
             &["line 3", "every host"],
         );
+        let form =
+            "match = \"a.example\"\nkind = \"form\"\nuser = \"ann\"\nsecret-variable = \"A\"\n";
+        refused(form, &["login 1", "`form-url`", "https://"]);
         refused(
-            "match = \"a.example\"\nkind = \"form\"",
-            &["line 4", "cookies.txt"],
+            &format!("{form}form-url = \"https://ann:hunter2@a.example/\""),
+            &["line 7", "do not belong"],
+        );
+        refused(
+            &format!("{form}form-url = \"https://a.example/\"\nform-fields = [\"x\"]"),
+            &["line 8", "name=value"],
+        );
+        refused(
+            &format!("{form}form-url = \"https://a.example/\"\nform-method = \"put\""),
+            &["line 8"],
+        );
+        refused(
+            &format!(
+                "{basic}user = \"ann\"\nsecret-variable = \"A\"\nform-url = \"https://a.example/\""
+            ),
+            &["line 7", "kind = \"form\""],
         );
         refused(
             "match = \"a.example\"\nkind = \"basci\"",

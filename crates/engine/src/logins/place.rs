@@ -86,6 +86,11 @@ impl Place {
             && is_in
     }
 
+    /// Whether a URL is on a host of the login, whatever its scheme, port and path: cookies are the host's.
+    pub(super) fn is_on_host_of(&self, url: &Url) -> bool {
+        url.host_str().is_some_and(|host| self.host.is_of(host))
+    }
+
     /// Whether what is sent there may be read on its way.
     pub(super) fn is_open_to_eyes(&self) -> bool {
         self.scheme != Some("https")

@@ -108,7 +108,9 @@ pub(crate) fn reach(section: &str, key: &str) -> Result<Reach, &'static str> {
         ("politeness", "key") => {
             Err("whether names on one machine share a gap is decided for all hosts at once")
         }
-        ("politeness" | "robots", _) | ("filter", "max-pages-per-host") => Ok(Address),
+        ("politeness" | "robots", _) | ("filter", "max-pages-per-host" | "urls-per-host-day") => {
+            Ok(Address)
+        }
         (
             "run",
             "retries" | "ignore-robots" | "max-redirects" | "sitemaps" | "sitemap-files"

@@ -18,6 +18,24 @@ use crate::ring::Ring;
 /// robots.txt may redirect this often (RFC 9309 section 2.3.1.2).
 const ROBOTS_HOPS: u8 = 5;
 
+/// An address that nothing but a redirect led to, and that is refused, is what the redirect is to blame for.
+fn blame_redirect(attempt: &mut Attempt) {
+    let refused = [
+        Outcome::ADDR_BLOCKED,
+        Outcome::PORT_BLOCKED,
+        Outcome::SCHEME_BLOCKED,
+    ];
+    if !refused.contains(&attempt.outcome) {
+        return;
+    }
+    let name = attempt.outcome.name();
+    attempt.detail = Some(match attempt.detail.take() {
+        Some(detail) => format!("{name}: {detail}"),
+        None => name.into_owned(),
+    });
+    attempt.outcome = Outcome::REDIRECT_BLOCKED;
+}
+
 impl Ring {
     /// Takes a page from its worker.
     pub(crate) fn admit(&mut self, page: Page) {
@@ -54,6 +72,9 @@ impl Ring {
         }
         if let Some(location) = redirect {
             self.admit_redirect(&state, depth, location, &mut attempt);
+        }
+        if state.chain.is_some() {
+            blame_redirect(&mut attempt);
         }
         attempt.next = self.next_step(&state, &attempt, retry_after);
         let is_excused = self.excuse(&state, &mut attempt);
@@ -193,6 +214,11 @@ impl Ring {
             Location::To(found, url) => (found, url),
             Location::Unusable(reason) => {
                 attempt.outcome = Outcome::REDIRECT_BAD_LOCATION;
+                attempt.detail = Some(reason);
+                return;
+            }
+            Location::Blocked(reason) => {
+                attempt.outcome = Outcome::REDIRECT_BLOCKED;
                 attempt.detail = Some(reason);
                 return;
             }
@@ -431,7 +457,14 @@ impl Ring {
             self.wake(asked);
             return;
         }
-        let answer = if outcome.is_redirect() {
+        let is_blocked = matches!(redirect, Some(Location::Blocked(_)));
+        if let Some(Location::Blocked(reason)) = redirect {
+            attempt.detail = Some(reason);
+            attempt.outcome = Outcome::REDIRECT_BLOCKED;
+        }
+        let answer = if is_blocked {
+            Answer::Unreachable
+        } else if outcome.is_redirect() {
             Answer::RedirectedTooOften
         } else if outcome.is_answered() {
             Answer::Answered {
@@ -463,8 +496,10 @@ impl Ring {
             back_off_until: None,
             alias_of: None,
         });
-        let failed =
-            !outcome.is_answered() || outcome.retry() == Retry::Host || outcome.number() >= 500;
+        let failed = is_blocked
+            || !outcome.is_answered()
+            || outcome.retry() == Retry::Host
+            || outcome.number() >= 500;
         self.record(attempt);
         if failed {
             self.fail_waiting_url(&waiting, outcome, retry_after);
@@ -503,6 +538,9 @@ impl Ring {
         };
         let mut attempt = Attempt::new(state.url.clone(), self.clock.wall(), outcome);
         attempt.detail = Some(format!("robots.txt: {}", failure.name()));
+        if state.chain.is_some() {
+            blame_redirect(&mut attempt);
+        }
         attempt.depth = self.repository.depth_of(state.reference);
         attempt.try_number = state.tries.saturating_add(1);
         attempt.visit = state.next_visit();

@@ -19,23 +19,22 @@ use teia_base::{
 use teia_extract::{Extracted, spaceless};
 use teia_repository::UrlState;
 use teia_search::{UNDETERMINED, settled_language};
-use url::Url;
+use url::{Position, Url};
 
 use super::fetch::{Errand, Job, retry_after};
-use crate::answers::{Answers, document};
+use crate::answers::{Answers, Opened, document};
 use crate::copies::{Copies, revisit_of};
 use crate::cpu_share::Throttle;
 use crate::crashes::Crashes;
 use crate::digests::{Digests, NOT_ARCHIVED, Same};
 use crate::followers::has_text;
 use crate::judge::Judge;
+use crate::memory::Memory;
 use crate::traps::Sketch;
 
 /// Bytes of URLs and anchors that an extractor of a program's own may bring with one page; links beyond are
 /// left out, and it is flagged. (Ours keep within less.)
 const LINK_TEXT_BYTES: usize = 16 << 20;
-/// The longest `Location` that is looked at; what is too long to be collected is far shorter.
-const LOCATION_BYTES: usize = 16 << 10;
 
 /// What all workers share.
 #[derive(Debug)]
@@ -56,6 +55,8 @@ pub(crate) struct Workshop {
     pub(crate) readers: Readers,
     /// How much of the cores the workers may use.
     pub(crate) throttle: Throttle,
+    /// How much memory the process may have.
+    pub(crate) memory: Memory,
 }
 
 /// Who wants the documents themselves.
@@ -117,6 +118,8 @@ impl Page {
 pub(crate) enum Location {
     To(FoundUrl, Url),
     Unusable(String),
+    /// To something that a page must never lead us to.
+    Blocked(String),
 }
 
 impl Workshop {
@@ -126,7 +129,16 @@ impl Workshop {
 
     /// Does the work of one job.
     pub(crate) fn work(&self, job: Job) -> Page {
-        let Job { errand, exchange } = job;
+        let Job {
+            errand,
+            mut exchange,
+        } = job;
+        if self.takes_part(&errand, &exchange)
+            && let Some(response) = &exchange.response
+        {
+            exchange.outcome = Outcome::http(response.status);
+            exchange.detail = Some("disconnect".into());
+        }
         let (found, depth, try_number, visit) = match &errand {
             Errand::Page(state) => {
                 let tries = state.tries.saturating_add(1);
@@ -179,12 +191,29 @@ impl Workshop {
         page
     }
 
+    /// Whether a document of which the end did not come is used as far as it came: a page that was asked for as
+    /// often as settings say, and robots.txt, whose rules are better than none.
+    fn takes_part(&self, errand: &Errand, exchange: &Exchange) -> bool {
+        let is_short =
+            exchange.outcome == Outcome::HTTP_INVALID && exchange.flags.has(Flags::BODY_SHORT);
+        is_short
+            && match errand {
+                Errand::Page(state) => {
+                    state.tries >= self.answers.retries(state.url.normal().host_str())
+                }
+                Errand::Robots { .. } => true,
+                Errand::Probe { .. } => false,
+            }
+    }
+
     fn read(&self, page: &mut Page, exchange: &Exchange, response: &Response) {
-        let limits = self
-            .answers
-            .decode_limits(page.attempt.url.normal().host_str());
-        let decoded = teia_fetch::decode(response, &limits);
-        page.attempt.body_bytes = decoded.bytes.len() as u64;
+        let host = page.attempt.url.normal().host_str();
+        let decoded = match &page.errand {
+            // Whatever it says that it is, it is read as rules.
+            Errand::Robots { .. } => self.answers.open_all(host, response),
+            _ => self.answers.open(host, response),
+        };
+        page.attempt.body_bytes = decoded.len;
         if decoded.truncated {
             page.attempt.flags.add(Flags::TRUNCATED);
         }
@@ -220,7 +249,7 @@ impl Workshop {
             }
             Errand::Page(state) if exchange.outcome.is_ok() => {
                 let state = (**state).clone();
-                keep = self.understand(page, &state, exchange, response, &decoded.bytes);
+                keep = self.understand(page, &state, exchange, response, &decoded);
             }
             Errand::Page(state) if exchange.outcome == Outcome::NOT_MODIFIED => {
                 let state = (**state).clone();
@@ -246,15 +275,15 @@ impl Workshop {
         state: &UrlState,
         exchange: &Exchange,
         response: &Response,
-        body: &[u8],
+        body: &Opened,
     ) -> bool {
-        let head = &response.head;
+        let (head, bytes) = (&response.head, &*body.bytes);
         let Ok(url) = Url::parse(state.url.request()) else {
             return true;
         };
-        let mut extracted = self.answers.extract(&url, response, body);
+        let mut extracted = self.answers.extract(&url, response, bytes);
         if extracted.flags.has(Flags::PARSE_CRASH) {
-            self.crashes.keep(url.as_str(), body);
+            self.crashes.keep(url.as_str(), bytes);
         }
         page.is_sitemap_index = extracted.is_sitemap_index;
         let attempt = &mut page.attempt;
@@ -285,7 +314,7 @@ impl Workshop {
             .as_ref()
             .is_some_and(MediaType::is_html);
         if is_page && exchange.outcome.is_ok() && !state.requisite {
-            page.sketch = Some(Sketch::new(state.url.request(), &extracted.text, body));
+            page.sketch = Some(Sketch::new(state.url.request(), &extracted.text, bytes));
         }
         let judge = self.judge();
         let rules = judge.rules_of(state.url.normal());
@@ -294,7 +323,7 @@ impl Workshop {
             url: state.url.normal(),
             depth: state.depth,
             media_type: extracted.media_type.as_ref(),
-            body_bytes: body.len() as u64,
+            body_bytes: body.len,
             text: &extracted.text,
             title: &attempt.title,
             language: language.as_deref(),
@@ -363,8 +392,8 @@ impl Workshop {
             page.attempt.last_modified = None;
             return true;
         };
-        let limits = self.answers.decode_limits(state.url.normal().host_str());
-        let body = teia_fetch::decode(&stored.response, &limits).bytes;
+        let host = state.url.normal().host_str();
+        let body = self.answers.open(host, &stored.response);
         let keep = self.understand(page, state, exchange, &stored.response, &body);
         let attempt = &mut page.attempt;
         attempt.revisit = revisit_of(&stored);
@@ -386,8 +415,14 @@ impl Workshop {
         let depth = state.depth.saturating_add(1);
         let page_nofollow = page.attempt.flags.has(Flags::NOFOLLOW);
         let mut judged = Vec::with_capacity(extracted.links.len());
-        let mut text_bytes = 0;
+        let (mut text_bytes, mut too_long) = (0, 0);
+        let most = judge.rules_of(state.url.normal()).config().max_url_bytes;
         for link in &extracted.links {
+            // Counted, and kept nowhere: a page of them would fill the journal.
+            if link.url.len() > most {
+                too_long += 1;
+                continue;
+            }
             // What a page may put into a commit is bounded in bytes, not only in number.
             text_bytes += link.url.len() + link.anchor.len();
             if text_bytes > LINK_TEXT_BYTES {
@@ -422,6 +457,14 @@ impl Workshop {
             };
             judged.push(Judged { record, verdict });
         }
+        if too_long > 0 {
+            let told = format!("links longer than max-url-bytes ({most}) left out: {too_long}");
+            let detail = &mut page.attempt.detail;
+            *detail = Some(match detail.take() {
+                Some(before) => format!("{before}; {told}"),
+                None => told,
+            });
+        }
         judged
     }
 
@@ -429,7 +472,6 @@ impl Workshop {
         let mut values = response.head.texts("location");
         values.dedup();
         let text = match values.as_slice() {
-            [text] if text.len() > LOCATION_BYTES => Err("the Location is too long"),
             [text] if !text.is_empty() => Ok(text),
             [] | [_] => Err("the redirect has no Location"),
             _ => Err("the redirect has more than one Location"),
@@ -439,16 +481,26 @@ impl Workshop {
             Err(reason) => return Some(Location::Unusable(reason.to_owned())),
         };
         let base = Url::parse(attempt.url.request()).ok()?;
-        let target = base.join(text).map_err(|error| error.to_string());
-        Some(
-            match target.and_then(|url| match self.normal_form.normalise(&url) {
-                Ok(found) => Ok((found, url)),
-                Err(error) => Err(error.to_string()),
-            }) {
-                Ok((found, url)) => Location::To(found, url),
-                Err(reason) => Location::Unusable(reason),
-            },
-        )
+        let target = match base.join(text) {
+            Ok(target) => target,
+            Err(error) => return Some(Location::Unusable(error.to_string())),
+        };
+        // A page never leads us from the web to files or other services, whatever the rules let in.
+        if !matches!(target.scheme(), "http" | "https") {
+            let scheme: String = target.scheme().chars().take(32).collect();
+            let told = format!("the redirect leads to the scheme {scheme}");
+            return Some(Location::Blocked(told));
+        }
+        let judge = self.judge();
+        let most = judge.rules_of(attempt.url.normal()).config().max_url_bytes;
+        if target[..Position::AfterQuery].len() > most {
+            let told = format!("the Location is longer than max-url-bytes ({most})");
+            return Some(Location::Unusable(told));
+        }
+        Some(match self.normal_form.normalise(&target) {
+            Ok(found) => Location::To(found, target),
+            Err(error) => Location::Unusable(error.to_string()),
+        })
     }
 
     fn is_hidden(&self, url: &str) -> bool {

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use crate::ring::Message;
+use crate::workers::Jobs;
 
 /// What a lease is for.
 #[derive(Debug)]
@@ -74,7 +75,7 @@ pub(crate) async fn fetch(
     errand: Errand,
     request: Request,
     messages: mpsc::Sender<Message>,
-    jobs: mpsc::Sender<Job>,
+    (jobs, host_is_dear): (Jobs, bool),
 ) {
     let started = clock.wall();
     let url = request.url.clone();
@@ -97,7 +98,7 @@ pub(crate) async fn fetch(
         address: exchange.remote.map(|remote| remote.ip()),
         tries: errand.tries(),
     };
-    // Both fail only when the ring is gone, and with it the need for an answer.
+    // It fails only when the ring is gone, and with it the need for an answer.
     if messages
         .send(Message::Answered {
             host,
@@ -107,7 +108,7 @@ pub(crate) async fn fetch(
         .await
         .is_ok()
     {
-        let _ = jobs.send(Job { errand, exchange }).await;
+        jobs.send(Job { errand, exchange }, host_is_dear).await;
     }
 }
 

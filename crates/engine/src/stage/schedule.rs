@@ -69,6 +69,7 @@ impl Ring {
         let places = self.limit.get() + self.waiting;
         !self.stopping
             && !self.paused
+            && (self.outstanding == 0 || !self.is_short)
             && self.outage.lets_out(self.clock.now(), self.outstanding)
             && self.frontier.leased() < places
             && self.outstanding < places + self.slack
@@ -179,7 +180,7 @@ impl Ring {
             url: target,
         };
         self.pages_in_flight += 1;
-        *self.host_pages.entry(host).or_default() += 1;
+        self.count_page(host, url.url.normal().host_str());
         self.spawn(host, Errand::Page(Box::new(url)), request);
         Sent::Out
     }
@@ -206,6 +207,9 @@ impl Ring {
         self.outstanding += 1;
         let now = self.clock.now();
         self.asking.insert(host, (request.url.clone(), now));
+        if self.slow.contains(&host) {
+            self.waiting = (self.waiting + 1).min(self.most_waiting);
+        }
         let fetcher = self.fetcher_of(host);
         self.tasks.spawn(fetch(
             std::sync::Arc::clone(&self.clock),
@@ -214,7 +218,7 @@ impl Ring {
             errand,
             request,
             self.messages.clone(),
-            self.jobs.clone(),
+            (self.jobs.clone(), self.dear.contains(&host)),
         ));
     }
 

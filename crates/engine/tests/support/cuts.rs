@@ -1,4 +1,5 @@
 //! One crawl over a disk whose power is cut again and again, and everything that must hold after it.
+#![allow(dead_code, reason = "each test file uses its own part of the support")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +12,7 @@ use teia_base::{Files, PowerCut, Request, SimulatedDisk, SystemClock};
 use teia_engine::{CollectionConfig, Control, Event, Feedback, Layout, Parts};
 use teia_fetch::{Fetcher, Fetching, ScriptedFetcher};
 
+use crate::failing::{Failing, Failure};
 use crate::planted::{Bug, Planted};
 use crate::support::{called_new_in, crawl_on};
 
@@ -133,6 +135,74 @@ impl Harness {
             }
             committed = now;
         }
+    }
+
+    /// Crawls with one failing call, and then once more without. How the first one ended, in a word; none where it has
+    /// fewer calls.
+    pub(crate) fn check_failing(
+        &self,
+        seed: u64,
+        call: u64,
+        failure: Failure,
+    ) -> Result<Option<String>, String> {
+        let disk = SimulatedDisk::new();
+        let files = Failing::new(&disk, call, failure);
+        let ended = self.crawl_failing(seed, call, &disk, &files);
+        if files.failed().is_none() {
+            return ended.map(|_| None);
+        }
+        let what = || {
+            let failed = files.failed().unwrap_or_default();
+            format!("call {call} of {}, {failed} ({failure:?})", files.calls())
+        };
+        let ended = ended.map_err(|wrong| format!("{}: {wrong}", what()))?;
+        let end = self.check_end(seed, &disk);
+        end.map_err(|wrong| format!("{}: {wrong}", what()))?;
+        Ok(Some(ended))
+    }
+
+    fn crawl_failing(
+        &self,
+        seed: u64,
+        call: u64,
+        disk: &SimulatedDisk,
+        files: &Failing,
+    ) -> Result<String, String> {
+        let acknowledged = Arc::new(Acknowledged::default());
+        let parts = || Parts {
+            fetcher: Some(Arc::new(Asked::of(&self.fetcher))),
+            feedback: acknowledged.clone(),
+            ..Parts::default()
+        };
+        let (config, seeds, control) = (config(seed), [url(0, 0)], Control::default());
+        let first = crawl_on(Arc::new(files.clone()), &config, &seeds, parts(), &control);
+        let Err(error) = first else {
+            return Ok("went on".to_owned());
+        };
+        let said = chain(&error);
+        // What a failed sync leaves nobody knows.
+        disk.cut_power(call);
+        let is_clear = ["default", "data"].iter().any(|place| said.contains(place));
+        if !is_clear {
+            return Err(format!("it does not say where: {said}"));
+        }
+        let (told, entries) = (acknowledged.0.load(Ordering::Relaxed), entries(disk)?);
+        let kept = entries.last().map_or(0, |entry| entry.sequence);
+        if kept < told {
+            return Err(format!(
+                "entry {told} was called committed, and only {kept} are there, after: {said}"
+            ));
+        }
+        let committed = known_pages(&entries)?;
+        let asked = Asked::of(&self.fetcher);
+        let parts = Parts {
+            fetcher: Some(Arc::new(asked.clone())),
+            ..Parts::default()
+        };
+        crawl_on(Arc::new(disk.clone()), &config, &seeds, parts, &control)
+            .map_err(|error| format!("it does not go on: {}, after: {said}", chain(&error)))?;
+        asked.check(&committed)?;
+        Ok("ended, and went on at the next start".to_owned())
     }
 
     /// Everything is there, once.

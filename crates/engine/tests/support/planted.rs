@@ -2,6 +2,7 @@
 //!
 //! Each breaks the order of the commit as a mistake in the engine would, and sits behind [`Files`]: the
 //! code that is tried is the one that people run, and no switch for a bug can be in their program.
+#![allow(dead_code, reason = "each test file uses its own part of the support")]
 
 use std::io;
 use std::path::Path;
