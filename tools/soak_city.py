@@ -3,8 +3,9 @@
 
   ./dev soak city [--seconds N] [--rounds N] [--drips N] [--only corners|slow|crowd]
 
-Three scenes with the real program, on loopback:
-  corners  every corner of the hostile city at once, one host in five; how much of their rate honest hosts keep
+Three scenes with the real program, on loopback, with traps, index and catalog as people have them:
+  corners  every corner of the hostile city at once (HTTP, bodies, redirects, HTTP/2, TLS, HTML, CSS, feeds, sitemaps,
+           robots.txt, traps), one host in five; how much of their rate honest hosts keep
   slow     the same with servers that all drip a byte a second: more of them than hosts are asked at once
   crowd    10,000 servers that drip, at once; what each costs in memory
 
@@ -190,11 +191,10 @@ class Crawl:
             sys.exit(f"the crawl ended with {code}: {self.errors.read()[-2000:]}")
 
 
+# Traps, index and catalog are on, as people have them.
 SETTINGS = """[run]
 alias-pages = 0
 retries = 1
-[traps]
-enabled = false
 """
 
 
@@ -202,8 +202,7 @@ def crawl_for(place, name, web, seeds, resolve, options):
     """Pages of honest hosts in so many seconds, and the peak of memory."""
     began = time.monotonic()
     crawl = Crawl(place, name, seeds, resolve, SETTINGS,
-                  ["--scope", "host", "--delay", options.delay, "--max-time", f"{options.seconds}s",
-                   "--no-index", "--no-catalog"])
+                  ["--scope", "host", "--delay", options.delay, "--max-time", f"{options.seconds}s"])
     crawl.wait(options.seconds + 240)
     print(f"  {name}: ended after {time.monotonic() - began:.0f} s, at most {crawl.peak >> 20} MiB", flush=True)
     pages = web.close()

@@ -3,6 +3,7 @@
 mod body;
 mod h2;
 mod http;
+mod pages;
 mod redir;
 mod tls;
 
@@ -16,6 +17,7 @@ pub fn all() -> Vec<Corner> {
         redir::corners(),
         h2::corners(),
         tls::corners(),
+        pages::corners(),
     ]
     .concat()
 }
@@ -28,6 +30,7 @@ pub fn corners_of(id: &str) -> Vec<Corner> {
         "REDIR" => redir::corners(),
         "H2" => h2::corners(),
         "TLS" => tls::corners(),
+        "HTML" | "MAP" | "ROB" | "TRAP" => pages::corners(),
         _ => Vec::new(),
     };
     group.into_iter().filter(|corner| corner.id == id).collect()

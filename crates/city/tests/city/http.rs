@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use teia_base::{Flags, Outcome, Retry};
-use teia_city::corners_of;
+use teia_city::{Step, Trick, corner, corners_of};
 use teia_fetch::FetchConfig;
 
 use crate::support::{
-    Visit, body, crawl, crawl_config, crawl_corner, invalid, limits, open, outcome, payload,
+    Visit, body, crawl, crawl_config, crawl_corner, invalid, limits, open, open_answers, outcome,
+    payload,
 };
 
 /// Every corner of a row is refused by this name, and the host goes on.
@@ -225,11 +226,57 @@ async fn cut_short(id: &str) {
     for corner in corners_of(id) {
         let visit = Visit::to(id, corner.name);
         let exchange = visit.trick().await;
-        outcome(&exchange, Outcome::http(200));
+        invalid(&exchange, "http_body_short");
+        assert_eq!(exchange.outcome.retry(), Retry::Temporary);
         assert!(exchange.flags.has(Flags::BODY_SHORT));
-        assert_eq!(exchange.detail.as_deref(), Some("disconnect"));
-        assert_eq!(payload(&exchange), b"hello");
+        assert_eq!(payload(&exchange), b"hello", "what came is kept");
         visit.leave().await;
+    }
+}
+
+/// A page that is cut short is asked for again; what came at last is kept, and only that.
+fn tried_again(id: &str, name: &str) {
+    let short = corner(id, name);
+    let Trick::Http(mut answers) = short.trick else {
+        panic!("{id} is a corner of plain HTTP");
+    };
+    let whole =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 11\r\n\r\nhello again";
+    answers.push(vec![Step::say(whole)]);
+    let door = open_answers(answers.clone());
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    let [first, last] = crawled.all(&door.url("/"))[..] else {
+        panic!("{:?}", crawled.told());
+    };
+    assert_eq!(first.outcome, Outcome::HTTP_INVALID);
+    assert_eq!(first.detail.as_deref(), Some("http_body_short"));
+    assert!(first.capture.is_none(), "one capture for one visit");
+    assert_eq!((last.outcome, last.body_bytes), (Outcome::http(200), 11));
+    assert!(!last.flags.has(Flags::BODY_SHORT));
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    // A server that never sends more.
+    answers.pop();
+    let door = open_answers(answers);
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    let [_, last] = crawled.all(&door.url("/"))[..] else {
+        panic!("{:?}", crawled.told());
+    };
+    assert_eq!(last.outcome, Outcome::http(200));
+    assert!(last.flags.has(Flags::BODY_SHORT) && last.capture.is_some());
+    assert_eq!(last.body_bytes, 5);
+}
+
+#[test]
+fn http_19_is_tried_again() {
+    for corner in corners_of("HTTP-19") {
+        tried_again("HTTP-19", corner.name);
+    }
+}
+
+#[test]
+fn http_21_is_tried_again() {
+    for corner in corners_of("HTTP-21") {
+        tried_again("HTTP-21", corner.name);
     }
 }
 

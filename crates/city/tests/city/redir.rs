@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use teia_base::{LoginStep, Outcome, SystemClock};
+use teia_base::{LoginStep, Outcome, SimulatedDisk, SystemClock};
 use teia_city::{Door, Step, corner, corners_of};
+use teia_engine::Mode;
 use teia_fetch::{FetchConfig, HttpFetcher, Logins};
 
 use crate::support::{
-    Visit, crawl, crawl_config, crawl_corner, get, invalid, limits, open, open_answers, outcome,
+    Visit, crawl, crawl_config, crawl_corner, crawl_on, get, invalid, limits, open, open_answers,
+    open_site, outcome,
 };
 
 fn moved(location: &str) -> Vec<Step> {
@@ -101,18 +103,20 @@ fn redir_04() {
     for corner in corners_of("REDIR-04") {
         let door = open(&corner);
         let crawled = crawl(&strict(&door), &[door.url("/"), door.url("/next")]);
-        let blocked = |outcome| {
-            matches!(
-                outcome,
-                Outcome::ADDR_BLOCKED | Outcome::REDIRECT_BLOCKED | Outcome::PORT_BLOCKED
-            )
-        };
+        let blocked = |outcome| outcome == Outcome::REDIRECT_BLOCKED;
         let elsewhere = crawled
             .attempts
             .iter()
             .filter(|one| !one.url.request().starts_with(&door.url("")));
         for attempt in elsewhere {
-            assert!(blocked(attempt.outcome), "{:?}", crawled.told());
+            let is_robots = attempt.url.request().ends_with("/robots.txt");
+            let refused = [Outcome::ADDR_BLOCKED, Outcome::PORT_BLOCKED];
+            let is_refused = is_robots && refused.contains(&attempt.outcome);
+            assert!(
+                blocked(attempt.outcome) || is_refused,
+                "{:?}",
+                crawled.told()
+            );
             assert!(attempt.remote.is_none(), "nothing was sent there");
         }
         assert!(
@@ -135,10 +139,15 @@ fn redir_05() {
             assert!(inside || attempt.remote.is_none(), "{:?}", crawled.told());
         }
         let first = crawled.last(&door.url("/"));
-        let refused = first.outcome == Outcome::REDIRECT_BLOCKED
-            || first.outcome == Outcome::REDIRECT_BAD_LOCATION
-            || first.outcome.is_redirect();
-        assert!(refused, "{}: {:?}", corner.name, crawled.told());
+        assert_eq!(
+            first.outcome,
+            Outcome::REDIRECT_BLOCKED,
+            "{}: {:?}",
+            corner.name,
+            crawled.told()
+        );
+        let known = crawled.report.known_urls;
+        assert_eq!(known, 3, "the target is no URL of the collection");
         assert!(crawled.last(&door.url("/next")).outcome.is_ok());
     }
 }
@@ -196,18 +205,17 @@ async fn redir_08() {
 fn redir_08_is_too_long_to_follow() {
     let (door, crawled) = crawl_corner("REDIR-08", "long");
     let first = crawled.last(&door.url("/"));
-    assert!(
-        matches!(
-            first.outcome,
-            Outcome::REDIRECT_BAD_LOCATION | Outcome::URL_TOO_LONG
-        ) || first.outcome.is_redirect(),
-        "{:?}",
-        first.outcome
+    assert_eq!(first.outcome, Outcome::REDIRECT_BAD_LOCATION);
+    assert_eq!(
+        crawled.report.known_urls,
+        3,
+        "the target is not kept: {:?}",
+        crawled.told()
     );
     assert_eq!(
         door.requests()
             .iter()
-            .filter(|head| head.len() > 10_000)
+            .filter(|head| head.len() > 4_000)
             .count(),
         0
     );
@@ -215,9 +223,40 @@ fn redir_08_is_too_long_to_follow() {
         crawled
             .attempts
             .iter()
-            .all(|one| one.detail.as_ref().is_none_or(|text| text.len() < 10_000)),
+            .all(|one| one.detail.as_ref().is_none_or(|text| text.len() < 4_000)),
         "not stored in full"
     );
+}
+
+/// The limit is the one of the settings: at it a redirect is followed, and one byte past it is not.
+#[test]
+fn redir_08_the_limit_is_the_setting() {
+    for most in [512, 40_000] {
+        for past in [0, 1] {
+            let door = open_site(move |path| match path {
+                "/" => Some(vec![Step::say(format!(
+                    "HTTP/1.1 302 Found\r\nLocation: /{}\r\nContent-Length: 0\r\n\r\n",
+                    "x".repeat(most - "http://a.test:12345/".len() + past)
+                ))]),
+                path if path.starts_with("/xx") => Some(page()),
+                _ => None,
+            });
+            let mut config = crawl_config();
+            config.fetch.resolve = vec![format!("a.test=127.0.0.1:{}", door.address().port())];
+            config.filter.max_url_bytes = most;
+            let start = "http://a.test:12345/".to_owned();
+            let crawled = crawl(&config, std::slice::from_ref(&start));
+            let first = crawled.last(&start).outcome;
+            if past == 0 {
+                assert!(first.is_redirect(), "{most}: {:?}", first);
+                let target = format!("{start}{}", "x".repeat(most - start.len()));
+                assert_eq!(target.len(), most);
+                assert!(crawled.last(&target).outcome.is_ok(), "{most}");
+            } else {
+                assert_eq!(first, Outcome::REDIRECT_BAD_LOCATION, "{most}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -271,17 +310,41 @@ fn redir_10() {
 #[test]
 fn redir_11() {
     let door = open(&corner("REDIR-11", "flip"));
-    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/trick-same")]);
-    assert_eq!(door.asked("/"), 1, "no storm");
-    assert_eq!(door.asked("/trick-same"), 1);
-    let edges: Vec<_> = crawled
-        .attempts
-        .iter()
-        .filter(|one| one.outcome.is_redirect())
-        .collect();
-    assert_eq!(edges.len(), 2);
+    let disk = SimulatedDisk::new();
+    let mut config = crawl_config();
+    config.mode = Mode::Periodic;
+    let crawled = crawl_on(&disk, &config, &[door.url("/")]);
     assert!(crawled.last(&door.url("/next")).outcome.is_ok());
-    assert!(crawled.last(&door.url("/last")).outcome.is_ok());
+    assert_eq!(door.asked("/"), 1, "no storm");
+    let second = crawl_on(&disk, &config, &[door.url("/")]);
+    assert_eq!(door.asked("/"), 2, "one request for each visit");
+    let edges: Vec<_> = second
+        .all(&door.url("/"))
+        .iter()
+        .map(|one| {
+            assert!(one.outcome.is_redirect(), "{:?}", second.told());
+            let targets = one.links.iter().map(|link| link.url.request().to_owned());
+            targets.collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(
+        edges,
+        [[door.url("/next")], [door.url("/last")]],
+        "both edges are stored"
+    );
+    // In a run that does not end it is visited at the interval that settings say.
+    let door = open(&corner("REDIR-11", "flip"));
+    config.mode = Mode::Incremental;
+    config.run.revisit = Duration::from_millis(400);
+    config.run.max_time = Some(Duration::from_millis(2000));
+    let third = crawl(&config, &[door.url("/")]);
+    let visits = third.all(&door.url("/"));
+    assert!(visits.len() >= 2, "{:?}", third.told());
+    for pair in visits.windows(2) {
+        let between = pair[1].started.since(pair[0].started);
+        assert!(between >= Duration::from_millis(399), "{between:?}");
+    }
+    assert!(door.asked("/") <= 6, "no storm: {}", door.asked("/"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! robots.txt: what it says, what it cannot say, and what it costs to ask.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use teia_base::{Outcome, Timestamp};
@@ -10,6 +11,11 @@ use crate::support::{
     Crawled, answer, crawl, crawl_config, crawl_on, html, open_answers, open_site,
     open_with_robots, thread_time,
 };
+
+/// Threads of this process.
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
+}
 
 fn rules(text: impl AsRef<[u8]>) -> Rules {
     Rules::parse(text.as_ref(), "Teia")
@@ -520,13 +526,30 @@ fn rob_25() {
         Step::Drip(b"#".to_vec(), Duration::from_millis(20)),
     ];
     let door = with_robots(drip);
-    let seeds: Vec<String> = (0..100).map(|at| door.url(&format!("/open{at}"))).collect();
+    const URLS: usize = 5000;
+    let seeds: Vec<String> = (0..URLS)
+        .map(|at| door.url(&format!("/open{at}")))
+        .collect();
     let mut config = crawl_config();
-    config.run.retries = 0;
-    let crawled = crawl(&config, &seeds);
-    assert!(door.connections() <= 102, "{}", door.connections());
-    let asked: usize = (0..100).map(|at| door.asked(&format!("/open{at}"))).sum();
-    assert_eq!(asked, 0, "{:?}", crawled.report.states);
+    // The next time is later than the run has patience for.
+    config.robots.first_retry = Duration::from_secs(3600);
+    let threads = threads();
+    let most = AtomicUsize::new(0);
+    let crawled = std::thread::scope(|scope| {
+        let crawling = scope.spawn(|| crawl(&config, &seeds));
+        while !crawling.is_finished() {
+            most.fetch_max(self::threads(), Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        crawling.join().unwrap()
+    });
+    assert_eq!(door.asked("/robots.txt"), 1, "one fetch for all of them");
+    assert_eq!(door.requests().len(), 1, "and no other request");
+    let waiting = crawled.report.states.get("waiting").copied();
+    assert_eq!(waiting, Some(URLS as u64), "{:?}", crawled.report.states);
+    // Cases beside this one have threads too; a thread for each URL would be thousands.
+    let more = most.load(Ordering::Relaxed).saturating_sub(threads);
+    assert!(more < 500, "{more} threads more");
 }
 
 #[test]

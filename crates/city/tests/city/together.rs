@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use teia_base::Outcome;
-use teia_city::{Trick, all};
+use teia_city::{Corner, Trick, all};
 
 use crate::support::{crawl, crawl_config, open};
 
@@ -21,7 +21,12 @@ fn the_whole_city_is_crawled_and_accounted_for() {
     config.fetch.timeout = Duration::from_secs(6);
     let mut seeds = Vec::new();
     let mut doors = Vec::new();
-    for (n, corner) in all().iter().enumerate() {
+    // Those whose answers are large or without an end are for `./dev soak city`, which has no other work in its process.
+    let is_small = |corner: &&Corner| {
+        let groups = ["HTML", "MAP", "ROB", "TRAP"];
+        !groups.iter().any(|group| corner.id.starts_with(group))
+    };
+    for (n, corner) in all().iter().filter(is_small).enumerate() {
         let plain = matches!(corner.trick, Trick::Http(_));
         let door = open(corner);
         let host = format!("c{n}.city.test");

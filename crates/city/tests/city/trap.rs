@@ -105,6 +105,8 @@ fn is_caught(section: &'static [&'static str], start: &str, most: usize) -> (Doo
     let mut config = crawl_config();
     // Whoever is not stopped by content is stopped by this, and fails.
     config.filter.max_pages = Some(3000);
+    // Paths that grow are found out by what they say, before they are too long.
+    config.filter.max_url_bytes = 16 << 10;
     let disk = SimulatedDisk::new();
     let (crawled, said) = crawl_heard(&disk, &config, &[door.url(start), door.url("/next")]);
     let traps: usize = asked(&door)
@@ -322,9 +324,13 @@ fn trap_17() {
         Some(html(format!("{words}{links}")))
     });
     let mut config = crawl_config();
-    config.filter.max_pages_per_host = Some(150);
-    let crawled = crawl(&config, &[door.url("/next"), door.url("/")]);
+    assert_eq!(config.filter.urls_per_host_day, 100_000);
+    config.filter.urls_per_host_day = 150;
+    let seeds = [door.url("/next"), door.url("/")];
+    let (crawled, warnings) = crawl_heard(&SimulatedDisk::new(), &config, &seeds);
     assert_eq!(crawled.report.fetched, 150);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("urls-per-host-day"), "{warnings:?}");
     assert!(crawled.report.waiting > 0, "{:?}", crawled.report.states);
     assert!(crawled.last(&door.url("/next")).outcome.is_ok());
 }

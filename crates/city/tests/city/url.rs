@@ -1,10 +1,13 @@
 //! URLs, as links and seeds bring them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use teia_archive::Captures;
 use teia_base::filter::FilterConfig;
-use teia_base::{CanonicalUrl, NormalForm, Outcome, Seed};
+use teia_base::{CanonicalUrl, Files, Flags, NormalForm, Outcome, Seed};
 use teia_city::{Door, Step};
+use teia_engine::{CollectionConfig, Layout};
 use teia_fetch::FetchConfig;
 use url::Url;
 
@@ -50,41 +53,81 @@ fn crawl_links(links: &str) -> (Door, Crawled) {
     (door, crawled)
 }
 
+/// A page at `http://a.test:12345/`, wherever the door is, and settings that lead there.
+fn of_fixed_length(links: &str) -> (Door, CollectionConfig, String) {
+    let door = open_answers(vec![html(links), html("<title>found</title>")]);
+    let mut config = crawl_config();
+    config.fetch.resolve = vec![format!("a.test=127.0.0.1:{}", door.address().port())];
+    (door, config, "http://a.test:12345/".to_owned())
+}
+
 #[test]
 fn url_01() {
-    let start = open_answers(vec![html("")]);
-    let prefix = start.url("/trick").len();
-    drop(start);
     let most = FilterConfig::default().max_url_bytes;
-    // Ports may differ in length from door to door; the page counts its own.
-    let long = |len: usize| "x".repeat(len - prefix);
+    assert_eq!(most, 2048);
+    let long = |letter: &str, len: usize| letter.repeat(len - "http://a.test:12345/trick".len());
     let links = format!(
-        "<a href=/trick{}>fits</a> <a href=/trick{}y>not</a> <a href=/trick{}>never</a>",
-        long(most),
-        long(most),
-        "z".repeat(100_000)
+        "<a href=/trick{}>fits</a> <a href=/trick{}>not</a> <a href=/trick{}>nor this</a> <a href=/trick{}>never</a>",
+        long("x", most),
+        long("y", most + 1),
+        long("w", 30_000),
+        long("z", 100_000),
     );
-    let (door, crawled) = crawl_links(&links);
-    if door.url("/trick").len() == prefix {
-        let fits = door.url(&format!("/trick{}", long(most)));
-        assert_eq!(fits.len(), most);
-        assert!(crawled.last(&fits).outcome.is_ok(), "works at the limit");
-    }
+    let (door, config, start) = of_fixed_length(&links);
+    let next = format!("{start}next");
+    let crawled = crawl(&config, &[start.clone(), next.clone()]);
+    // At the limit it works, to the archive.
+    let fits = format!("{start}trick{}", long("x", most));
+    assert_eq!(fits.len(), most);
+    assert!(crawled.last(&fits).outcome.is_ok(), "works at the limit");
+    let files: Arc<dyn Files> = Arc::new(crawled.disk.clone());
+    let archive = Layout::new("default").unwrap().archive();
+    let captures = Captures::open(files, &archive).unwrap();
+    let entry = captures.find(&fits, None).unwrap().expect("a capture");
+    assert_eq!(captures.read(&entry).unwrap().response.status, 200);
+    assert!(crawled.last(&next).outcome.is_ok());
+    // Past it: counted, not asked for, and not stored.
+    let page = crawled.last(&start);
+    let told = page.detail.as_deref().unwrap_or_default();
     assert!(
-        door.requests()
-            .iter()
-            .all(|head| !head.contains("y HTTP/") && !head.contains("zzzz"))
+        told.contains("longer than max-url-bytes (2048) left out: 2"),
+        "{told}"
     );
-    let excluded = crawled.report.states.get("excluded").copied().unwrap_or(0);
-    assert!(excluded >= 1, "counted: {:?}", crawled.report.states);
-    for attempt in &crawled.attempts {
-        assert!(
-            attempt
-                .links
-                .iter()
-                .all(|link| link.url.request().len() < 100_000),
-            "not stored in full"
+    assert!(
+        page.flags.has(Flags::PARSE_PARTIAL),
+        "one is longer than any attribute may be"
+    );
+    for head in door.requests() {
+        assert!(head.len() < most + 1000, "{} bytes", head.len());
+        assert!(!head.contains("yyyy") && !head.contains("zzzz") && !head.contains("wwww"));
+    }
+    // The page, the next one, the one it leads to, and the one that fits.
+    assert_eq!(crawled.report.known_urls, 4, "{:?}", crawled.report.states);
+    let links = crawled.attempts.iter().flat_map(|attempt| &attempt.links);
+    assert!(
+        links
+            .into_iter()
+            .all(|link| link.url.request().len() <= most)
+    );
+}
+
+/// The limit is the one of the settings, up to the most that it can be set to.
+#[test]
+fn url_01_the_limit_is_the_setting() {
+    for most in [200, 60_000] {
+        let path = |len: usize| "x".repeat(len - "http://a.test:12345/trick".len());
+        let links = format!(
+            "<a href=/trick{}>fits</a> <a href=/trick{}y>not</a>",
+            path(most),
+            path(most)
         );
+        let (_door, mut config, start) = of_fixed_length(&links);
+        config.filter.max_url_bytes = most;
+        let crawled = crawl(&config, std::slice::from_ref(&start));
+        let fits = format!("{start}trick{}", path(most));
+        assert_eq!(fits.len(), most);
+        assert!(crawled.last(&fits).outcome.is_ok(), "{most}");
+        assert_eq!(crawled.report.known_urls, 2, "{most}");
     }
 }
 

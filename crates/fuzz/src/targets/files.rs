@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use teia_archive::WarcReader;
+use teia_archive::{CdxEntry, WarcReader};
 use teia_base::journal::{
     Entry, EntryStream, Record, RunEnded, SEGMENT_HEADER, encode_frame, history_of, pack_segment,
     read_segment, segment_name,
@@ -15,6 +15,48 @@ use teia_base::{Files, SimulatedDisk, Timestamp};
 use teia_repository::blocks::{Link, Store, StoreConfig};
 
 use super::{Target, hold};
+
+pub(super) const CDXJ: Target = Target {
+    name: "cdxj",
+    words: &[
+        " {",
+        "\"url\": ",
+        "\"offset\": \"0\"",
+        "\"filename\": \"x.warc.gz\"",
+        "\"length\": \"18446744073709551616\"",
+        "\"robotflags\": \"A\"",
+        "\\u0000",
+        "\\ud800",
+        "}",
+        "\n",
+        " ",
+        "20261115200000",
+    ],
+    inputs_in_tests: 20_000,
+    examples: || {
+        let line = "org,example)/a 20261115200000 {\"url\": \"http://example.org/a\", \"mime\": \"text/html\", \"status\": \"200\", \"digest\": \"B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A\", \"length\": \"577\", \"offset\": \"2907\", \"filename\": \"x.warc.gz\", \"id\": \"7\"}\n";
+        let other =
+            "org,example)/ 2026 {\"url\": \"\\u00e9\", \"offset\": \"1\", \"filename\": \"../x\"}";
+        vec![line.as_bytes().to_vec(), other.as_bytes().to_vec()]
+    },
+    read: |input| {
+        let text = String::from_utf8_lossy(input);
+        let Some(entry) = CdxEntry::parse(&text) else {
+            return Ok(());
+        };
+        // One line, and the same again.
+        let line = entry.to_line();
+        hold(line.is_ascii() || !text.is_ascii(), || line.clone())?;
+        hold(
+            !entry.timestamp.contains(|it: char| !it.is_ascii_digit()),
+            || line.clone(),
+        )?;
+        let again = CdxEntry::parse(&line);
+        hold(again.as_ref() == Some(&entry), || {
+            format!("{entry:?} is written as {line}")
+        })
+    },
+};
 
 pub(super) const WARC: Target = Target {
     name: "warc",

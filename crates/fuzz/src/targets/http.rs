@@ -10,6 +10,64 @@ use tokio::runtime::Runtime;
 
 use super::{Target, hold, texts};
 
+pub(super) const COOKIES: Target = Target {
+    name: "cookies",
+    words: &[
+        "Set-Cookie: ",
+        "; Domain=",
+        "; Path=/",
+        "; Path=/a/b",
+        "; Secure",
+        "; HttpOnly",
+        "; Max-Age=0",
+        "; Max-Age=99999999999999999999",
+        "; Expires=Wed, 21 Oct 2065 07:28:00 GMT",
+        "; SameSite=None",
+        "__Host-a=1",
+        "__Secure-a=1",
+        "a=",
+        "=b",
+        "\"",
+        "com",
+        "127.0.0.1",
+        "\r\n",
+        ";;;",
+    ],
+    inputs_in_tests: 500,
+    examples: || {
+        texts(&[
+            "Set-Cookie: a=1; Path=/\r\nSet-Cookie: b=\"2\"; Max-Age=100\r\n",
+            "Set-Cookie: __Host-x=y; Secure; Path=/\r\nSet-Cookie: c=3; Domain=127.0.0.1\r\n",
+        ])
+    },
+    read: |input| {
+        let served = SERVED.as_ref().map_err(Clone::clone)?;
+        let answer = [
+            b"HTTP/1.1 200 OK\r\n".as_slice(),
+            input,
+            b"\r\nContent-Length: 0\r\n\r\n",
+        ]
+        .concat();
+        for _ in 0..2 {
+            served.fetch(&answer);
+        }
+        // Whatever it is told, it asks with a head of few lines, and little in it.
+        let request = locked(&served.asked).clone();
+        let text = String::from_utf8_lossy(&request);
+        let cookies: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("Cookie"))
+            .collect();
+        hold(cookies.len() <= 1, || format!("{cookies:?}"))?;
+        let len = cookies.first().map_or(0, |line| line.len());
+        hold(len <= (8 << 10) + 8, || format!("{len} bytes of cookies"))?;
+        hold(text.matches("\r\n\r\n").count() == 1, || text.to_string())?;
+        hold(!text.replace("\r\n", "").contains(['\r', '\n']), || {
+            text.to_string()
+        })
+    },
+};
+
 pub(super) const HTTP: Target = Target {
     name: "http",
     words: &[
@@ -90,6 +148,8 @@ fn check(exchange: &Exchange, sent: &[u8]) -> Result<(), String> {
 /// A server that sends what it is told, and the fetcher that asks it.
 struct Served {
     next: Arc<Mutex<Vec<u8>>>,
+    /// The last request, as it came.
+    asked: Arc<Mutex<Vec<u8>>>,
     address: SocketAddr,
     asking: Mutex<(Runtime, HttpFetcher)>,
 }
@@ -103,13 +163,17 @@ impl Served {
         let address = listener.local_addr()?;
         let next: Arc<Mutex<Vec<u8>>> = Arc::default();
         let told = Arc::clone(&next);
+        let asked: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let heard = Arc::clone(&asked);
         std::thread::Builder::new()
             .name("fuzz-http".to_owned())
             .spawn(move || {
                 for visitor in listener.incoming().flatten() {
                     let answer = locked(&told).clone();
                     // Whoever has heard enough goes away, and that is no failure.
-                    let _ = serve(visitor, &answer);
+                    if let Ok(request) = serve(visitor, &answer) {
+                        *locked(&heard) = request;
+                    }
                 }
             })?;
         let config = FetchConfig {
@@ -117,6 +181,7 @@ impl Served {
             // Each input is an answer of its own, on a connection of its own.
             max_idle_connections: 0,
             native_roots: false,
+            cookies: true,
             ..FetchConfig::default()
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -128,6 +193,7 @@ impl Served {
         };
         Ok(Self {
             next,
+            asked,
             address,
             asking: Mutex::new((runtime, fetcher)),
         })
@@ -142,18 +208,19 @@ impl Served {
     }
 }
 
-fn serve(mut visitor: TcpStream, answer: &[u8]) -> std::io::Result<()> {
+fn serve(mut visitor: TcpStream, answer: &[u8]) -> std::io::Result<Vec<u8>> {
     // The request is read to its end: what is left unread would reset the connection under the answer.
     let mut request = Vec::new();
     let mut buffer = [0; 4096];
     while !request.ends_with(b"\r\n\r\n") {
         match visitor.read(&mut buffer)? {
-            0 => return Ok(()),
+            0 => return Ok(request),
             read => request.extend_from_slice(&buffer[..read]),
         }
     }
     visitor.write_all(answer)?;
-    visitor.shutdown(Shutdown::Write)
+    visitor.shutdown(Shutdown::Write)?;
+    Ok(request)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

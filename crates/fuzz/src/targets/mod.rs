@@ -1,5 +1,6 @@
 //! Everything that reads what others wrote: the web, a person, a damaged disk.
 
+mod address;
 mod files;
 mod http;
 mod people;
@@ -33,8 +34,12 @@ pub const TARGETS: &[Target] = &[
     web::ANYTHING,
     web::DECODE,
     http::HTTP,
+    http::COOKIES,
+    address::ADDRESS,
+    web::DATES,
     web::TRAPS,
     files::WARC,
+    files::CDXJ,
     files::JOURNAL,
     files::PACK,
     files::STORE,

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
-use teia_base::{Body, CanonicalUrl, Head, HostId, MediaType, NormalForm, Response};
+use teia_base::{Body, CanonicalUrl, Head, HostId, MediaType, NormalForm, Response, Timestamp};
 use teia_engine::{Brought, Sketch, TrapWatch, TrapsConfig, patterns};
 use teia_extract::{Css, Extracted, Extractor, Extractors, Feed, Html, Limits, Sitemap, Source};
 use teia_fetch::robots::Rules;
@@ -12,6 +12,63 @@ use teia_fetch::{DecodeLimits, decode};
 use url::Url;
 
 use super::{Target, hold, texts};
+
+pub(super) const DATES: Target = Target {
+    name: "dates",
+    words: &[
+        "Sun, 06 Nov 1994 08:49:37 GMT",
+        "Sunday, 06-Nov-94 08:49:37 GMT",
+        "Sun Nov  6 08:49:37 1994",
+        "GMT",
+        "+0000",
+        "Feb",
+        "29",
+        "31",
+        "99999",
+        "0000",
+        "24:00:60",
+        "-",
+        ":",
+        "T",
+        "Z",
+        "2026-11-15",
+        ",",
+        " ",
+    ],
+    inputs_in_tests: 20_000,
+    examples: || {
+        texts(&[
+            "Sun, 06 Nov 1994 08:49:37 GMT",
+            "Sunday, 06-Nov-94 08:49:37 GMT",
+            "Sun Nov  6 08:49:37 1994",
+            "20261115200000",
+            "2026-11-15T20:00:00Z",
+            "2026-11-15",
+        ])
+    },
+    read: |input| {
+        let text = String::from_utf8_lossy(input);
+        for moment in [Timestamp::parse_http_date(&text), Timestamp::parse(&text)]
+            .into_iter()
+            .flatten()
+        {
+            // What is written of it is read as the same second.
+            let digits = moment.to_digits();
+            // Years before the first have a sign, and are kept nowhere.
+            if digits.starts_with('-') {
+                continue;
+            }
+            let again = Timestamp::parse(&digits);
+            hold(
+                again.is_some_and(|again| again.to_digits() == digits),
+                || format!("{text:?} is {digits}, and that is {again:?}"),
+            )?;
+            let _late = moment.plus(std::time::Duration::MAX);
+            let _early = Timestamp::default().since(moment);
+        }
+        Ok(())
+    },
+};
 
 pub(super) const URL: Target = Target {
     name: "url",
