@@ -89,6 +89,46 @@ impl Client {
         self.good("POST", path, &Value::Null)
     }
 
+    /// Sends a form as a browser does, and gives the whole answer.
+    fn send_form(&self, method: &str, path: &str, cookie: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(LIMIT)).unwrap();
+        let address = &self.address;
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nOrigin: http://{address}\r\nCookie: {cookie}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Logs in as a person, and changes one setting by the form.
+    fn change_by_form(&self, name: &str, key: &str, value: &str) {
+        let entered = self.send_form("POST", "/login", "", &format!("token={}", self.token));
+        let cookie = entered
+            .lines()
+            .find_map(|line| {
+                line.to_ascii_lowercase()
+                    .starts_with("set-cookie:")
+                    .then(|| &line[11..])
+            })
+            .unwrap_or_else(|| panic!("{entered}"));
+        let cookie = cookie.split(';').next().unwrap().trim();
+        let path = format!("/collections/{name}/edit");
+        let page = self.send_form("GET", &path, cookie, "");
+        let csrf = page
+            .split("name=\"csrf\" value=\"")
+            .nth(1)
+            .unwrap_or_else(|| panic!("{page}"));
+        let csrf = csrf.split('"').next().unwrap();
+        let body = format!("what=save&{key}={value}&csrf={csrf}");
+        let saved = self.send_form("POST", &path, cookie, &body);
+        assert!(saved.starts_with("HTTP/1.1 303"), "{saved}");
+    }
+
     /// A collection of this web, which takes some seconds.
     fn create(&self, server: &Server, name: &str) {
         let resolve = format!("*.test={}", server.addr());
@@ -216,6 +256,12 @@ fn a_run_is_begun_paused_resumed_and_stopped_through_the_api() {
         "{text}"
     );
     assert!(!text.contains("web.test"), "no host is in it: {text}");
+    for line in [
+        "teia_catalog_up{collection=\"birds\"} 1\n",
+        "teia_catalog_lag_seconds{collection=\"birds\"} ",
+    ] {
+        assert!(text.contains(line), "no {line} in {text}");
+    }
     // A limit for this run alone: it ends there.
     let changed = client.good(
         "PATCH",
@@ -304,6 +350,89 @@ fn a_run_in_another_process_is_steered_too() {
     );
 }
 
+/// The file changes by API and by form, and the run of another process goes by it at once.
+#[test]
+fn a_run_in_another_process_goes_by_its_file_however_that_was_changed() {
+    let (server, home) = (web(), Home::new());
+    let crawling = home.start(&crawl(&home, &server, "300ms", &[]));
+    until("the first requests", || server.log().entries.len() >= 10);
+    let running = serve(&home, &[]);
+    let client = Client::new(&home, &running);
+    let path = "/api/collections/default";
+    // A first limit of depth is the one thing that waits, and that is said at once.
+    let deep = json!({"settings": {"filter.max-depth": 50, "run.retries": 1}});
+    let changed = client.good("PATCH", path, &deep);
+    assert!(
+        changed.to_string().contains("filter.max-depth")
+            && changed.to_string().contains("next start"),
+        "{changed}"
+    );
+    let limit = json!({"settings": {"filter.max-pages": 230}});
+    client.good("PATCH", path, &limit);
+    client.change_by_form("default", "filter.max-pages", "35");
+    let ended = crawling.wait(LIMIT);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let card = client.get(path);
+    assert_eq!(card["reason"], "max-pages", "{card}");
+    let fetched = card["last_run"]["fetched"].as_u64().unwrap();
+    assert!((35..80).contains(&fetched), "{fetched}");
+    // And by PATCH alone.
+    let _ = client.good(
+        "PATCH",
+        path,
+        &json!({"settings": {"filter.max-pages": null, "filter.max-depth": null}}),
+    );
+    let crawling = home.start(&["resume", "--data", &home.data().display().to_string()]);
+    until("more requests", || client.state("default") == "running");
+    client.good(
+        "PATCH",
+        path,
+        &json!({"settings": {"filter.max-pages": 60}}),
+    );
+    let ended = crawling.wait(LIMIT);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert_eq!(client.get(path)["reason"], "max-pages");
+}
+
+#[test]
+fn what_pages_show_is_in_the_api_and_receivers_are_for_admins() {
+    let (server, home) = (web(), Home::new());
+    home.good(&crawl(&home, &server, "0s", &["--max-pages", "40"]));
+    let hook = "webhook.urls=[\"https://hooks.example.org/T0/very-secret\"]";
+    home.good(&["collection", "edit", "--set", hook]);
+    let running = serve(&home, &["--no-collect"]);
+    let mut client = Client::new(&home, &running);
+    let path = "/api/collections/default";
+    let depths = client.get(&format!("{path}/depths"));
+    let of = |depth: &Value| depth["documents"].as_u64().unwrap();
+    let all: u64 = depths["items"].as_array().unwrap().iter().map(of).sum();
+    assert!(all >= 30, "{depths}");
+    let map = client.get(&format!("{path}/map"));
+    assert_eq!(map["hosts"].as_array().unwrap().len(), 3, "{map}");
+    assert!(map["hosts"][0]["documents"].as_u64().unwrap() > 0, "{map}");
+    assert!(map["links"][0]["links"].as_u64().unwrap() > 0, "{map}");
+    assert_eq!(client.get(&format!("{path}/traps"))["total"], 0);
+    let none = json!({"host": "a.example", "pattern": "/x/{n}"});
+    let (status, answer) = client.ask("PUT", &format!("{path}/traps/allowed"), &none);
+    assert_eq!(status, 404, "{answer}");
+    // Who may change the file sees it as it is.
+    let seen = |client: &Client| {
+        let checked = client.good("POST", &format!("{path}/check"), &json!({}));
+        format!("{} {checked}", client.get(path))
+    };
+    assert!(seen(&client).contains("very-secret"));
+    for role in ["viewer", "operator"] {
+        let made = home.json(&["token", "new", role, "--role", role, "--json"]);
+        client.token = made["token"].as_str().unwrap().to_owned();
+        let seen = seen(&client);
+        assert!(!seen.contains("very-secret"), "{role}: {seen}");
+        assert!(
+            seen.contains("https://hooks.example.org/…"),
+            "{role}: {seen}"
+        );
+    }
+}
+
 #[test]
 fn a_start_that_fails_is_told_and_seen() {
     let home = Home::new();
@@ -322,6 +451,14 @@ fn a_start_that_fails_is_told_and_seen() {
     assert!(card["problem"].as_str().unwrap().contains("seed"), "{card}");
     let events = client.get("/api/collections/empty/events");
     assert_eq!(events["items"][0]["level"], "error", "{events}");
+    // Who asks for warnings is not spared errors.
+    for (level, total) in [("info", 1), ("warning", 1), ("error", 1)] {
+        let path = format!("/api/collections/empty/events?level={level}");
+        let found = client.get(&path)["total"].as_u64().unwrap();
+        assert!(found >= total, "{level}: {found}");
+    }
+    let path = "/api/collections/empty/events?level=loud";
+    assert_eq!(client.ask("GET", path, &Value::Null).0, 400);
     assert!(
         !running.said().contains("another try"),
         "{}",
@@ -382,6 +519,32 @@ fn the_log_is_text_or_json_with_a_level_for_each_room() {
             line["target"].as_str().unwrap().starts_with("teia_web"),
             "{line}"
         );
+    }
+    drop(running);
+    // What runs and the Coordinator say goes the same way, and so does a failure at the end.
+    let server = web();
+    let running = serve(&home, &["--allow-private", "--log-format", "json"]);
+    let client = Client::new(&home, &running);
+    client.create(&server, "birds");
+    let limit = json!({"settings": {"filter.max-pages": 20}});
+    client.good("PATCH", "/api/collections/birds", &limit);
+    client.post("/api/collections/birds/start");
+    until("its end", || running.said().contains("has ended"));
+    running.signal(Signal::TERM);
+    let ended = running.wait(LIMIT);
+    let failed = home.run(&["serve", "--log-format", "json", "--listen", "203.0.113.7:1"]);
+    assert_eq!(failed.code, Some(1), "{}", failed.err);
+    for said in [&ended.err, &failed.err] {
+        let mut messages = 0;
+        for line in said.lines() {
+            let line: Value = serde_json::from_str(line).expect(line);
+            assert!(
+                line["timestamp"].is_string() && line["level"].is_string(),
+                "{line}"
+            );
+            messages += usize::from(line["target"] == "teia");
+        }
+        assert!(messages > 0, "{said}");
     }
     let wrong = home.run(&["serve", "--log", "teia_web=loud=very"]);
     assert_eq!(wrong.code, Some(2));

@@ -139,6 +139,9 @@ def narrowing(page):
     assert page.locator(".hit .title").first.get_attribute("href") == second, "a permalink"
     page.locator(".filters details.menu").last.locator("summary").click()
     page.locator(".filters details[open] li a").nth(1).click()
+    assert "sort=fresh" in page.url and "page=" not in page.url, page.url
+    page.locator(".filters details.menu").last.locator("summary").click()
+    page.locator(".filters details[open] li a").nth(2).click()
     assert "sort=date" in page.url and "page=" not in page.url, page.url
 
 

@@ -6,12 +6,33 @@ mod support;
 
 use std::os::unix::fs::PermissionsExt;
 
-use support::{Home, crawl};
+use support::{Home, LIMIT, crawl};
 use teia_engine::CollectionConfig;
 use teia_testweb::{Listen, Server, WebConfig};
 
 fn file(home: &Home, name: &str) -> String {
     std::fs::read_to_string(home.data().join(format!("collections/{name}.toml"))).unwrap()
+}
+
+#[test]
+fn of_many_who_make_one_collection_at_once_one_does() {
+    let home = Home::new();
+    let depths: Vec<String> = (1..=12).map(|depth| depth.to_string()).collect();
+    let make = |depth: &String| home.start(&["collection", "new", "birds", "--max-depth", depth]);
+    let running: Vec<_> = depths.iter().map(make).collect();
+    let ended: Vec<_> = running.into_iter().map(|it| it.wait(LIMIT)).collect();
+    let good: Vec<usize> = (0..ended.len())
+        .filter(|at| ended[*at].code == Some(0))
+        .collect();
+    assert_eq!(good.len(), 1, "{ended:?}");
+    let config = CollectionConfig::parse(&file(&home, "birds")).unwrap();
+    assert_eq!(
+        config.filter.max_depth.map(|depth| depth as usize),
+        Some(good[0] + 1)
+    );
+    for other in ended.iter().filter(|it| it.code != Some(0)) {
+        assert!(other.err.contains("already"), "{}", other.err);
+    }
 }
 
 #[test]

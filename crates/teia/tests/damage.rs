@@ -1,4 +1,4 @@
-//! Every kind of file that the program writes, damaged in five ways: it is found and named, nothing panics, nothing
+//! Every kind of file that the program writes, damaged in six ways: it is found and named, nothing panics, nothing
 //! is silently wrong, and what follows from something else is made again.
 //!
 //! `TEIA_DAMAGES=N` damages each kind in N places instead of one, and the files of the search index too, which are
@@ -55,6 +55,7 @@ fn kind(path: &str) -> Option<(&'static str, Nature)> {
         ("", "teia.db-shm", _) => ("catalog, shared memory", Unguarded),
         ("collections/", _, "toml") => ("collection file", Text),
         ("default/", "removed", _) => ("removals", Source),
+        ("default/", "removed.copy", _) => ("removals, copy", Derived),
         ("default/archive/", _, "gz") => ("archive", Source),
         ("default/archive/", _, "cdxj") => ("archive index", Derived),
         ("default/archive/", _, "ids") => ("archive numbers", Derived),
@@ -95,9 +96,17 @@ enum Harm {
     Cut,
     Swap,
     Append,
+    Delete,
 }
 
-const HARMS: [Harm; 5] = [Harm::Flip, Harm::Zero, Harm::Cut, Harm::Swap, Harm::Append];
+const HARMS: [Harm; 6] = [
+    Harm::Flip,
+    Harm::Zero,
+    Harm::Cut,
+    Harm::Swap,
+    Harm::Append,
+    Harm::Delete,
+];
 
 /// Damages a file somewhere; where, or nothing where it is as it was.
 fn harm(path: &Path, harm: Harm, draw: &mut Draw) -> Option<usize> {
@@ -124,6 +133,10 @@ fn harm(path: &Path, harm: Harm, draw: &mut Draw) -> Option<usize> {
         }
         Harm::Append => bytes.extend((0..100).map(|_| u8::try_from(place(256)).unwrap())),
         Harm::Flip => {}
+        Harm::Delete => {
+            fs::remove_file(path).unwrap();
+            return Some(0);
+        }
     }
     (bytes != good).then(|| {
         fs::write(path, bytes).unwrap();
@@ -317,7 +330,12 @@ impl Case<'_> {
         let name = path.file_name().unwrap().to_string_lossy();
         let folder = path.parent().unwrap().to_string_lossy();
         let is_index = folder == "default/index" && text.contains("the search index of default");
-        text.contains(&*name) || is_index || (!folder.is_empty() && text.contains(&*folder))
+        let is_history =
+            folder.ends_with("/history") && text.contains("nor in `history` beside it");
+        text.contains(&*name)
+            || is_index
+            || is_history
+            || (!folder.is_empty() && text.contains(&*folder))
     }
 
     /// Either it was told, or what is shown is right.
@@ -360,7 +378,7 @@ impl Case<'_> {
         );
         let copy = self.look(&["get", &self.collected.front]);
         // What lies after the last whole entry of the journal never happened, and is fetched again.
-        if self.nature != Nature::Text && !self.path.ends_with(".log") {
+        if self.nature != Nature::Text && !self.is_last_segment() {
             self.right_or_told(&status, status_of, &now.status, is_named);
             self.right_or_told(&found, found_of, &now.found, is_named);
             assert!(
@@ -382,26 +400,59 @@ impl Case<'_> {
 
     #[track_caller]
     fn check_named(&self, is_named: bool, told: &str) {
-        // What lies after the last whole entry never happened; nobody can tell a torn end from damage there.
-        let is_torn_end = self.path.ends_with(".log") || self.path.ends_with(".open");
-        // A copy in good time: the other one is read.
-        let is_spare = self.path.ends_with("manifest.copy");
-        // What is written behind the end of it is not read.
-        let is_behind = self.label.contains("Append");
-        // The last line of `format` only guards the others.
-        let is_guard = self.path == "format";
-        assert!(
-            is_named || is_torn_end || is_spare || is_behind || is_guard || self.is_left_over(),
-            "{}: not found: {told}",
-            self.label
-        );
+        if is_named {
+            return;
+        }
+        let Some(reason) = self.exemption() else {
+            panic!("{}: not found: {told}", self.label);
+        };
+        println!("not named, and need not be: {}: {reason}", self.label);
     }
 
-    /// Whether it is a file of URLs that the killed process had not named yet, and that nobody reads.
+    /// Why damage to this file need not be named by `teia verify`; everything else that is checked still is.
+    fn exemption(&self) -> Option<&'static str> {
+        let is_deleted = self.label.contains("Delete");
+        if self.path.ends_with(".open") {
+            return Some(
+                "the lines of an archive file that grows are read from its records where they do not fit them",
+            );
+        }
+        if self.path.ends_with(".copy") {
+            return Some("a copy in good time: the other one is read");
+        }
+        if self.is_last_segment() {
+            return Some(
+                "nobody can tell a torn end from damage there, unless others have heard of what it held",
+            );
+        }
+        if is_deleted && self.nature == Nature::Derived {
+            return Some("it follows from something else, and is made again where it is not there");
+        }
+        if self.label.contains("Append") && self.path.ends_with(".pack") {
+            return Some("a pack says where it ends, and what stands behind that is never read");
+        }
+        if self.path == "format" {
+            return Some("its last line only guards the others");
+        }
+        self.is_left_over()
+            .then_some("the killed process had not named it yet, and nobody reads it")
+    }
+
+    /// Whether it is the segment of the journal that grows.
+    fn is_last_segment(&self) -> bool {
+        let all = files(self.collected.home.data());
+        let is_segment = |path: &&String| path.starts_with("default/part-0/journal/");
+        let last = all.iter().rfind(is_segment);
+        last == Some(&self.path)
+    }
+
+    /// Whether it is a file of URLs or a checkpoint that the killed process had not named yet, and that nobody reads.
     fn is_left_over(&self) -> bool {
         let without = copy_of(&self.collected.home);
         fs::remove_file(without.data().join(&self.path)).unwrap();
-        self.path.contains("/urls/run-") && without.run(&["verify"]).code == Some(0)
+        let may_be = ["/urls/run-", "/part-0/state/"];
+        may_be.iter().any(|folder| self.path.contains(folder))
+            && without.run(&["verify"]).code == Some(0)
     }
 
     /// The next run goes on, or says which file keeps it from that; and then everything is as if nothing had been.
@@ -513,6 +564,9 @@ fn check_share(share: usize, shares: usize) {
         }
         // How its library takes damage depends on the byte, and the files are others each time: `./dev soak damage`.
         if asked.is_none() && name.starts_with("search index") {
+            println!(
+                "not damaged here, but by `./dev soak damage`: {name}: what its library makes of it depends on the byte, and its files are others each time"
+            );
             continue;
         }
         let mut draw = Draw(u64::try_from(number).unwrap() + 1);

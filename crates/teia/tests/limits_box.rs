@@ -9,7 +9,8 @@
 mod support;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -156,4 +157,137 @@ fn large_bodies_from_many_hosts_do_not_fill_the_memory() {
     check_all(&server);
     assert!(peak > 0 && peak < MOST_KILOBYTES, "{peak} kB");
     println!("{} MB at most, for {} MB of pages", peak >> 10, 24 * 3 * 6);
+}
+
+/// A server with large packed answers: `/` leads to as many of them as said.
+fn serve_packed(kind: &'static str, links: usize, packed: Vec<u8>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let packed = std::sync::Arc::new(packed);
+    std::thread::spawn(move || {
+        for visitor in listener.incoming().flatten() {
+            let packed = std::sync::Arc::clone(&packed);
+            std::thread::spawn(move || answer_packed(visitor, kind, links, &packed));
+        }
+    });
+    port
+}
+
+/// Answers until the visitor leaves.
+fn answer_packed(mut visitor: TcpStream, kind: &str, links: usize, packed: &[u8]) -> Option<()> {
+    let mut request = Vec::new();
+    let mut byte = [0];
+    loop {
+        request.clear();
+        while !request.ends_with(b"\r\n\r\n") {
+            if visitor.read(&mut byte).ok()? == 0 {
+                return None;
+            }
+            request.push(byte[0]);
+        }
+        if request.starts_with(b"GET /large") {
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
+                packed.len()
+            );
+            visitor.write_all(head.as_bytes()).ok()?;
+            visitor.write_all(packed).ok()?;
+            continue;
+        }
+        let page: String = (0..links)
+            .map(|n| format!("<a href=/large{n}>{n}</a>"))
+            .collect();
+        let (status, page) = if request.starts_with(b"GET / ") {
+            ("200 OK", page)
+        } else {
+            ("404 Not Found", String::new())
+        };
+        let answer = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n{page}",
+            page.len()
+        );
+        visitor.write_all(answer.as_bytes()).ok()?;
+    }
+}
+
+/// So many bytes of text that pack to a thirtieth, about, after this beginning.
+fn packed_text(beginning: &str, bytes: usize) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(beginning.as_bytes()).unwrap();
+    let (mut written, mut number) = (0, 0_u64);
+    while written < bytes {
+        let line = format!(
+            "<p>{number:08} the same words again and again, and again, and again and again and again, and a number\n"
+        );
+        encoder.write_all(line.as_bytes()).unwrap();
+        written += line.len();
+        number += 1;
+    }
+    encoder.finish().unwrap()
+}
+
+/// A crawl of hosts that all have large packed answers; its peak in MiB, and what it said.
+fn peak_of_packed(
+    hosts: usize,
+    kind: &'static str,
+    packed: Vec<u8>,
+    settings: &str,
+) -> (u64, String) {
+    const EACH: usize = 3;
+    let port = serve_packed(kind, EACH, packed);
+    let home = Home::new();
+    let mut arguments = vec!["crawl".to_owned()];
+    arguments.extend((0..hosts).map(|n| format!("http://h{n}.large.test/")));
+    let words = [
+        "--resolve",
+        &format!("*.large.test=127.0.0.1:{port}"),
+        "--delay",
+        "0s",
+        "--config",
+        &home.write("settings.toml", settings),
+    ];
+    arguments.extend(words.map(str::to_owned));
+    let errors = home.beside("errors");
+    let mut child = command(&home, &[], &arguments)
+        .stderr(File::create(&errors).unwrap())
+        .spawn()
+        .unwrap();
+    let mut peak = 0;
+    let code = wait(&mut child, |pid| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let now = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        peak = peak.max(now.unwrap_or(0));
+    });
+    let said = std::fs::read_to_string(&errors).unwrap();
+    assert_eq!(code, Some(0), "{said}");
+    let large = home.attempts();
+    let large = large
+        .iter()
+        .filter(|one| one.url.request().contains("/large"));
+    assert_eq!(large.count(), hosts * EACH, "{said}");
+    (peak >> 10, said)
+}
+
+/// Pictures, books and archives that nobody reads are not unpacked in memory, however large they are inside.
+#[test]
+fn what_nobody_reads_is_not_held_in_memory() {
+    let packed = packed_text("%PDF-1.7\n", 120 << 20);
+    let settings = "[filter]\nmax-size = \"200MB\"\n";
+    let (peak, _) = peak_of_packed(4, "application/pdf", packed, settings);
+    println!("{peak} MiB at most, for documents of 120 MiB");
+    assert!(peak < 160, "{peak} MiB");
+}
+
+/// Pages that need more memory than there is: they are read one after another, and all of them are.
+#[test]
+fn a_cap_on_memory_makes_a_run_slower_and_holds() {
+    const CAP: u64 = 300;
+    let packed = packed_text("<!doctype html>", 60 << 20);
+    let [free, peak] = [4000, CAP].map(|cap| {
+        let settings = format!("[run]\nmemory = \"{cap}MiB\"\n[filter]\nmax-size = \"200MB\"\n");
+        peak_of_packed(8, "text/html", packed.clone(), &settings).0
+    });
+    println!("{peak} MiB at most, of {CAP} MiB; {free} MiB without a cap");
+    assert!(peak < CAP, "{peak} MiB");
 }

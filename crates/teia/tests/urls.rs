@@ -54,6 +54,8 @@ fn added_urls_are_new_once_however_little_memory_there_is() {
         assert_eq!(count["urls"], all.len());
         assert_eq!(count["states"]["waiting"], all.len());
         let listed = home.good(&["urls", "export", "--host", "h7.list.test"]);
+        let shouted = home.good(&["urls", "export", "--host", "H7.List.TEST"]);
+        assert_eq!(listed, shouted);
         let listed: BTreeSet<String> = listed
             .lines()
             .skip(1)

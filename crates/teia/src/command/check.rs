@@ -227,6 +227,8 @@ fn check_extract(base: &str, media_type: Option<&str>, file: &str) -> Result<Exi
             "noindex": extracted.robots.noindex,
             "nofollow": extracted.robots.nofollow,
             "noarchive": extracted.robots.noarchive,
+            "max_snippet": extracted.robots.max_snippet,
+            "unavailable_after": extracted.robots.unavailable_after.map(|moment| moment.to_string()),
         },
         "flags": extracted.flags.names(),
         "links": extracted.links.iter().map(|link| json!({

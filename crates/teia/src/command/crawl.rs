@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::show::outln;
+use crate::show::{lines, outln};
 use anyhow::{Context, Result};
 use teia_base::Seed;
 use teia_engine::{
@@ -336,9 +336,9 @@ pub(crate) fn with_proxy_password(mut config: CollectionConfig) -> CollectionCon
         return config;
     };
     if proxy.has_password() {
-        eprintln!(
+        lines::say(&format!(
             "note: the proxy's password is used for this run and not stored; {PROXY_PASSWORD} gives it to the next ones"
-        );
+        ));
     } else if let Some(password) = std::env::var(PROXY_PASSWORD)
         .ok()
         .filter(|_| proxy.wants_password())

@@ -16,6 +16,7 @@ use teia_graph::{Progress, RankFile};
 
 use super::Usage;
 use super::place::Place;
+use super::rank_for::rank_for;
 use crate::show::{counted, outln};
 
 /// What can be done with an index.
@@ -87,8 +88,16 @@ pub(crate) fn index(work: &Work) -> Result<ExitCode> {
 }
 
 /// Ranks pages and hosts, gives the ranks to the index, and shows the best.
-pub(crate) fn rank(place: &Place, top: usize, as_json: bool) -> Result<ExitCode> {
+pub(crate) fn rank(
+    place: &Place,
+    seen_from: &[String],
+    top: usize,
+    as_json: bool,
+) -> Result<ExitCode> {
     let (directory, reading, config) = open(place)?;
+    if !seen_from.is_empty() {
+        return rank_for(place, (&reading, &config), seen_from, (top, as_json));
+    }
     let lock = match directory.lock() {
         Ok(lock) => lock,
         Err(error @ EngineError::InUse { .. }) => {
@@ -181,7 +190,7 @@ fn open(place: &Place) -> Result<(Directory, Reading, CollectionConfig)> {
 }
 
 /// The first by rank, equal ones by name.
-fn best(rows: teia_graph::Ranked, most: usize) -> Result<Vec<(String, f64, u32)>> {
+pub(crate) fn best(rows: teia_graph::Ranked, most: usize) -> Result<Vec<(String, f64, u32)>> {
     let mut best: Vec<(String, f64, u32)> = Vec::new();
     let order = |a: &(String, f64, u32), b: &(String, f64, u32)| {
         b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0))

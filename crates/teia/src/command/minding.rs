@@ -157,7 +157,7 @@ fn say(level: Level, text: &str) {
         Level::Warning => "warning: ",
         Level::Error => "error: ",
     };
-    crate::show::lines::say(&format!("teia: {word}{text}"));
+    crate::show::lines::say_at(level, &format!("teia: {word}{text}"));
 }
 
 /// The runs of the Coordinator, as the socket and the pages reach them.

@@ -15,6 +15,7 @@ mod minding;
 mod options;
 mod page;
 mod place;
+mod rank_for;
 mod remove;
 mod rows;
 mod search;
@@ -34,7 +35,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use teia_base::measure::parse_duration;
-use teia_engine::EngineError;
+use teia_engine::{EngineError, Level};
 
 use options::CrawlOptions;
 use place::Place;
@@ -158,6 +159,9 @@ enum Command {
         /// The best ones to show
         #[arg(long, value_name = "N", default_value_t = 10)]
         top: usize,
+        /// Rank as seen from this URL or host (repeatable), and only show it
+        #[arg(long = "for", value_name = "URL")]
+        seen_from: Vec<String>,
         /// As JSON
         #[arg(long)]
         json: bool,
@@ -328,12 +332,14 @@ fn start() -> ExitCode {
                 return ExitCode::SUCCESS;
             }
             lines::finish();
-            eprintln!("teia: {}", in_one_sentence(&error, place.as_ref()));
+            let sentence = format!("teia: {}", in_one_sentence(&error, place.as_ref()));
+            lines::write_now(Level::Error, &sentence);
             if let Some(place) = place.filter(|_| is_full_disk(&error)) {
-                eprintln!(
+                let hint = format!(
                     "Free some space, then `{}` goes on; nothing that was committed is lost.",
                     place.steering("resume")
                 );
+                lines::write_now(Level::Error, &hint);
             }
             ExitCode::from(code_of(&error))
         }
@@ -392,7 +398,12 @@ impl Command {
             Self::Catalog { work } => catalog::catalog(&work),
             Self::Collection { what } => collection::collection(what),
             Self::Token { what } => token::token(&what),
-            Self::Rank { top, json, place } => index::rank(&place, top, json),
+            Self::Rank {
+                top,
+                seen_from,
+                json,
+                place,
+            } => index::rank(&place, &seen_from, top, json),
             Self::Page {
                 url,
                 json,
@@ -555,7 +566,10 @@ impl Command {
             .with_writer(|| lines::Log)
             .log_internal_errors(false);
         match format {
-            LogFormat::Json => log.json().init(),
+            LogFormat::Json => {
+                log.json().init();
+                lines::write_json();
+            }
             LogFormat::Text => {
                 let colours =
                     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();

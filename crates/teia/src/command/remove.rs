@@ -87,6 +87,12 @@ pub(crate) fn remove(
         };
         outln!("{name} {what}")?;
     }
+    if let Some(host) = url.filter(|url| !restore && is_bare_host(url)) {
+        eprintln!(
+            "teia: that is the front page alone; everything on the host: `{}`",
+            place.command(&["remove", "--host", host])
+        );
+    }
     if erase && named != Removals::default() {
         erase_now(place, &directory, &reading, &named)?;
     }
@@ -96,6 +102,11 @@ pub(crate) fn remove(
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether somebody who typed this may have meant a host.
+fn is_bare_host(typed: &str) -> bool {
+    !typed.contains("://") && !typed.trim_end_matches('/').contains(['/', '?', '#'])
 }
 
 fn erase_now(

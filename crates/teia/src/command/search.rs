@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use teia_base::{Clock, SystemClock};
 use teia_engine::{Directory, Layout, Reading, Removals};
 use teia_search::{
     Hidden, Hit, Results, SearchConfig, SearchError, SearchRequest, Searcher, Snippet, Sort,
@@ -67,6 +68,8 @@ impl SearchOptions {
 enum Order {
     /// The best match
     Relevance,
+    /// The best match, of those that match as well the one that was visited lately
+    Fresh,
     /// The latest visit
     Date,
 }
@@ -81,9 +84,10 @@ pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
         limit: options.limit.into(),
         offset: options.offset,
         sort: match options.sort {
-            Order::Relevance => Sort::Relevance,
+            Order::Relevance | Order::Fresh => Sort::Relevance,
             Order::Date => Sort::Date,
         },
+        fresh_at: matches!(options.sort, Order::Fresh).then(|| SystemClock.wall()),
         expand: options.expand,
         group_similar: !options.all,
         hidden: Arc::new(removed(&directory, &searched)?),
@@ -237,6 +241,7 @@ fn hit_json(hit: &Hit) -> serde_json::Value {
         "language": hit.language,
         "fetched_at": hit.fetched_at.to_string(),
         "collection": hit.collection,
+        "collections": hit.collections,
         "type": hit.media_type,
         "size": hit.size,
         "rank": hit.rank,
@@ -275,7 +280,7 @@ fn print(results: &Results, request: &SearchRequest, options: &SearchOptions) ->
     let many = results
         .hits
         .iter()
-        .any(|hit| hit.collection != results.hits[0].collection);
+        .any(|hit| hit.collections.len() > 1 || hit.collection != results.hits[0].collection);
     for (number, hit) in (request.offset + 1..).zip(&results.hits) {
         let columns = width.left_of(5, usize::MAX);
         writeln!(
@@ -317,7 +322,7 @@ fn print(results: &Results, request: &SearchRequest, options: &SearchOptions) ->
 fn facts(hit: &Hit, many_collections: bool) -> String {
     let mut facts = Vec::new();
     if many_collections {
-        facts.push(hit.collection.clone());
+        facts.push(hit.collections.join(" and "));
     }
     if hit.language != teia_search::UNDETERMINED {
         facts.push(hit.language.clone());

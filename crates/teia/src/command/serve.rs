@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use teia_engine::Directory;
+use teia_engine::{Directory, Level};
 use teia_web::{Library, Site, Tokens, WebConfig};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::Usage;
 use super::minding::Minding;
 use super::place::Place;
-use crate::show::outln;
+use crate::show::{lines, outln};
 
 /// Where people look first.
 pub(crate) const USUAL: &str = "127.0.0.1:7070";
@@ -121,9 +121,10 @@ pub(crate) fn serve_anywhere(data: &Path) -> Result<ExitCode> {
 /// Makes the first token, where there is none, and shows it this once.
 fn greet(place: &Place, tokens: &Tokens, address: SocketAddr) -> Result<()> {
     if !address.ip().is_loopback() {
-        eprintln!(
+        let line = format!(
             "teia: {address} can be reached from other machines, and what is said there is not encrypted: put a proxy with TLS before it, and name it with --host"
         );
+        lines::say_at(Level::Warning, &line);
     }
     let made = Directory::create(&place.data)
         .map_err(anyhow::Error::from)
@@ -144,10 +145,13 @@ fn greet(place: &Place, tokens: &Tokens, address: SocketAddr) -> Result<()> {
         }
         Ok(None) => {}
         // What cannot be written can still be read.
-        Err(error) => eprintln!(
-            "teia: nobody can log in, because no token could be made: {}",
-            super::in_one_sentence(&error, Some(place))
-        ),
+        Err(error) => {
+            let line = format!(
+                "teia: nobody can log in, because no token could be made: {}",
+                super::in_one_sentence(&error, Some(place))
+            );
+            lines::say_at(Level::Warning, &line);
+        }
     }
     Ok(())
 }

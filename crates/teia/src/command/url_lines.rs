@@ -14,6 +14,8 @@ use super::Usage;
 
 /// A longer line is no URL.
 const LONGEST: usize = 1 << 20;
+/// No more than about so many bytes are one commit, however few lines they are.
+const MOST_BYTES: usize = 8 << 20;
 /// What stands for a line that is no URL whatever it says.
 const NO_URL: &str = "://";
 
@@ -74,10 +76,15 @@ impl Lines {
     pub(crate) fn next(&self, most: usize, patience: Duration) -> Result<Batch> {
         let mut batch = Batch::default();
         let until = Instant::now() + patience;
-        while batch.lines.len() < most {
+        let mut bytes = 0;
+        while batch.lines.len() < most && bytes < MOST_BYTES {
             let left = until.saturating_duration_since(Instant::now());
             match self.batches.recv_timeout(left) {
-                Ok(lines) => batch.lines.append(&mut lines.context("cannot read on")?),
+                Ok(lines) => {
+                    let mut lines = lines.context("cannot read on")?;
+                    bytes += lines.iter().map(String::len).sum::<usize>();
+                    batch.lines.append(&mut lines);
+                }
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => {
                     batch.is_end = true;
@@ -200,5 +207,25 @@ mod tests {
         input.resize(LONGEST + 5, b'a');
         input.extend_from_slice(b"\nhttp://b.test/\n");
         assert_eq!(read(&input), [NO_URL, "http://b.test/\n"]);
+    }
+
+    #[test]
+    fn long_lines_are_few_in_a_commit() {
+        let line = format!("http://a.test/{}\n", "x".repeat(100_000));
+        let (sender, batches) = sync_channel(1000);
+        for _ in 0..300 {
+            sender.send(Ok(vec![line.clone()])).unwrap();
+        }
+        let lines = Lines {
+            batches,
+            read: Arc::default(),
+            length: None,
+        };
+        let batch = lines.next(20_000, Duration::from_secs(5)).unwrap();
+        let bytes: usize = batch.lines.iter().map(String::len).sum();
+        assert!(
+            bytes >= MOST_BYTES && bytes < MOST_BYTES + 2 * line.len(),
+            "{bytes}"
+        );
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use teia_base::SystemClock;
+use teia_base::{NormalForm, SystemClock};
 use teia_engine::{CollectionConfig, Directory, EngineError, Layout, Reading, UrlList};
 use teia_graph::Snapshot;
 use teia_repository::{State, UrlState};
@@ -228,7 +228,7 @@ fn add(
     // With its file it is a collection, which can be crawled.
     let files = directory.files();
     if CollectionConfig::load(&*files, directory.root(), &layout)?.is_none() {
-        CollectionConfig::default().save(&*files, directory.root(), &layout)?;
+        CollectionConfig::default().save(None, &*files, directory.root(), &layout)?;
     }
     let stop = stop_on_signal()?;
     let is_terminal = std::io::stderr().is_terminal();
@@ -334,6 +334,31 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
+/// The name of a host as its URLs have it: small letters, and others than ASCII in their encoded form.
+fn host_as_kept(name: &str) -> String {
+    let url = NormalForm::default().parse(&format!("http://{name}/"));
+    url.map_or_else(
+        |_| name.to_lowercase(),
+        |url| url.normal().host_str().to_owned(),
+    )
+}
+
+/// The beginning of URLs, with scheme and host as they have them; the rest is what it is.
+fn prefix_as_kept(prefix: &str) -> String {
+    let Some((scheme, rest)) = prefix.split_once("://") else {
+        return prefix.to_lowercase();
+    };
+    let host = rest.find(['/', '?', '#', ':']).unwrap_or(rest.len());
+    let (host, path) = rest.split_at(host);
+    // Without a path it may be a part of a name.
+    let host = if path.is_empty() {
+        host.to_lowercase()
+    } else {
+        host_as_kept(host)
+    };
+    format!("{}://{host}{path}", scheme.to_lowercase())
+}
+
 /// Goes through the URLs that are asked for.
 fn each(
     data: &Path,
@@ -344,15 +369,15 @@ fn each(
     let directory = Directory::open(data)?;
     let reading = Reading::open(&directory, collection)?;
     let mut result = Ok(());
+    // As URLs are kept, however a person writes them.
+    let host = which.host.as_deref().map(host_as_kept);
+    let prefix = which.prefix.as_deref().map(prefix_as_kept);
     reading.repository()?.for_each(
-        which.host.as_deref(),
+        host.as_deref(),
         |state| which.state.is_none_or(|wanted| wanted == state),
         |url| {
             let text = url.url.normal().as_str();
-            let begins = which
-                .prefix
-                .as_deref()
-                .is_none_or(|it| text.starts_with(it));
+            let begins = prefix.as_deref().is_none_or(|it| text.starts_with(it));
             if result.is_ok() && begins {
                 result = tell(&url);
             }

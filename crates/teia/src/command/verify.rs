@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Error, Result};
 use serde_json::{Value, json};
-use teia_archive::Captures;
+use teia_archive::{Captures, Scrubbed};
 use teia_catalog::{Reader, Store};
 use teia_engine::{CollectionConfig, Directory, EngineError, Layout, Reading, Removals, store_of};
 use teia_graph::{GraphConfig, RankFile, Snapshot};
@@ -56,7 +56,7 @@ pub(crate) fn verify(place: &Place) -> Result<ExitCode> {
         report.add("removals", error, FROM_A_COPY);
     }
     let urls = journal_and_urls(&mut report, &reading)?;
-    let records = archive(&mut report, &reading)?;
+    let records = archive(&mut report, &reading);
     index(&mut report, &directory, &layout);
     links(&mut report, &reading);
     catalog(&mut report, &reading);
@@ -108,27 +108,55 @@ fn journal_and_urls(report: &mut Report<'_>, reading: &Reading) -> Result<Value>
     }
 }
 
-/// Every record of the archive with its digests, and its index.
-fn archive(report: &mut Report<'_>, reading: &Reading) -> Result<u64> {
+/// Every record of the archive with its digests, its index, and whether it has what the journal names.
+fn archive(report: &mut Report<'_>, reading: &Reading) -> u64 {
     let (files, folder) = (reading.files(), reading.layout().archive());
-    if files.list(&folder)?.is_empty() {
-        return Ok(0);
-    }
     let scrubbed = Captures::open(files, &folder).and_then(|captures| captures.scrub());
-    match scrubbed {
-        Ok(scrubbed) => {
-            for wound in &scrubbed.wounds {
-                let (file, offset) = (wound.file.display(), wound.offset);
-                let url = wound.url.as_deref().unwrap_or("an unknown URL");
-                let what = format!("{file} at byte {offset}, {url}: {}", wound.what);
-                report.add_text("archive", &what, FROM_A_COPY);
-            }
-            Ok(scrubbed.records)
-        }
+    let scrubbed = match scrubbed {
+        Ok(scrubbed) => scrubbed,
         Err(error) => {
             report.add("archive", error, FROM_A_COPY);
-            Ok(0)
+            return 0;
         }
+    };
+    for wound in &scrubbed.wounds {
+        let (file, offset) = (wound.file.display(), wound.offset);
+        let url = wound.url.as_deref().unwrap_or("an unknown URL");
+        let what = format!("{file} at byte {offset}, {url}: {}", wound.what);
+        report.add_text("archive", &what, FROM_A_COPY);
+    }
+    missing_files(report, reading, &scrubbed);
+    scrubbed.records
+}
+
+/// Files that are gone. The journal knows them; where it is damaged, or of another time, the index may.
+fn missing_files(report: &mut Report<'_>, reading: &Reading, scrubbed: &Scrubbed) {
+    let folder = reading.layout().archive();
+    let mut missing = scrubbed.missing.clone();
+    // A journal that cannot be read is told of already.
+    for lost in reading
+        .lost_captures(&scrubbed.captures)
+        .unwrap_or_default()
+    {
+        if lost.file_exists {
+            let path = folder.join(&lost.file);
+            let (path, count, url) = (path.display(), lost.count, lost.url);
+            let what = format!(
+                "{path} and the files before it lack {count} captures that the journal names, the first of them of {url}"
+            );
+            report.add_text("archive", &what, FROM_A_COPY);
+        } else {
+            let count = missing.entry(lost.file).or_default();
+            *count = lost.count.max(*count);
+        }
+    }
+    for (file, count) in missing {
+        let path = folder.join(file);
+        let what = format!(
+            "{} is missing, and with it {count} captures",
+            path.display()
+        );
+        report.add_text("archive", &what, FROM_A_COPY);
     }
 }
 

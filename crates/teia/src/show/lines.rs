@@ -5,13 +5,17 @@
 //! say, log ──> a bounded queue ──> one thread ──> standard error
 //! ```
 //!
-//! When the queue is full, lines are left out, and how many is told before the next one.
+//! When the queue is full, lines are left out, and how many is told before the next one. Where the log is JSON, every line
+//! is an object, whoever says it.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
+
+use teia_base::{Clock, SystemClock};
+use teia_engine::Level;
 
 /// Lines that wait.
 const MOST: usize = 1024;
@@ -20,6 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 static QUEUE: OnceLock<Option<SyncSender<Message>>> = OnceLock::new();
 static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
+static IS_JSON: AtomicBool = AtomicBool::new(false);
 
 enum Message {
     Line(Vec<u8>),
@@ -27,14 +32,46 @@ enum Message {
     Done(SyncSender<()>),
 }
 
-/// Says a line.
-pub(crate) fn say(line: &str) {
-    send(format!("{line}\n").into_bytes());
+/// From now on every line is a JSON object, also what a panic says.
+pub(crate) fn write_json() {
+    IS_JSON.store(true, Ordering::Relaxed);
+    std::panic::set_hook(Box::new(|panic| {
+        write(&shaped(Level::Error, &panic.to_string()));
+    }));
 }
 
-/// Says a line at once, where a terminal shows more than lines.
-pub(crate) fn write_now(line: &str) {
-    write(format!("{line}\n").as_bytes());
+/// Says a line.
+pub(crate) fn say(line: &str) {
+    say_at(Level::Info, line);
+}
+
+/// Says a line of this weight, which is written with it only where lines are objects.
+pub(crate) fn say_at(level: Level, line: &str) {
+    send(shaped(level, line));
+}
+
+/// Says a line at once: where a terminal shows more than lines, or the program ends.
+pub(crate) fn write_now(level: Level, line: &str) {
+    write(&shaped(level, line));
+}
+
+/// A line as the log has them.
+fn shaped(level: Level, line: &str) -> Vec<u8> {
+    if !IS_JSON.load(Ordering::Relaxed) {
+        return format!("{line}\n").into_bytes();
+    }
+    let level = match level {
+        Level::Info => "INFO",
+        Level::Warning => "WARN",
+        Level::Error => "ERROR",
+    };
+    let object = serde_json::json!({
+        "timestamp": SystemClock.wall().to_string(),
+        "level": level,
+        "fields": {"message": line},
+        "target": "teia",
+    });
+    format!("{object}\n").into_bytes()
 }
 
 /// Where a log is written to, one event at a time.
@@ -101,7 +138,8 @@ fn write_all(lines: &Receiver<Message>) {
             Message::Line(line) => {
                 let left_out = LEFT_OUT.swap(0, Ordering::Relaxed);
                 if left_out > 0 {
-                    write(format!("({left_out} lines were left out here)\n").as_bytes());
+                    let line = format!("({left_out} lines were left out here)");
+                    write_now(Level::Warning, &line);
                 }
                 write(&line);
             }

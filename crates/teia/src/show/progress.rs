@@ -64,10 +64,10 @@ impl ProgressBar {
         }
     }
 
-    fn say(&self, line: &str) {
+    fn say(&self, level: Level, line: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| lines::write_now(line)),
-            None => lines::say(line),
+            Some(bar) => bar.suspend(|| lines::write_now(level, line)),
+            None => lines::say_at(level, line),
         }
     }
 }
@@ -97,12 +97,15 @@ impl Feedback for ProgressBar {
                     Level::Warning => "warning",
                     Level::Error => "error",
                 };
-                self.say(&format!("{word}: {text}"));
+                self.say(*level, &format!("{word}: {text}"));
             }
-            Event::StillPaused => self.say(&format!(
-                "warning: {} was paused: it rests until `{}`",
-                self.collection, self.resume
-            )),
+            Event::StillPaused => {
+                let line = format!(
+                    "warning: {} was paused: it rests until `{}`",
+                    self.collection, self.resume
+                );
+                self.say(Level::Warning, &line);
+            }
             _ => {}
         }
     }

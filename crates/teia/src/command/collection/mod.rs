@@ -163,6 +163,7 @@ fn new(place: &Place, seeds: &[String], options: &CrawlOptions) -> Result<ExitCo
     options.apply(&mut config)?;
     let directory = Directory::create(&place.data)?;
     let files = directory.files();
+    let turn = Turn::take(&*files)?;
     if files.exists(&layout.config()) || files.exists(&layout.journal()) {
         return Err(Usage(format!(
             "there is a collection `{}` already; `{}` changes it",
@@ -174,6 +175,7 @@ fn new(place: &Place, seeds: &[String], options: &CrawlOptions) -> Result<ExitCo
     let text = annotated(&config.without_secrets());
     let file = CollectionFile::new(directory.root(), &layout, text)?;
     file.save(&*files)?;
+    drop(turn);
     outln!("{} was written.", file.path().display())?;
     outln!(
         "  what it would do:  {}",
