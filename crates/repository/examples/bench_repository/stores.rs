@@ -109,7 +109,6 @@ pub(crate) struct Teia {
     pub(crate) window: usize,
     pub(crate) taken: u64,
     folded: u64,
-    front_urls: usize,
     latency: Latency,
     /// The fold that runs beside the next cycle.
     folding: Option<JoinHandle<FoldDone>>,
@@ -119,7 +118,6 @@ impl Teia {
     pub(crate) fn open(folder: &Path, config: StoreConfig, window: usize, latency: bool) -> Self {
         Self {
             latency: Latency::new(latency),
-            front_urls: config.front_urls,
             store: open(folder, &config),
             folder: folder.to_owned(),
             config,
@@ -244,7 +242,7 @@ impl Contender for Teia {
                 new.at_once += 1;
             }
             // As the Repository does: when enough was met, and not before.
-            if number % 4096 == 4095 && self.store.stats().front >= self.front_urls {
+            if number % 4096 == 4095 && (self.store.wants_fold() || self.store.is_behind()) {
                 self.fold(&mut new);
             }
         }
