@@ -31,6 +31,7 @@ pub mod plain_url;
 mod robots;
 pub mod scope;
 mod seed;
+mod step;
 mod timestamp;
 
 pub use body::{Body, PayloadReader};
@@ -49,4 +50,5 @@ pub use order::{HostFacts, Order, UrlFacts};
 pub use outcome::{Outcome, Retry};
 pub use robots::Directives;
 pub use seed::{Seed, SeedError};
+pub use step::Step;
 pub use timestamp::Timestamp;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hashbrown::HashSet;
+use teia_base::Step;
 
 use super::block::{Block, block_of};
 use super::delta::SETTLED;
@@ -123,7 +124,9 @@ impl Store {
         let oldest = blocks.iter().map(|block| block.visited).min().unwrap_or(0);
         let mut waiting = done.waiting;
         waiting.retain(|run| run.id > oldest);
+        let step = Step::begin("manifest");
         self.write_manifest(&blocks, &waiting, &news, states, done.fold)?;
+        drop(step);
 
         // It is done: the rest is memory, and files that nobody names any more.
         for (new, old) in kept {
@@ -132,7 +135,9 @@ impl Store {
                 taken[new] = std::mem::take(&mut self.taken[old]);
             }
         }
+        let step = Step::begin("removal");
         self.drop_unnamed(&blocks, &waiting, &news);
+        drop(step);
         self.blocks = blocks;
         self.filters = filters;
         self.taken = taken;

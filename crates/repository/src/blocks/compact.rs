@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use teia_base::Step;
+
 use super::block::{Block, Disk, Kind};
 use super::config::Packing;
 use super::error::StoreError;
@@ -31,6 +33,8 @@ pub(crate) fn compact(
     threads: usize,
 ) -> Result<Vec<Part>, StoreError> {
     let parts = parts_of(disk, block);
+    let name = if parts > 1 { "split" } else { "compaction" };
+    let _step = Step::begin(name);
     let halves = (threads > 1).then(|| bounds.cut(block.middle(bounds)));
     let Some((first, second)) = halves.flatten() else {
         let half = Half {
@@ -60,7 +64,10 @@ pub(crate) fn compact(
         aside,
     };
     let (mine, theirs) = std::thread::scope(|scope| {
-        let theirs = scope.spawn(|| half((cut, None), parts == 1).merge(&second.lower));
+        let theirs = scope.spawn(|| {
+            let _step = Step::begin(name);
+            half((cut, None), parts == 1).merge(&second.lower)
+        });
         let mine = half((first.lower.hash, Some(cut)), false).merge(&first.lower);
         (mine, theirs.join().expect("a merge does not panic"))
     });

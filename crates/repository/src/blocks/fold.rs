@@ -6,6 +6,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use teia_base::Step;
+
 use super::block::{Block, Disk, Kind, bounds_of};
 use super::error::StoreError;
 use super::front::{Front, Placed};
@@ -50,6 +52,7 @@ impl FoldJob {
 
     /// Sorts, visits, writes and syncs. Nothing of it counts before the store has taken it in.
     pub fn run(self) -> Result<FoldDone, StoreError> {
+        let _step = Step::begin("fold");
         let placed = self.front.by_host();
         let bounds: Vec<Bounds> = (0..self.blocks.len())
             .map(|at| bounds_of(&self.blocks, at))
@@ -168,6 +171,7 @@ impl FoldJob {
     /// Writes what the front holds for these blocks, which are in order, as a file in which it waits.
     fn leave<'a>(&'a self, id: u64, placed: &'a [Placed], blocks: Vec<&'a Bounds>) -> Leave<'a> {
         Box::new(move || {
+            let _step = Step::begin("waiting news");
             let packing = self.disk.config.pending_packing;
             let mut open = None;
             let mut gathering = Gathering::default();

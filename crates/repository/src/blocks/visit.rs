@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use teia_base::Step;
+
 use super::block::{Block, Disk, Kind};
 use super::compact::compact;
 use super::config::{Packing, Thrift};
@@ -91,6 +93,11 @@ pub(crate) fn visit(
     task: Task<'_>,
     workbench: &mut Workbench,
 ) -> Result<Visit, StoreError> {
+    let _step = Step::begin(if task.block.runs.is_empty() {
+        "first run"
+    } else {
+        "visit"
+    });
     for run in &task.block.runs {
         // Without all of its runs nobody can say that a URL is new.
         run.whole()?;
