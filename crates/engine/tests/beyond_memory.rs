@@ -135,6 +135,29 @@ fn a_crawl_far_beyond_memory_fetches_what_one_in_memory_does() {
     }
 }
 
+/// One host has so many URLs that they are chosen on a thread of their own.
+#[test]
+fn a_large_host_is_collected_while_its_urls_are_chosen_beside_it() {
+    const PAGES: u64 = 2600;
+    let mut fetcher = ScriptedFetcher::new(Arc::new(SystemClock));
+    for page in 0..PAGES {
+        let links: String = match page {
+            0 => (1..PAGES)
+                .map(|page| format!("<a href=\"{}\">x</a>", url(0, page)))
+                .collect(),
+            _ => format!("<a href=\"{}\">x</a>", url(0, page / 2)),
+        };
+        let text = format!("<title>{page}</title>{links}");
+        fetcher = fetcher.page(&url(0, page), "text/html; charset=utf-8", &text);
+    }
+    let disk = SimulatedDisk::new();
+    let report = crawl(&disk, &fetcher, &config(4 << 10));
+    let counts = done(&disk);
+    assert_eq!(counts.len() as u64, PAGES, "{report:?}");
+    assert_eq!(counts.iter().find(|(_, count)| **count != 1), None);
+    assert_eq!(report.waiting, 0);
+}
+
 /// Retries, redirects, sitemaps, requisites, traps: whatever makes a URL wait, move or fail.
 #[test]
 fn a_web_with_everything_is_the_same_beyond_memory() {

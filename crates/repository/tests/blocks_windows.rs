@@ -89,7 +89,11 @@ fn url(number: u64) -> String {
 
 /// A store with so many URLs of one host, in some folds.
 fn filled(files: Arc<dyn Files>, urls: u64) -> Store {
-    let mut store = Store::open(files, config()).unwrap();
+    filled_as(config(), files, urls)
+}
+
+fn filled_as(config: StoreConfig, files: Arc<dyn Files>, urls: u64) -> Store {
+    let mut store = Store::open(files, config).unwrap();
     for number in 0..urls {
         let depth = u16::try_from(mix(number) % 9).unwrap();
         store.offer(&Link::new(&url(number), depth));
@@ -151,6 +155,57 @@ fn a_host_is_drained_once_and_in_order() {
             WindowOrder::Depth => assert!(drained.is_sorted_by_key(|url| mix(number_of(url)) % 9)),
             _ => {}
         }
+    }
+}
+
+/// Folds go on, leases are given back, and the host is asked for again and again while another thread chooses.
+#[test]
+fn a_large_host_is_looked_at_beside_everything_else() {
+    let urls = 40_000;
+    let config = StoreConfig {
+        look_rows: 5000,
+        ..config()
+    };
+    for releases in [false, true] {
+        let mut store = filled_as(config.clone(), Arc::new(SimulatedDisk::new()), urls);
+        let mut drained: Vec<String> = Vec::new();
+        let (mut windows, mut empty_handed, mut released) = (0_u64, 0_u64, 0);
+        loop {
+            let window = store
+                .window("big.test", 500, WindowOrder::Depth, NOW)
+                .unwrap();
+            windows += 1;
+            if window.is_empty() {
+                if store.is_looking(Part::All, "big.test") {
+                    // Nobody is kept from other work; what is folded in meanwhile counts.
+                    empty_handed += 1;
+                    if empty_handed % 3 == 0 {
+                        store.fold(0).unwrap();
+                    }
+                    std::thread::yield_now();
+                    continue;
+                }
+                break;
+            }
+            for (at, leased) in window.iter().enumerate() {
+                if releases && windows % 7 == 0 && at % 50 == 0 && released < 100 {
+                    released += 1;
+                    store.release(&leased.url);
+                    continue;
+                }
+                settled(&mut store, &leased.url);
+                drained.push(leased.url.clone());
+            }
+            if windows % 5 == 0 {
+                store.fold(0).unwrap();
+            }
+        }
+        assert!(empty_handed > 0, "nobody had to wait for another thread");
+        let different: BTreeSet<&String> = drained.iter().collect();
+        assert_eq!(drained.len(), different.len(), "some came twice");
+        assert_eq!(drained.len() as u64, urls, "{released} were given back");
+        let is_sorted = drained.is_sorted_by_key(|url| mix(number_of(url)) % 9);
+        assert!(is_sorted || releases);
     }
 }
 

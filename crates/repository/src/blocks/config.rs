@@ -52,6 +52,8 @@ pub struct StoreConfig {
     /// within a few folds. With 0 nothing but equal text ever decides; otherwise two URLs would be
     /// taken for one with a chance of about 1 in 10^20 for a billion URLs.
     pub recent_links: usize,
+    /// A host with more rows than this is looked at on a thread of its own when URLs of it are chosen.
+    pub look_rows: u64,
     /// Threads that visit blocks.
     pub threads: usize,
 }
@@ -113,6 +115,7 @@ impl Default for StoreConfig {
             pending_packing: Packing::Lz4,
             filter_bits: None,
             recent_links: 0,
+            look_rows: u64::MAX,
             threads: 2,
         }
     }

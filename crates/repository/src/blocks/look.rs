@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use super::block::{Block, bounds_of};
+use super::block::{Block, Disk, bounds_of};
 use super::error::{Flaw, StoreError};
 use super::front::ByHash;
 use super::key::{Key, OwnedKey, text_of};
+use super::lookup::second_of;
 use super::page::{Facts, Group, Text, Unpacker, grow, take_row};
 use super::pending::Bounds;
 use super::row::{DUE, MARK, SEQUENCE, SUPERSEDES, flags_of, state_of};
 use super::run::RunFile;
 use super::schedule::{Candidate, Schedule, Sorting};
 use super::store::Store;
+use super::taken::Taken;
 use super::window::{Part, Place, Slot, WindowOrder, mix};
 use crate::row::State;
 
@@ -42,8 +44,8 @@ struct Choice {
 }
 
 /// A run that is looked at.
-#[derive(Debug)]
-struct Looked {
+#[derive(Clone, Debug)]
+pub(crate) struct Looked {
     block: usize,
     run: Arc<RunFile>,
     /// The oldest of its block: none of its rows replaces another one.
@@ -51,12 +53,17 @@ struct Looked {
 }
 
 /// What one look at a host works with.
-struct Look<'a> {
+pub(crate) struct Look<'a> {
     host: &'a [u8],
     hash: u64,
     part: Part,
     now: u32,
     order: WindowOrder<'a>,
+    disk: &'a Disk,
+    /// From which sequence number on URLs were met in which second.
+    epochs: &'a [(u64, u32)],
+    /// What is not to be chosen, where that is at hand: it is asked again when a URL is handed out.
+    held: Option<Held<'a>>,
     /// Runs of the host's blocks, oldest first within each block.
     runs: Vec<Looked>,
     /// Tell of every row, because it may replace one that was chosen before.
@@ -70,7 +77,14 @@ struct Look<'a> {
     texts: Kept,
     states: Kept,
     /// The store's, for as long as this lasts: to make one takes longer than to unpack a page.
-    unpacker: Unpacker,
+    unpacker: &'a mut Unpacker,
+}
+
+/// URLs that were handed out and not folded in since.
+#[derive(Clone, Copy)]
+pub(crate) struct Held<'a> {
+    taken: &'a [Taken],
+    leased: &'a HashSet<u64, ByHash>,
 }
 
 /// Rows of a host in a page of a run, and how long their texts are where that is asked for.
@@ -123,15 +137,10 @@ impl Store {
             .collect()
     }
 
-    fn begin_look<'a>(
-        &mut self,
-        host: &'a str,
-        slot: Slot,
-        order: WindowOrder<'a>,
-        now: u32,
-    ) -> Look<'a> {
+    /// The runs of a host's blocks, oldest first within each block.
+    fn runs_of(&self, hash: u64) -> Vec<Looked> {
         let mut runs = Vec::new();
-        for block in self.blocks_of(slot.hash) {
+        for block in self.blocks_of(hash) {
             for (number, run) in self.blocks[block].runs.iter().enumerate() {
                 runs.push(Looked {
                     block,
@@ -140,24 +149,11 @@ impl Store {
                 });
             }
         }
-        Look {
-            host: host.as_bytes(),
-            hash: slot.hash,
-            part: slot.part,
-            now,
-            order,
-            runs,
-            tells_all: false,
-            passed_over: false,
-            until: u32::MAX,
-            newer: HashSet::default(),
-            texts: Kept::default(),
-            states: Kept::default(),
-            unpacker: std::mem::take(&mut self.unpacker),
-        }
+        runs
     }
 
-    /// Chooses URLs of a host and keeps them aside in order. Says whether there is any.
+    /// Chooses URLs of a host and keeps them aside in order; one with very many URLs is looked at on another
+    /// thread. Says whether there is any now.
     pub(crate) fn look(
         &mut self,
         host: &str,
@@ -167,35 +163,63 @@ impl Store {
         now: u32,
         after: Option<Place>,
     ) -> Result<bool, StoreError> {
-        let mut look = self.begin_look(host, slot, order, now);
-        let chosen = self.choose(&mut look, n, after);
-        let chosen = chosen.and_then(|choices| {
-            let last = choices.first.last().map(|choice| choice.place);
-            let sorting = self.read_texts(&mut look, choices.first)?;
-            Ok((sorting, last, choices.is_all, choices.rows))
-        });
-        self.unpacker = std::mem::take(&mut look.unpacker);
-        let (sorting, last, is_last, rows) = chosen.or_else(|error| {
+        let plan = Plan {
+            slot,
+            n,
+            now,
+            after,
+            kind: order.kind(),
+            version: self.version_of(slot.hash),
+            bases: self.bases_of(slot.hash),
+            runs: self.runs_of(slot.hash),
+        };
+        if plan.rows() > self.disk.config.look_rows {
+            self.look_aside(host, plan, order);
+            return Ok(false);
+        }
+        let mut unpacker = std::mem::take(&mut self.unpacker);
+        let held = Held {
+            taken: &self.taken,
+            leased: &self.leased,
+        };
+        let epochs = &self.epochs;
+        let found = plan.run(host, order, &self.disk, epochs, Some(held), &mut unpacker);
+        self.unpacker = unpacker;
+        self.finish_look(plan, found)
+    }
+
+    /// Keeps aside what a look has chosen. Says whether there is any.
+    pub(crate) fn finish_look(
+        &mut self,
+        plan: Plan,
+        found: Result<Found, StoreError>,
+    ) -> Result<bool, StoreError> {
+        let found = found.or_else(|error| {
             // Nobody can say what waits on this host, so nothing of it is handed out.
             self.damage.note(error)?;
-            Ok((Sorting::default(), None, true, 0))
+            Ok(Found {
+                is_last: true,
+                until: u32::MAX,
+                ..Found::default()
+            })
         })?;
         // A look that goes on does not come back to those before it.
-        let before = self.schedules.get(&slot).filter(|_| after.is_some());
+        let before = self.schedules.get(&plan.slot);
+        let before = before.filter(|_| plan.after.is_some());
         let passed_over = before.and_then(|schedule| schedule.passed_over);
-        let mut schedule = Schedule::new(order.kind(), sorting);
-        schedule.version = self.version_of(slot.hash);
-        schedule.bases = self.bases_of(slot.hash);
-        schedule.seen = look.runs.iter().map(|looked| looked.run.id).collect();
-        schedule.last = last.or(after);
-        schedule.is_last = is_last;
-        schedule.until = look.until;
-        schedule.now = now;
-        schedule.rows = rows;
-        schedule.passed_over = passed_over.or(look.passed_over.then_some(schedule.version));
-        self.put_schedule(slot, schedule);
+        let mut schedule = Schedule::new(plan.kind, found.sorting);
+        schedule.version = plan.version;
+        schedule.bases = plan.bases;
+        schedule.seen = plan.runs.iter().map(|looked| looked.run.id).collect();
+        schedule.last = found.last.or(plan.after);
+        schedule.is_last = found.is_last;
+        schedule.until = found.until;
+        schedule.now = plan.now;
+        schedule.rows = found.rows;
+        schedule.passed_over = passed_over.or(found.passed_over.then_some(schedule.version));
+        self.put_schedule(plan.slot, schedule);
         self.drop_least_schedules();
-        Ok(last.is_some() || !is_last)
+        Ok(found.last.is_some() || !found.is_last)
     }
 
     /// Bounded; those that are dropped are chosen anew. The larger a host, the dearer that is.
@@ -239,15 +263,16 @@ impl Store {
         let (seen, old) = (schedule.seen.clone(), schedule.bases.clone());
         let bases = self.bases_of(slot.hash);
         // What has become due since the look is for the next one, wherever it lies.
-        let mut look = self.begin_look(host, slot, order, schedule.now);
-        let runs: Vec<u64> = look.runs.iter().map(|looked| looked.run.id).collect();
+        let now = schedule.now;
+        let all = self.runs_of(slot.hash);
+        let runs: Vec<u64> = all.iter().map(|looked| looked.run.id).collect();
         let first = self.blocks_of(slot.hash).next().unwrap_or(0);
         let is_remade = |block: usize| {
             let base = bases.get(block - first);
             base.is_none_or(|base| !old.contains(base))
         };
         let (mut remade, mut others) = (Vec::new(), Vec::new());
-        for looked in std::mem::take(&mut look.runs) {
+        for looked in all {
             if is_remade(looked.block) {
                 remade.push(looked);
             } else if !seen.contains(&looked.run.id) {
@@ -263,24 +288,47 @@ impl Store {
         let mut outdated = Vec::new();
         let mut last = None;
         let mut sorting = Sorting::default();
+        let mut unpacker = std::mem::take(&mut self.unpacker);
+        let mut look = Look {
+            host: host.as_bytes(),
+            hash: slot.hash,
+            part: slot.part,
+            now,
+            order,
+            disk: &self.disk,
+            epochs: &self.epochs,
+            held: Some(Held {
+                taken: &self.taken,
+                leased: &self.leased,
+            }),
+            runs: Vec::new(),
+            tells_all: false,
+            passed_over: false,
+            until: u32::MAX,
+            newer: HashSet::default(),
+            texts: Kept::default(),
+            states: Kept::default(),
+            unpacker: &mut unpacker,
+        };
         let mut read = |look: &mut Look<'_>, runs: Vec<Looked>, tells_all: bool| {
             look.runs = runs;
             look.tells_all = tells_all;
             look.texts = Kept::default();
             look.states = Kept::default();
             let mut choices = Vec::new();
-            let (spans, _) = self.spans(look)?;
-            self.walk(look, spans, |sequence, choice| {
+            let (spans, _) = look.spans()?;
+            look.walk(spans, |sequence, choice| {
                 if tells_all {
                     outdated.push(sequence);
                 }
                 choices.extend(choice.filter(|it| up_to.is_none_or(|last| it.place <= last)));
             })?;
             last = last.max(choices.iter().map(|choice| choice.place).max());
-            self.sort_texts(look, choices, &mut sorting)
+            look.sort_texts(choices, &mut sorting)
         };
         let met = read(&mut look, others, true).and_then(|()| read(&mut look, remade, false));
-        self.unpacker = std::mem::take(&mut look.unpacker);
+        let (passed_over, until) = (look.passed_over, look.until);
+        self.unpacker = unpacker;
         if let Err(error) = met {
             sorting.remove(&self.disk);
             self.damage.note(error)?;
@@ -293,10 +341,10 @@ impl Store {
         schedule.version = version;
         schedule.seen = runs;
         schedule.bases = bases;
-        if look.passed_over {
+        if passed_over {
             schedule.passed_over = Some(version);
         }
-        schedule.until = schedule.until.min(look.until);
+        schedule.until = schedule.until.min(until);
         for range in &ranges {
             schedule.remake(range);
         }
@@ -310,27 +358,37 @@ impl Store {
         Ok(())
     }
 
+    /// The earliest moment at which a URL of the blocks is due, found without reading one: no URL
+    /// is due before it.
+    pub fn next_due(&self) -> Option<u32> {
+        let runs = self.blocks.iter().flat_map(|block| &block.runs);
+        let due = runs.map(|run| run.least_due).min()?;
+        (due < u32::MAX).then_some(due)
+    }
+}
+
+impl Look<'_> {
     /// Finds the rows of a host.
-    fn spans(&self, look: &mut Look<'_>) -> Result<(Vec<Span>, u64), StoreError> {
+    fn spans(&mut self) -> Result<(Vec<Span>, u64), StoreError> {
         let mut spans = Vec::new();
         let mut buffer = Vec::new();
         let mut all = 0;
-        let wants_lengths = look.order.goes_by_length();
-        for (number, looked) in (0_u32..).zip(&look.runs) {
+        let wants_lengths = self.order.goes_by_length();
+        for (number, looked) in (0_u32..).zip(&self.runs) {
             let run = &looked.run;
             run.whole()?;
-            for at in run.pages_of(look.hash, look.hash) {
+            for at in run.pages_of(self.hash, self.hash) {
                 let entry = &run.index[at];
-                let inside = entry.first_hash == look.hash
+                let inside = entry.first_hash == self.hash
                     && run
                         .index
                         .get(at + 1)
-                        .is_some_and(|next| next.first_hash == look.hash)
+                        .is_some_and(|next| next.first_hash == self.hash)
                     && at > 0
-                    && run.index[at - 1].first_hash == look.hash;
-                if looked.is_base && (entry.waiting == 0 || entry.least_due > look.now) {
+                    && run.index[at - 1].first_hash == self.hash;
+                if looked.is_base && (entry.waiting == 0 || entry.least_due > self.now) {
                     // Nothing of it is due, and nothing in it replaces another row.
-                    look.until = look.until.min(entry.least_due);
+                    self.until = self.until.min(entry.least_due);
                     all += u64::from(inside) * u64::from(entry.rows);
                     continue;
                 }
@@ -339,8 +397,8 @@ impl Store {
                     0..entry.rows as usize
                 } else {
                     run.read_text(at, &mut buffer)?;
-                    let text = look.unpacker.unpack(&buffer);
-                    let group = text.and_then(|text| group_of(text, look.host));
+                    let text = self.unpacker.unpack(&buffer);
+                    let group = text.and_then(|text| group_of(text, self.host));
                     let group = group.map_err(|flaw| run.damaged(at, flaw))?;
                     if let Some(group) = group.filter(|_| wants_lengths) {
                         lengths = lengths_of(group).map_err(|flaw| run.damaged(at, flaw))?;
@@ -349,7 +407,7 @@ impl Store {
                 };
                 if !rows.is_empty() {
                     if !inside {
-                        look.texts.keep(number, at, &buffer);
+                        self.texts.keep(number, at, &buffer);
                     }
                     all += rows.len() as u64;
                     spans.push(Span {
@@ -367,43 +425,43 @@ impl Store {
     /// Goes through rows of a host, and tells of those that are due and of no newer row; or of all of them.
     /// Newest runs first: they tell which rows of the older ones are outdated.
     fn walk(
-        &self,
-        look: &mut Look<'_>,
+        &mut self,
         spans: Vec<Span>,
         mut tell: impl FnMut(u64, Option<Choice>),
     ) -> Result<(), StoreError> {
         let mut buffer = Vec::new();
+        let epochs = self.epochs;
         for span in spans.into_iter().rev() {
-            let run = &look.runs[span.run as usize].run;
+            let run = &self.runs[span.run as usize].run;
             run.read_state(span.page, &mut buffer)?;
-            look.states.keep(span.run, span.page, &buffer);
+            self.states.keep(span.run, span.page, &buffer);
             let facts = Facts::read(&buffer).map_err(|flaw| run.damaged(span.page, flaw))?;
             for row in span.rows.start..span.rows.end.min(facts.rows()) {
                 let mark = facts.cell(MARK, row);
                 let supersedes = flags_of(mark) & SUPERSEDES != 0;
-                let waits = state_of(mark) == State::Waiting && look.part.holds(mark);
-                if !supersedes && !waits && !look.tells_all {
+                let waits = state_of(mark) == State::Waiting && self.part.holds(mark);
+                if !supersedes && !waits && !self.tells_all {
                     continue;
                 }
                 // A URL keeps its sequence number, so that tells which rows are outdated.
                 let sequence = facts.cell(SEQUENCE, row);
-                let outdated = !look.newer.is_empty() && look.newer.contains(&sequence);
+                let outdated = !self.newer.is_empty() && self.newer.contains(&sequence);
                 if supersedes {
-                    look.newer.insert(sequence);
+                    self.newer.insert(sequence);
                 }
                 let mut choice = None;
                 if waits && !outdated {
                     let due = u32::try_from(facts.cell(DUE, row)).unwrap_or(u32::MAX);
-                    if due > look.now {
-                        look.until = look.until.min(due);
+                    if due > self.now {
+                        self.until = self.until.min(due);
                     } else {
                         let length = span.lengths.get(row - span.rows.start).copied();
-                        let mut place = look.order.place(
+                        let mut place = self.order.place(
                             |column| facts.cell(column, row),
-                            |sequence| self.first_seen(sequence),
+                            |sequence| second_of(epochs, sequence),
                             || length.unwrap_or(0),
                         );
-                        if look.order.prefers_neighbours() {
+                        if self.order.prefers_neighbours() {
                             // The same in another look, for as long as there is this run.
                             place.2 = (run.id << 36) | ((span.page as u64) << 16) | row as u64;
                         }
@@ -416,7 +474,7 @@ impl Store {
                         });
                     }
                 }
-                if choice.is_some() || look.tells_all {
+                if choice.is_some() || self.tells_all {
                     tell(sequence, choice);
                 }
             }
@@ -425,18 +483,13 @@ impl Store {
     }
 
     /// Goes through the numbers of a host's URLs and keeps the first in order.
-    fn choose(
-        &self,
-        look: &mut Look<'_>,
-        n: usize,
-        after: Option<Place>,
-    ) -> Result<Choices, StoreError> {
-        let (spans, rows) = self.spans(look)?;
+    fn choose(&mut self, n: usize, after: Option<Place>) -> Result<Choices, StoreError> {
+        let (spans, rows) = self.spans()?;
         let share = usize::try_from(rows / SHARE).unwrap_or(MOST).min(MOST);
         let most = share.max(n).max(1);
         let mut choices: Vec<Choice> = Vec::new();
         let mut is_all = true;
-        self.walk(look, spans, |_, choice| {
+        self.walk(spans, |_, choice| {
             let is_later = |choice: &Choice| after.is_none_or(|after| choice.place > after);
             choices.extend(choice.filter(is_later));
             if choices.len() >= 2 * most + 1024 {
@@ -458,39 +511,39 @@ impl Store {
     }
 
     /// Unpacks the pages of what was chosen, and drops what is not to be handed out.
-    fn read_texts(&self, look: &mut Look<'_>, choices: Vec<Choice>) -> Result<Sorting, StoreError> {
+    fn read_texts(&mut self, choices: Vec<Choice>) -> Result<Sorting, StoreError> {
         let mut sorting = Sorting::default();
-        match self.sort_texts(look, choices, &mut sorting) {
+        match self.sort_texts(choices, &mut sorting) {
             Ok(()) => Ok(sorting),
             Err(error) => {
-                sorting.remove(&self.disk);
+                sorting.remove(self.disk);
                 Err(error)
             }
         }
     }
 
     fn sort_texts(
-        &self,
-        look: &mut Look<'_>,
+        &mut self,
         mut choices: Vec<Choice>,
         sorting: &mut Sorting,
     ) -> Result<(), StoreError> {
         choices.sort_unstable_by_key(|choice| (choice.run, choice.page, choice.row));
         let mut candidates = Vec::new();
         let mut passed_over = false;
-        let unpacker = &mut look.unpacker;
+        let held = self.held;
+        let unpacker = &mut *self.unpacker;
         let (mut state, mut text) = (Vec::new(), Vec::new());
         for same in choices.chunk_by(|one, other| (one.run, one.page) == (other.run, other.page)) {
-            let Looked { block, run, .. } = &look.runs[same[0].run as usize];
+            let Looked { block, run, .. } = &self.runs[same[0].run as usize];
             let (number, at) = (same[0].run, same[0].page as usize);
-            let state = match look.states.get(number, at) {
+            let state = match self.states.get(number, at) {
                 Some(state) => state,
                 None => {
                     run.read_state(at, &mut state)?;
                     &state
                 }
             };
-            let text = match look.texts.get(number, at) {
+            let text = match self.texts.get(number, at) {
                 Some(text) => text,
                 None => {
                     run.read_text(at, &mut text)?;
@@ -499,12 +552,13 @@ impl Store {
             };
             let mut read = || -> Result<(), Flaw> {
                 let facts = Facts::read(state)?;
-                let group = group_of(unpacker.unpack(text)?, look.host)?;
+                let group = group_of(unpacker.unpack(text)?, self.host)?;
                 let mut tell = |choice: &Choice, rest: &[u8]| -> Result<(), Flaw> {
-                    let (hash, host) = (look.hash, look.host);
+                    let (hash, host) = (self.hash, self.host);
                     let url_hash = Key { hash, host, rest }.url_hash();
-                    let is_taken = self.taken[*block].contains(url_hash);
-                    let passing = is_taken || self.leased.contains(&url_hash);
+                    let is_taken = held.is_some_and(|it| it.taken[*block].contains(url_hash));
+                    let is_leased = held.is_some_and(|it| it.leased.contains(&url_hash));
+                    let passing = is_taken || is_leased;
                     passed_over |= is_taken;
                     let row = choice.row as usize;
                     if row >= facts.rows() {
@@ -529,19 +583,102 @@ impl Store {
             };
             read().map_err(|flaw| run.damaged(at, flaw))?;
             for candidate in candidates.drain(..) {
-                sorting.push(candidate, &self.disk)?;
+                sorting.push(candidate, self.disk)?;
             }
         }
-        look.passed_over |= passed_over;
+        self.passed_over |= passed_over;
         Ok(())
     }
+}
 
-    /// The earliest moment at which a URL of the blocks is due, found without reading one: no URL
-    /// is due before it.
-    pub fn next_due(&self) -> Option<u32> {
-        let runs = self.blocks.iter().flat_map(|block| &block.runs);
-        let due = runs.map(|run| run.least_due).min()?;
-        (due < u32::MAX).then_some(due)
+/// A look that is to be made.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) slot: Slot,
+    /// So many are asked for.
+    n: usize,
+    /// It goes on behind this place.
+    after: Option<Place>,
+    now: u32,
+    /// Of the order.
+    kind: u8,
+    version: u64,
+    bases: Vec<(OwnedKey, u64)>,
+    runs: Vec<Looked>,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    sorting: Sorting,
+    last: Option<Place>,
+    is_last: bool,
+    rows: u64,
+    until: u32,
+    passed_over: bool,
+}
+
+impl Found {
+    /// Leaves nothing behind.
+    pub(crate) fn remove(&mut self, disk: &Disk) {
+        self.sorting.remove(disk);
+    }
+}
+
+impl Plan {
+    /// Rows of the host that it goes through, and those of its neighbours in the same pages.
+    fn rows(&self) -> u64 {
+        let hash = self.slot.hash;
+        let pages = self.runs.iter().flat_map(|looked| {
+            let run = &looked.run;
+            &run.index[run.pages_of(hash, hash)]
+        });
+        pages.map(|page| u64::from(page.rows)).sum()
+    }
+
+    /// Whether it goes on behind what another one chose.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.after.is_some()
+    }
+
+    pub(crate) fn run(
+        &self,
+        host: &str,
+        order: WindowOrder<'_>,
+        disk: &Disk,
+        epochs: &[(u64, u32)],
+        held: Option<Held<'_>>,
+        unpacker: &mut Unpacker,
+    ) -> Result<Found, StoreError> {
+        let mut look = Look {
+            host: host.as_bytes(),
+            hash: self.slot.hash,
+            part: self.slot.part,
+            now: self.now,
+            order,
+            disk,
+            epochs,
+            held,
+            runs: self.runs.clone(),
+            tells_all: false,
+            passed_over: false,
+            until: u32::MAX,
+            newer: HashSet::default(),
+            texts: Kept::default(),
+            states: Kept::default(),
+            unpacker,
+        };
+        let choices = look.choose(self.n, self.after)?;
+        let last = choices.first.last().map(|choice| choice.place);
+        let sorting = look.read_texts(choices.first)?;
+        Ok(Found {
+            sorting,
+            last,
+            is_last: choices.is_all,
+            rows: choices.rows,
+            until: look.until,
+            passed_over: look.passed_over,
+        })
     }
 }
 

@@ -60,6 +60,12 @@ impl OwnedRow {
     }
 }
 
+/// When the URL with a sequence number was met.
+pub(crate) fn second_of(epochs: &[(u64, u32)], sequence: u64) -> u32 {
+    let after = epochs.partition_point(|(first, _)| *first <= sequence);
+    after.checked_sub(1).map_or(0, |epoch| epochs[epoch].1)
+}
+
 impl Store {
     /// What is known of a URL, the latest news included.
     pub fn state(&self, url: &str) -> Result<Option<Known>, StoreError> {
@@ -115,8 +121,7 @@ impl Store {
 
     /// When the URL with this sequence number was first met.
     pub(crate) fn first_seen(&self, sequence: u64) -> u32 {
-        let after = self.epochs.partition_point(|(first, _)| *first <= sequence);
-        after.checked_sub(1).map_or(0, |epoch| self.epochs[epoch].1)
+        second_of(&self.epochs, sequence)
     }
 
     fn find_in(&self, run: &Arc<RunFile>, key: &Key<'_>) -> Result<Option<OwnedRow>, StoreError> {

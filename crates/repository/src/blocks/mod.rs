@@ -37,6 +37,7 @@ mod hosts;
 mod join;
 mod key;
 mod look;
+mod look_aside;
 mod look_waiting;
 mod lookup;
 mod manifest;

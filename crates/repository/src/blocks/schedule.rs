@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use teia_base::Step;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::block::Disk;
@@ -365,6 +366,7 @@ impl Source {
 
 impl Spill {
     fn write(disk: &Disk, candidates: &[Candidate]) -> Result<Self, StoreError> {
+        let _step = Step::begin("window");
         let name = format!("window-{:010}", disk.new_id());
         let path = disk.config.prefix.join(name);
         let mut file = disk

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use hashbrown::{HashMap, HashSet};
-use teia_base::Files;
+use teia_base::{Files, Step};
 
 use super::block::{Block, Disk, Kind, block_of, name_of};
 use super::config::{FRONT_BYTES, StoreConfig};
@@ -14,6 +14,7 @@ use super::delta::{Delta, SETTLED};
 use super::error::StoreError;
 use super::filter::Filter;
 use super::front::{ByHash, Front};
+use super::look_aside::Aside;
 use super::manifest::{Manifest, key_check};
 use super::media_types::MediaTypes;
 use super::news::Telling;
@@ -38,6 +39,8 @@ pub struct Store {
     /// URLs that were asked for, left to a visit, and not taken in yet.
     pub(crate) asked: HashSet<u64, ByHash>,
     pub(crate) schedules: HashMap<Slot, Schedule>,
+    /// Looks that go on beside everything else, or will.
+    pub(crate) aside: Vec<Aside>,
     pub(crate) waiting: Vec<Arc<RunFile>>,
     pub(crate) front: Front,
     /// URLs that the front may hold.
@@ -98,6 +101,8 @@ impl Store {
     /// Damage is contained where that can be (see [`Store::take_damage`]); only a manifest that is
     /// damaged like its copy leaves nothing to open (see [`Store::forget`]).
     pub fn open(files: Arc<dyn Files>, config: StoreConfig) -> Result<Self, StoreError> {
+        let is_first = !Self::exists(&*files, &config.prefix);
+        let _step = Step::begin(if is_first { "move" } else { "recovery" });
         let manifest_path = config.prefix.join("manifest");
         files
             .create_dir(&config.prefix)
@@ -160,6 +165,7 @@ impl Store {
             leased: HashSet::default(),
             asked: HashSet::default(),
             schedules: HashMap::default(),
+            aside: Vec::new(),
             recent: Recent::new(disk.config.recent_links, disk.config.key),
             front_room: disk.config.front_urls,
             disk: Arc::new(disk),

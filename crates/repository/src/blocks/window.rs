@@ -6,7 +6,9 @@
 //! looked at. So the bytes read for a URL that is handed out do not depend on how many wait, nor does the
 //! memory of a host.
 
-use teia_base::{Order, Timestamp, UrlFacts};
+use std::sync::Arc;
+
+use teia_base::{Order, Step, Timestamp, UrlFacts};
 
 use super::block::block_of;
 use super::delta::{ADMITS, SETTLED};
@@ -39,7 +41,7 @@ pub enum WindowOrder<'a> {
     Path,
     /// As a policy says. It is given a hash of the sequence number for that of the URL, whose text
     /// is not read yet.
-    Policy(&'a dyn Order),
+    Policy(&'a Arc<dyn Order>),
 }
 
 /// Which of the waiting URLs of a host are asked for.
@@ -93,7 +95,34 @@ struct Young {
     at: usize,
 }
 
+/// An order that another thread can go by.
+pub(crate) enum OwnedOrder {
+    Plain(WindowOrder<'static>),
+    Policy(Arc<dyn Order>),
+}
+
+impl OwnedOrder {
+    pub(crate) fn as_order(&self) -> WindowOrder<'_> {
+        match self {
+            Self::Plain(order) => *order,
+            Self::Policy(order) => WindowOrder::Policy(order),
+        }
+    }
+}
+
 impl WindowOrder<'_> {
+    pub(crate) fn to_owned(self) -> OwnedOrder {
+        OwnedOrder::Plain(match self {
+            Self::Insertion => WindowOrder::Insertion,
+            Self::Depth => WindowOrder::Depth,
+            Self::Priority => WindowOrder::Priority,
+            Self::Due => WindowOrder::Due,
+            Self::Random(seed) => WindowOrder::Random(seed),
+            Self::Path => WindowOrder::Path,
+            Self::Policy(order) => return OwnedOrder::Policy(Arc::clone(order)),
+        })
+    }
+
     pub(crate) fn kind(&self) -> u8 {
         match self {
             Self::Insertion => 0,
@@ -183,11 +212,13 @@ impl Store {
         order: WindowOrder<'_>,
         now: u32,
     ) -> Result<Vec<Leased>, StoreError> {
+        let _step = Step::begin("refill");
         let hash = host_hash(self.disk.config.key, host.as_bytes());
         let slot = Slot { hash, part };
         let mut young = self.young(host.as_bytes(), slot, n, order, now);
         let mut window = Vec::new();
         let mut scans = 0;
+        self.hear_asides()?;
         self.refresh_schedule(host, slot, order)?;
         while window.len() < n {
             let peeked = match self.schedules.get_mut(&slot) {
@@ -207,10 +238,15 @@ impl Store {
             match (next, youngest) {
                 (Some(old), Some(fresh)) if fresh < old => self.take_young(&mut young, &mut window),
                 (Some(_), _) => self.take_scheduled(slot, now, &mut window)?,
+                // Another thread is choosing: what is new waits with the rest, in order.
+                (None, _) if self.looks_aside(slot) => break,
                 (None, _) => {
                     // All that was chosen is handed out: choose again, unless nothing is left.
                     scans += 1;
                     if scans > 64 || !self.look_on(host, slot, n, order, now)? {
+                        if self.looks_aside(slot) {
+                            break;
+                        }
                         while window.len() < n && !young.is_empty() {
                             self.take_young(&mut young, &mut window);
                         }
@@ -258,6 +294,9 @@ impl Store {
             }
             None => self.look(host, slot, n, order, now, None)?,
         };
+        if self.looks_aside(slot) {
+            return Ok(false);
+        }
         // Nothing that waits for its block was visited before.
         Ok(more || (slot.part != Part::Again && self.look_at_waiting(host, slot, n, order)?))
     }
@@ -301,6 +340,7 @@ impl Store {
     }
 
     pub(crate) fn drop_schedule(&mut self, slot: Slot) {
+        self.outdate_aside(slot);
         if let Some(schedule) = self.schedules.remove(&slot) {
             schedule.emptied(&self.disk);
         }

@@ -34,6 +34,9 @@ use crate::row::{Fetched, Rare, Row, State, UrlRef, UrlState};
 /// The rows of a host are brought from the store when fewer than this are in memory.
 const LOW: usize = 10;
 
+/// And one whose URLs are being chosen on another thread after so long.
+const SOON: Duration = Duration::from_millis(100);
+
 /// A host of which something may be on its way to the blocks is looked at again after so long.
 const ON_ITS_WAY: Duration = Duration::from_secs(300);
 
@@ -70,6 +73,7 @@ impl Backing {
             scan_rows: (2 * front).max(64),
             delay: (128_000_000 / front).clamp(128, 256),
             filter_bits: (self.filter_bits > 0).then_some(self.filter_bits),
+            look_rows: part(256, 2000, 200_000),
             ..StoreConfig::default()
         }
     }
@@ -290,7 +294,7 @@ impl Repository {
             _ if self.config.new_hosts == NewHosts::ShortestPath && row.is_new() => {
                 WindowOrder::Path
             }
-            _ => WindowOrder::Policy(&*self.config.order),
+            _ => WindowOrder::Policy(&self.config.order),
         };
         let window = disk
             .store
@@ -303,6 +307,7 @@ impl Repository {
                 let on_its_way = is_on_its_way.then(|| now.plus(ON_ITS_WAY));
                 let stored = match later.map(moment).into_iter().chain(on_its_way).min() {
                     _ if window.len() >= n => Stored::Perhaps,
+                    _ if disk.store.is_looking(part, &row.name) => Stored::Later(now.plus(SOON)),
                     Some(due) => Stored::Later(due),
                     None => Stored::Nothing,
                 };
