@@ -17,6 +17,8 @@ mod cuts;
 mod failing;
 #[path = "support/planted.rs"]
 mod planted;
+#[path = "support/steps.rs"]
+mod steps;
 
 use std::collections::BTreeMap;
 

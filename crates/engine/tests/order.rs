@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use support::{attempts, crawl_with};
-use teia_base::{DiskFiles, SystemClock};
-use teia_engine::{CollectionConfig, Control, Parts};
+use teia_base::{CanonicalUrl, DiskFiles, Document, SystemClock};
+use teia_engine::{Analyzer, CollectionConfig, Control, Insight, Parts};
 use teia_fetch::ScriptedFetcher;
 use teia_frontier::OrderName;
 
@@ -87,6 +87,73 @@ fn what_most_pages_link_to_goes_first() {
         first_of_second_run(OrderName::Breadth),
         "http://a.test/plain1"
     );
+}
+
+/// Two pages of three are thought of, by their number: 35 first, then 34, 32, 31…
+struct ByNumber;
+
+impl Analyzer for ByNumber {
+    fn analyze(&self, document: &Document) -> Vec<Insight> {
+        let number = |url: &str| url.rsplit_once("/page")?.1.parse::<i32>().ok();
+        let links = document.links.iter();
+        let thought_of = links.filter_map(|link| {
+            let priority = number(&link.url).filter(|number| number % 3 > 0);
+            Some(Insight {
+                url: CanonicalUrl::parse(&link.url).ok()?,
+                priority: Some(priority?),
+                extra: None,
+            })
+        });
+        thought_of.collect()
+    }
+}
+
+/// With so little memory the URLs are on disk before the second run.
+#[test]
+fn what_analyzers_think_most_of_goes_first_in_memory_and_on_disk() {
+    let mut seed = String::new();
+    let mut fetcher = ScriptedFetcher::new(Arc::new(SystemClock));
+    for page in 0..36 {
+        seed.push_str(&format!("<a href=/page{page}>page</a>"));
+        let body = format!("<title>{page}</title><p>{page}");
+        fetcher = fetcher.page(&format!("http://a.test/page{page}"), "text/html", &body);
+    }
+    let fetcher = fetcher.page(SEED, "text/html", &seed);
+    for memory in [512 << 20, 4 << 10] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut config = CollectionConfig::default();
+        config.politeness.delay = Duration::ZERO;
+        config.run.alias_pages = 0;
+        config.traps.enabled = false;
+        config.run.order = OrderName::Priority;
+        config.run.repository_memory = memory;
+        config.filter.max_pages = Some(1);
+        let run = |config: &CollectionConfig| {
+            let parts = Parts {
+                fetcher: Some(Arc::new(fetcher.clone())),
+                analyzers: vec![Arc::new(ByNumber)],
+                ..Parts::default()
+            };
+            let seeds = [SEED.to_owned()];
+            crawl_with(directory.path(), config, &seeds, parts, &Control::default()).unwrap();
+        };
+        run(&config);
+        config.filter.max_pages = None;
+        run(&config);
+        let files = DiskFiles::existing(directory.path());
+        let pages = attempts(&files).into_iter().filter(|it| !it.is_robots());
+        let mut pages: Vec<_> = pages.collect();
+        pages.sort_by_key(|attempt| attempt.started);
+        let asked: Vec<_> = pages
+            .iter()
+            .skip(1)
+            .map(|attempt| attempt.url.request().replace("http://a.test/page", ""))
+            .collect();
+        let numbers = (0..36).rev().filter(|number| number % 3 > 0);
+        let others = (0..36).filter(|number| number % 3 == 0);
+        let expected: Vec<String> = numbers.chain(others).map(|it| it.to_string()).collect();
+        assert_eq!(asked, expected, "{memory} bytes of memory");
+    }
 }
 
 #[test]

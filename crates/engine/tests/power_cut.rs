@@ -19,6 +19,8 @@ mod cuts;
 mod failing;
 #[path = "support/planted.rs"]
 mod planted;
+#[path = "support/steps.rs"]
+mod steps;
 
 use cuts::Harness;
 use planted::Bug;

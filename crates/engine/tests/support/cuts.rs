@@ -14,10 +14,13 @@ use teia_fetch::{Fetcher, Fetching, ScriptedFetcher};
 
 use crate::failing::{Failing, Failure};
 use crate::planted::{Bug, Planted};
+use crate::steps::Stepped;
 use crate::support::{called_new_in, crawl_on};
 
 const HOSTS: u64 = 3;
 const PAGES: u64 = 16;
+/// With more pages on a host than this, its first page links to all of them.
+const MANY: u64 = 1000;
 /// Power cuts that one crawl suffers at most.
 const CUTS: u64 = 6;
 
@@ -41,16 +44,25 @@ fn url(host: u64, page: u64) -> String {
 impl Harness {
     /// Every page links to three others of its host and one of the next; all are reachable.
     pub(crate) fn new() -> Self {
+        Self::sized(HOSTS, PAGES)
+    }
+
+    /// The same with so many hosts, and so many pages on each.
+    pub(crate) fn sized(hosts: u64, pages: u64) -> Self {
         let mut fetcher = ScriptedFetcher::new(Arc::new(SystemClock));
         let mut all = BTreeSet::new();
-        for host in 0..HOSTS {
-            for page in 0..PAGES {
-                let links = [
-                    url(host, (page + 1) % PAGES),
-                    url(host, (page * 7 + 3) % PAGES),
-                    url(host, (page * 5 + 1) % PAGES),
-                    url((host + 1) % HOSTS, page),
+        for host in 0..hosts {
+            for page in 0..pages {
+                let mut links = vec![
+                    url(host, (page + 1) % pages),
+                    url(host, (page * 7 + 3) % pages),
+                    url(host, (page * 5 + 1) % pages),
+                    url((host + 1) % hosts, page),
                 ];
+                if pages > MANY && page == 0 {
+                    // So many wait at once that windows are kept aside.
+                    links.extend((1..pages).map(|page| url(host, page)));
+                }
                 let body: String = links
                     .iter()
                     .map(|link| format!("<a href=\"{link}\">{page}</a> "))
@@ -64,6 +76,90 @@ impl Harness {
             }
         }
         Self { fetcher, all }
+    }
+
+    /// How often the disk is called at each step of a crawl whose power does not fail.
+    pub(crate) fn steps(&self, seed: u64) -> Result<BTreeMap<&'static str, u64>, String> {
+        let disk = SimulatedDisk::new();
+        let files = Stepped::new(&disk, None);
+        let parts = Parts {
+            fetcher: Some(Arc::new(self.fetcher.clone())),
+            ..Parts::default()
+        };
+        let (config, seeds) = (config(seed), [url(0, 0)]);
+        crawl_on(
+            Arc::new(files.clone()),
+            &config,
+            &seeds,
+            parts,
+            &Control::default(),
+        )
+        .map_err(|error| chain(&error))?;
+        self.check_end(seed, &disk)?;
+        Ok(files.calls())
+    }
+
+    /// Crawls until the power fails before this call at this step, and then to the end, with the power failing once more
+    /// at the same call of recovery. What was being done at the first failure; none where it did not come to it.
+    pub(crate) fn check_step(
+        &self,
+        seed: u64,
+        step: &'static str,
+        call: u64,
+    ) -> Result<Option<String>, String> {
+        let disk = SimulatedDisk::new();
+        let mut hit = None;
+        let mut committed = BTreeSet::new();
+        for cut in [Some((step, call)), Some(("recovery", call)), None] {
+            let files = Stepped::new(&disk, cut);
+            let acknowledged = Arc::new(Acknowledged::default());
+            let asked = Asked::of(&self.fetcher);
+            let parts = Parts {
+                fetcher: Some(Arc::new(asked.clone())),
+                feedback: acknowledged.clone(),
+                ..Parts::default()
+            };
+            let (config, seeds) = (config(seed), [url(0, 0)]);
+            let ended = crawl_on(
+                Arc::new(files.clone()),
+                &config,
+                &seeds,
+                parts,
+                &Control::default(),
+            );
+            if cut == Some((step, call)) {
+                hit = files.hit();
+            }
+            let wrong = |wrong: String| format!("{step}, call {call} ({hit:?}): {wrong}");
+            match (&ended, files.hit()) {
+                (Err(error), None) => {
+                    return Err(wrong(format!(
+                        "given up with the power on: {}",
+                        chain(error)
+                    )));
+                }
+                // The last calls of a run may fail unheard: nothing depends on them.
+                (_, Some(_)) => disk.cut_power(call ^ seed << 32),
+                (Ok(_), None) => {}
+            }
+            let entries = entries(&disk).map_err(wrong)?;
+            let kept = entries.last().map_or(0, |entry| entry.sequence);
+            let said = acknowledged.0.load(Ordering::Relaxed);
+            if kept < said {
+                let lost = format!("entry {said} was called committed, and only {kept} are there");
+                return Err(wrong(lost));
+            }
+            asked.check(&committed).map_err(wrong)?;
+            let now = known_pages(&entries).map_err(wrong)?;
+            let lost: Vec<_> = committed.difference(&now).collect();
+            if !lost.is_empty() {
+                return Err(wrong(format!("lost {lost:?}")));
+            }
+            committed = now;
+        }
+        let end = self.check_end(seed, &disk);
+        end.map_err(|wrong| format!("{step}, call {call} ({hit:?}): {wrong}"))?;
+        Ok(hit)
     }
 
     /// Crawls until done, with the power cut at seeded moments, and with a bug if one is given. What is
