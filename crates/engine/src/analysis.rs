@@ -68,6 +68,7 @@ impl Analysis {
             }
             self.analyzed.borrow_mut().advance(sequence);
             self.note();
+            let _ = self.messages.blocking_send(Message::Analyzed);
         }
         let more = self.panics.get().saturating_sub(TOLD);
         if more > 0 {

@@ -194,8 +194,8 @@ pub struct RunConfig {
         skip_serializing_if = "Option::is_none"
     )]
     pub memory: Option<u64>,
-    /// Which URL goes first: `breadth`, `depth`, `random`, `longest-wait`; `backlinks` and `pagerank` go by the
-    /// ranks of what was collected so far, and keep links.
+    /// Which URL goes first: `breadth`, `depth`, `random`, `longest-wait`, `priority` (what Analyzers think most
+    /// of); `backlinks` and `pagerank` go by the ranks of what was collected so far, and keep links.
     pub order: OrderName,
     /// Tries after the first, for errors that may pass.
     pub retries: u8,
@@ -238,9 +238,12 @@ pub struct RunConfig {
     #[serde(with = "measure::duration")]
     pub outage_patience: Duration,
     /// Memory for URLs. When they need more, they go on disk, and a crawl may have as many as fit
-    /// there. With a limit of depth they stay in memory.
+    /// there.
     #[serde(with = "measure::size")]
     pub repository_memory: u64,
+    /// And then so many URLs of a host are brought from disk at once, in the order of visits; more of them when fewer
+    /// than ten are left.
+    pub window: usize,
     /// Where the mode is `incremental`: a page is visited again this long after its last visit.
     #[serde(with = "measure::duration")]
     pub revisit: Duration,
@@ -291,6 +294,7 @@ impl Default for RunConfig {
             sitemap_files: 1000,
             outage_patience: Duration::from_secs(12 * 3600),
             repository_memory: 512 << 20,
+            window: 1000,
             revisit: Duration::from_secs(7 * 86_400),
             revisit_share: 50,
             refill: Refill::Share,

@@ -65,9 +65,6 @@ use crate::workers::Jobs;
 /// A URL whose tries were used up gets new ones in a run that begins this much later.
 pub(crate) const NEW_CHANCE: Duration = Duration::from_secs(60);
 
-/// URLs of a host that are brought from disk at once.
-pub(crate) const WINDOW: usize = 1000;
-
 /// Everything that a run needs to know.
 pub struct Crawl {
     /// The disk of the data directory.
@@ -391,7 +388,8 @@ impl Crawl {
         let (messages, inbox) = mpsc::channel(1024);
         let jobs = Jobs::start(workers, &workshop, &messages, &control)
             .map_err(EngineError::disk("start a thread for", layout.name()))?;
-        let documents = if parts.analyzers.is_empty() {
+        let has_analyzers = !parts.analyzers.is_empty();
+        let documents = if !has_analyzers {
             None
         } else {
             let analysis = Analysis {
@@ -515,6 +513,7 @@ impl Crawl {
             window: Window::new(),
             backlog: Backlog::default(),
             priorities: Vec::new(),
+            to_analyze: has_analyzers.then_some(0),
             late_news: VecDeque::new(),
             committing: 0,
             run,

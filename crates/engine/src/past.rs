@@ -15,7 +15,7 @@ use teia_repository::{Backing, Repository, RepositoryConfig};
 use crate::EngineError;
 use crate::checkpoint::{Checkpoint, Checkpoints};
 use crate::collection::{CollectionConfig, Mode, NewHosts};
-use crate::crawl::{NEW_CHANCE, WINDOW};
+use crate::crawl::NEW_CHANCE;
 use crate::digests::Digests;
 use crate::directory::Layout;
 use crate::journal_writer::{JournalSize, JournalWriter};
@@ -61,7 +61,7 @@ impl Past {
                     files: Arc::clone(files),
                     prefix: layout.urls(),
                     memory: config.run.repository_memory,
-                    window: WINDOW,
+                    window: config.run.window,
                     filter_bits: config.run.filter_bits,
                 },
             )

@@ -16,7 +16,6 @@ use teia_repository::{Backing, Repository, RepositoryConfig};
 use crate::EngineError;
 use crate::checkpoint::Checkpoints;
 use crate::collection::RunConfig;
-use crate::crawl::WINDOW;
 use crate::directory::{Directory, Layout};
 pub use crate::growth::Growth;
 use crate::ledger::Ledger;
@@ -259,7 +258,7 @@ impl Reading {
             files: Arc::new(scratch),
             prefix: self.layout.urls(),
             memory: RunConfig::default().repository_memory,
-            window: WINDOW,
+            window: RunConfig::default().window,
             filter_bits: 10,
         };
         Ok(Some(Repository::open(self.config(), backing)?))

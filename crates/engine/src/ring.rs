@@ -92,6 +92,8 @@ pub(crate) enum Message {
     Broken(EngineError),
     /// An Analyzer has something to say.
     Insights(Vec<Insight>),
+    /// Analyzers have seen the documents of one more entry.
+    Analyzed,
 }
 
 /// Allows a private address that a person named as a seed.
@@ -176,9 +178,11 @@ pub(crate) struct Ring {
     pub(crate) window: Window,
     pub(crate) backlog: Backlog,
     pub(crate) shortcuts: Shortcuts,
-    /// What folds of the Repository found out, and the journal has not been told yet.
     /// What Analyzers think of URLs, to be written down.
     pub(crate) priorities: Vec<(CanonicalUrl, i32)>,
+    /// Entries whose documents Analyzers have not seen yet; none where there are no Analyzers.
+    pub(crate) to_analyze: Option<usize>,
+    /// What folds of the Repository found out, and the journal has not been told yet.
     pub(crate) late_news: VecDeque<teia_base::journal::Folded>,
     pub(crate) committing: usize,
     pub(crate) run: u32,
@@ -386,6 +390,17 @@ impl Ring {
         while self.committing > 1 {
             self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
         }
+        // The end waits for Analyzers in any case; what they think of the last pages is not to be lost.
+        while self.to_analyze.is_some_and(|entries| entries > 0) {
+            self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
+        }
+        while !self.priorities.is_empty() {
+            let priorities = self.some_priorities();
+            self.order(priorities, Vec::new(), Vec::new());
+            while self.committing > 0 {
+                self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
+            }
+        }
         while let Some(one) = self.trapped.pop() {
             self.order(Record::Quarantined(one), Vec::new(), Vec::new());
             while self.committing > 0 {
@@ -507,6 +522,11 @@ impl Ring {
                 }
             }
             Message::Broken(error) => return Err(error),
+            Message::Analyzed => {
+                if let Some(entries) = &mut self.to_analyze {
+                    *entries = entries.saturating_sub(1);
+                }
+            }
             Message::Insights(insights) => {
                 for insight in insights {
                     if let Some(priority) = insight.priority {
@@ -710,6 +730,9 @@ impl Ring {
         };
         self.next_sequence += 1;
         self.committing += 1;
+        if let Some(entries) = &mut self.to_analyze {
+            *entries += usize::from(!documents.is_empty());
+        }
         // There is room for every order that can be open; a committer that is gone has sent
         // `Broken` before.
         let _ = self.orders.send(Order {

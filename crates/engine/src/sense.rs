@@ -139,6 +139,7 @@ const RANGES: &[(&str, &str, Range)] = &[
     ("run", "revisit", Time("1ms", "3650d")),
     ("run", "revisit-share", Count(1, 99)),
     ("run", "filter-bits", Count(0, 32)),
+    ("run", "window", Count(1, 1_000_000)),
     ("run", "repository-memory", Size("4KiB", "1TB")),
     ("index", "commit-every", Time("100ms", "1h")),
     ("index", "max-lag", Time("0s", "365d")),

@@ -17,6 +17,9 @@ use crate::followers::OrderByRank;
 use crate::past::{Past, forget_blocks};
 use crate::sense::{check_fixed, spelled};
 
+/// Of so many lines that are no URLs it is said why; the others are only counted.
+pub const INVALID_TOLD: u64 = 10;
+
 /// The URLs of a collection. Nobody else may write the data directory meanwhile.
 pub struct UrlList {
     past: Past,
@@ -24,6 +27,8 @@ pub struct UrlList {
     clock: Arc<dyn Clock>,
     normal_form: NormalForm,
     report: AddReport,
+    /// Lines so far, blank ones too.
+    line: u64,
     warnings: Vec<String>,
     files: Arc<dyn Files>,
     layout: Layout,
@@ -74,6 +79,7 @@ impl UrlList {
         check_fixed(config, past.ledger.head.options.as_deref())?;
         let mut list = Self {
             warnings: std::mem::take(&mut past.lost),
+            line: 0,
             files: Arc::clone(files),
             layout: layout.clone(),
             past,
@@ -100,15 +106,25 @@ impl UrlList {
         let wall = self.clock.wall();
         let mut added = Added::default();
         for line in lines {
+            self.line += 1;
             let seed = match Seed::parse(line) {
                 Ok(None) => continue,
-                Ok(Some(seed)) => self.normal_form.normalise(&seed.url).ok(),
-                Err(_) => None,
+                Ok(Some(seed)) => self
+                    .normal_form
+                    .normalise(&seed.url)
+                    .map_err(|error| error.to_string()),
+                Err(error) => Err(error.to_string()),
             };
             self.report.read += 1;
-            let Some(url) = seed else {
-                self.report.invalid += 1;
-                continue;
+            let url = match seed {
+                Ok(url) => url,
+                Err(reason) => {
+                    self.report.invalid += 1;
+                    if self.report.invalid <= INVALID_TOLD {
+                        self.warnings.push(format!("line {}: {reason}", self.line));
+                    }
+                    continue;
+                }
             };
             let verdict = self
                 .past
@@ -185,6 +201,20 @@ impl UrlList {
             return Err(damage.into());
         }
         Ok(())
+    }
+
+    /// Makes the URLs on disk again from the journal, which must be whole: for a list of which a part cannot be read.
+    pub fn rebuild(
+        files: &Arc<dyn Files>,
+        root: &Path,
+        key: u64,
+        layout: &Layout,
+        config: &CollectionConfig,
+        clock: Arc<dyn Clock>,
+        lock: DirectoryLock,
+    ) -> Result<Self, EngineError> {
+        forget_blocks(files, layout)?;
+        Self::open(files, root, key, layout, config, clock, lock)
     }
 
     /// What people should know of, since the last call; nothing is wrong with the list.

@@ -52,11 +52,16 @@ impl Ring {
             self.order(Record::Folded(folded), Vec::new(), Vec::new());
         }
         if self.committing == 0 && !self.priorities.is_empty() {
-            let some = self.priorities.len().min(MOST_CHANGES);
-            let some = self.priorities.drain(..some).collect();
-            self.order(Record::Prioritised(some), Vec::new(), Vec::new());
+            let priorities = self.some_priorities();
+            self.order(priorities, Vec::new(), Vec::new());
         }
         Ok(())
+    }
+
+    /// As many of the Analyzers' priorities as one entry takes.
+    pub(crate) fn some_priorities(&mut self) -> Record {
+        let some = self.priorities.len().min(MOST_CHANGES);
+        Record::Prioritised(self.priorities.drain(..some).collect())
     }
 
     /// A start only takes longer without a checkpoint: that ends no run.

@@ -29,7 +29,7 @@ use teia_base::{CanonicalUrl, HostFacts, HostId, Outcome};
 
 pub use courtesy::{Courtesy, Guest, Key, Turn};
 pub use load::HostLimit;
-pub use orders::{Breadth, Depth, LongestWait, OrderName, Random};
+pub use orders::{Breadth, Depth, LongestWait, OrderName, Priority, Random};
 pub use polite::PoliteFrontier;
 pub use politeness::{Politeness, PolitenessKey, gap, retry_wait};
 pub use ranked::Ranked;

@@ -49,7 +49,19 @@ impl Order for LongestWait {
     }
 }
 
-const KNOWN: &str = "breadth, depth, random, longest-wait, backlinks or pagerank";
+/// What Analyzers think most of; among equals pages near the seeds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Priority;
+
+impl Order for Priority {
+    fn url_key(&self, url: &UrlFacts) -> u64 {
+        let place = i64::from(i32::MAX) - i64::from(url.priority);
+        let depth = u64::from(url.depth.min(0xFF));
+        place.unsigned_abs() << 32 | depth << 24 | url.sequence.min(0xFF_FFFF)
+    }
+}
+
+const KNOWN: &str = "breadth, depth, random, longest-wait, priority, backlinks or pagerank";
 
 /// The orders by name, as on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +76,8 @@ pub enum OrderName {
     Random,
     /// [`LongestWait`].
     LongestWait,
+    /// [`Priority`].
+    Priority,
     /// [`Ranked`] by the number of pages that link to a URL.
     Backlinks,
     /// [`Ranked`] by PageRank.
@@ -83,6 +97,7 @@ impl OrderName {
             Self::Depth => Arc::new(Depth),
             Self::Random => Arc::new(Random),
             Self::LongestWait => Arc::new(LongestWait),
+            Self::Priority => Arc::new(Priority),
             Self::Backlinks | Self::PageRank => Arc::new(Ranked::default()),
         }
     }
@@ -95,6 +110,7 @@ impl fmt::Display for OrderName {
             Self::Depth => "depth",
             Self::Random => "random",
             Self::LongestWait => "longest-wait",
+            Self::Priority => "priority",
             Self::Backlinks => "backlinks",
             Self::PageRank => "pagerank",
         })
@@ -110,6 +126,7 @@ impl FromStr for OrderName {
             "depth" => Ok(Self::Depth),
             "random" => Ok(Self::Random),
             "longest-wait" => Ok(Self::LongestWait),
+            "priority" => Ok(Self::Priority),
             "backlinks" => Ok(Self::Backlinks),
             "pagerank" => Ok(Self::PageRank),
             "opic" | "large-hosts" | "fast-hosts" | "focused" => {

@@ -64,12 +64,32 @@ fn longest_wait_is_first_in_first_out() {
 }
 
 #[test]
+fn priority_goes_first_and_then_what_is_near() {
+    let of = |priority, depth| UrlFacts {
+        priority,
+        ..facts(depth, 1, 0)
+    };
+    let order = [
+        of(i32::MAX, 9),
+        of(7, 1),
+        of(7, 2),
+        of(0, 0),
+        of(-1, 0),
+        of(i32::MIN, 0),
+    ];
+    for pair in order.windows(2) {
+        check("priority", pair[0], pair[1], Ordering::Less);
+    }
+}
+
+#[test]
 fn a_name_is_read_as_it_is_written_and_others_are_explained() {
     for name in [
         "breadth",
         "depth",
         "random",
         "longest-wait",
+        "priority",
         "backlinks",
         "pagerank",
     ] {

@@ -77,7 +77,7 @@ pub(crate) struct CrawlOptions {
     /// Tries after the first, at most 100 [default: 4]
     #[arg(long, value_name = "N", value_parser = parse_retries)]
     pub(crate) retries: Option<u8>,
-    /// Which URL goes first: breadth, depth, random, longest-wait, backlinks, pagerank [default: breadth]
+    /// Which URL goes first: breadth, depth, random, longest-wait, priority, backlinks, pagerank [default: breadth]
     #[arg(long, value_name = "ORDER", value_parser = |text: &str| text.parse::<OrderName>())]
     pub(crate) order: Option<OrderName>,
     /// Bytes a second over all hosts: 2MB/s; none for no limit [default: none]

@@ -148,6 +148,7 @@ const CHOICES: [(&str, &[&str]); 6] = [
             "depth",
             "random",
             "longest-wait",
+            "priority",
             "backlinks",
             "pagerank",
         ],
