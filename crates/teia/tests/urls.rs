@@ -141,6 +141,44 @@ fn damage_that_cannot_be_mended_fails_once_and_the_journal_has_everything() {
 }
 
 #[test]
+fn damage_is_told_with_its_remedy_and_repair_makes_the_urls_again() {
+    let home = Home::new();
+    let (text, all) = lines(0, 3000);
+    let file = home.write("list.txt", &text);
+    json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    let whole = home.run(&["urls", "repair"]);
+    assert!(whole.err.contains("nothing to repair"), "{}", whole.err);
+    hurt_a_run(&home, true);
+    let list = ["urls", "count"];
+    let refused = home.run(&list);
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    assert!(refused.err.contains("urls repair"), "{}", refused.err);
+    let repaired = json(&home, &["urls", "repair"]);
+    assert_eq!(repaired["urls"], all.len());
+    assert_eq!(json(&home, &list)["states"]["waiting"], all.len());
+    assert_eq!(
+        json(&home, &["urls", "verify"])["problems"],
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn lines_that_are_no_urls_are_told_and_not_all_of_them() {
+    let home = Home::new();
+    let mut text = String::from("# lines\n\nhttps://a.test/\n/only/a/path\n");
+    for number in 0..20 {
+        text.push_str(&format!("nosuch://{number}/\x1b[2J\n"));
+    }
+    let file = home.write("list.txt", &text);
+    let ended = home.run(&["urls", "add", &file]);
+    let told: Vec<&str> = ended.err.lines().collect();
+    assert!(told[0].contains("line 4: `/only/a/path`"), "{told:?}");
+    assert_eq!(told.len(), 11, "{told:?}");
+    assert!(told[10].contains("11 more lines"), "{told:?}");
+    assert!(!ended.err.contains('\x1b'), "{:?}", ended.err);
+}
+
+#[test]
 fn in_links_stand_beside_each_url_that_is_listed() {
     let server = Server::start(
         WebConfig {

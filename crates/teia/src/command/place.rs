@@ -131,8 +131,8 @@ impl Place {
                 self.command(&["urls", "rekey"])
             ),
             EngineError::Urls(error) if error.is_loss() => format!(
-                "`{}` makes them again from the journal, if it is whole",
-                self.steering("resume")
+                "`{}` makes the URLs on disk again from the journal",
+                self.command(&["urls", "repair"])
             ),
             EngineError::WorkerLost => {
                 format!("`{}` goes on", self.steering("resume"))

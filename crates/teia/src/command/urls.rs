@@ -11,7 +11,9 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use teia_base::{NormalForm, SystemClock};
-use teia_engine::{CollectionConfig, Directory, EngineError, Layout, Reading, UrlList};
+use teia_engine::{
+    CollectionConfig, Directory, EngineError, INVALID_TOLD, Layout, Reading, UrlList,
+};
 use teia_graph::Snapshot;
 use teia_repository::{State, UrlState};
 
@@ -19,7 +21,7 @@ use super::Usage;
 use super::export::Sink;
 use super::place::Place;
 use super::url_lines::Lines;
-use crate::show::{group, outln};
+use crate::show::{cut, group, harmless, outln};
 
 /// URLs in one commit, about.
 const BATCH: usize = 20_000;
@@ -70,7 +72,8 @@ pub(crate) enum Do {
     },
     /// Check every byte of the URLs on disk
     Verify,
-    /// Go on with all that can still be read of a journal that is damaged, or of which a file is gone
+    /// Go on with all that can still be read of a journal that is damaged, or of which a file is gone; where only the
+    /// URLs on disk are damaged, make them again from the journal
     Repair,
     /// Move to the normal form that the collection's file says now (`[normal-form]`)
     Rekey,
@@ -268,6 +271,10 @@ fn add(
             "seconds": began.elapsed().as_secs_f64(),
         })
     )?;
+    let untold = report.invalid.saturating_sub(INVALID_TOLD);
+    if untold > 0 {
+        eprintln!("teia: {} more lines are no URLs", group(untold));
+    }
     if !is_end {
         eprintln!("teia: stopped; what was read is there, and adding the file again goes on");
         return Ok(ExitCode::from(130));
@@ -303,7 +310,8 @@ fn bar(share: Option<f64>, elapsed: Duration) -> String {
 
 fn warn(list: &mut UrlList) {
     for warning in list.take_warnings() {
-        eprintln!("teia: {warning}");
+        // A line of a list may be anything, and as long as it likes.
+        eprintln!("teia: {}", cut(&harmless(&warning), 300));
     }
 }
 
@@ -372,7 +380,7 @@ fn each(
     // As URLs are kept, however a person writes them.
     let host = which.host.as_deref().map(host_as_kept);
     let prefix = which.prefix.as_deref().map(prefix_as_kept);
-    reading.repository()?.for_each(
+    let gone_through = reading.repository()?.for_each(
         host.as_deref(),
         |state| which.state.is_none_or(|wanted| wanted == state),
         |url| {
@@ -382,7 +390,8 @@ fn each(
                 result = tell(&url);
             }
         },
-    )?;
+    );
+    gone_through.map_err(EngineError::from)?;
     result?;
     Ok(ExitCode::SUCCESS)
 }
@@ -427,11 +436,40 @@ fn repair(data: &Path, collection: &str) -> Result<ExitCode> {
     let reading = Reading::open(&directory, collection)?;
     let (files, layout) = (reading.files(), reading.layout());
     let lock = directory.lock()?;
+    let config = CollectionConfig::load(&*files, directory.root(), layout)?.unwrap_or_default();
     if reading.verify_journal()?.is_empty() {
-        eprintln!("teia: the journal of '{collection}' is whole: there is nothing to repair");
+        let damaged = match reading.repository() {
+            Ok(repository) => repository
+                .verify()
+                .map_or(0, |report| report.problems.len()),
+            Err(EngineError::Urls(_)) => 1,
+            Err(error) => return Err(error.into()),
+        };
+        if damaged == 0 {
+            eprintln!(
+                "teia: journal and URLs of '{collection}' are whole: there is nothing to repair"
+            );
+            return Ok(ExitCode::SUCCESS);
+        }
+        let key = directory.key();
+        let clock = Arc::new(SystemClock);
+        let mut list =
+            UrlList::rebuild(&files, directory.root(), key, layout, &config, clock, lock)?;
+        list.decide()?;
+        warn(&mut list);
+        outln!(
+            "{}",
+            json!({
+                "lost_entries": 0,
+                "urls": list.repository().len(),
+                "recovered": 0,
+                "recovered_visits": 0,
+                "seconds": began.elapsed().as_secs_f64(),
+            })
+        )?;
+        eprintln!("teia: the journal is whole, and the URLs on disk were made again from it");
         return Ok(ExitCode::SUCCESS);
     }
-    let config = CollectionConfig::load(&*files, directory.root(), layout)?.unwrap_or_default();
     let is_terminal = std::io::stderr().is_terminal();
     let mut told = began;
     let watch = |done| {

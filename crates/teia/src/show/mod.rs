@@ -23,7 +23,7 @@ pub(crate) fn say(text: std::fmt::Arguments<'_>) -> std::io::Result<()> {
 const LOOKS: [&str; 4] = ["\x1b[1m", "\x1b[32m", "\x1b[2m", "\x1b[0m"];
 
 /// The text without control characters (C1 too) and without marks that turn a line around.
-fn harmless(text: &str) -> Cow<'_, str> {
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| {
         let is_layout = matches!(c, '\n' | '\t');
         let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
