@@ -86,7 +86,9 @@ pub(crate) fn drain(folder: &Path, config: &StoreConfig, urls: u64, by_priority:
         while taken < urls / 10 {
             let before = Spent::now(None);
             let began = Instant::now();
-            let window = store.window(HOST, 1000, order, NOW).unwrap();
+            // One that ends with what was chosen is smaller.
+            let n = usize::try_from(urls / 10 - taken).unwrap().min(1000);
+            let window = store.window(HOST, n, order, NOW).unwrap();
             longest = longest.max(began.elapsed().as_secs_f64());
             if window.is_empty() && store.is_looking(Part::All, HOST) {
                 // What it chooses on its thread is read for this host too, wherever the caller is then.

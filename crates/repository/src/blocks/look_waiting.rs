@@ -10,7 +10,7 @@ use super::delta::Delta;
 use super::error::StoreError;
 use super::lookup::merged;
 use super::run::RunFile;
-use super::schedule::Candidate;
+use super::schedule::{Candidate, Sorting};
 use super::store::Store;
 use super::window::{Slot, WindowOrder};
 
@@ -29,22 +29,24 @@ impl Store {
         };
         let from = self.waiting.partition_point(|run| run.id <= waited);
         let runs: Vec<Arc<RunFile>> = self.waiting[from..].to_vec();
-        let mut candidates = Vec::new();
+        let mut sorting = Sorting::default();
+        let mut found = 0;
         let mut reached = waited;
         for run in runs {
-            let read = self.read_waiting(&run, host.as_bytes(), slot.hash, order, &mut candidates);
+            let read = self.read_waiting(&run, host.as_bytes(), slot.hash, order, |candidate| {
+                found += 1;
+                sorting.push(candidate, &self.disk)
+            });
             read.or_else(|error| self.damage.note(error))?;
             reached = run.id;
-            if candidates.len() >= n {
+            if found >= n {
                 break;
             }
         }
-        candidates.sort_unstable_by_key(|candidate| candidate.place);
-        let found = !candidates.is_empty();
         if let Some(schedule) = self.schedules.get_mut(&slot) {
-            schedule.go_on(candidates, reached);
+            schedule.go_on(sorting, reached);
         }
-        Ok(found)
+        Ok(found > 0)
     }
 
     fn read_waiting(
@@ -53,7 +55,7 @@ impl Store {
         host: &[u8],
         hash: u64,
         order: WindowOrder<'_>,
-        candidates: &mut Vec<Candidate>,
+        mut tell: impl FnMut(Candidate) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         run.whole()?;
         // Most pages are only about links that a visit will decide, and are left unread.
@@ -81,7 +83,7 @@ impl Store {
                     || self.leased.contains(&url_hash);
                 if !passing {
                     let row = merged(None, delta, page.rare(at));
-                    candidates.push(Candidate {
+                    tell(Candidate {
                         place: order.place(
                             |column| row.cells[column],
                             |sequence| self.first_seen(sequence),
@@ -90,7 +92,7 @@ impl Store {
                         url: key.text().map_err(damaged)?,
                         cells: row.cells,
                         rare: row.rare,
-                    });
+                    })?;
                 }
             }
         }

@@ -195,14 +195,11 @@ impl Schedule {
     }
 
     /// Goes on with other candidates, when its own are spent.
-    pub(crate) fn go_on(&mut self, candidates: Vec<Candidate>, waited: u64) {
+    pub(crate) fn go_on(&mut self, chosen: Sorting, waited: u64) {
         self.waited = waited;
-        if !candidates.is_empty() {
-            let source = Source {
-                next: candidates.into(),
-                file: None,
-            };
-            self.add_layer(vec![source]);
+        let sources = chosen.finish();
+        if !sources.is_empty() {
+            self.add_layer(sources);
         }
     }
 

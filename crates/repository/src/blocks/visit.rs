@@ -257,32 +257,26 @@ impl Task<'_> {
     /// of millions of URLs must not lie in memory at once.
     fn cut_within_host(&self, slice: Bounds, key: u64) -> Result<Vec<Bounds>, StoreError> {
         let rows = self.rows(&slice);
-        let base = match self.block.runs.first() {
-            Some(base) if rows > LARGE_SLICE => base,
-            _ => return Ok(vec![slice]),
-        };
-        let pages = base.pages_of(slice.lower.hash, slice.last_hash());
-        let mut largest = 0..0;
-        let mut start = pages.start;
-        for host in base.index[pages].chunk_by(|one, next| one.first_hash == next.first_hash) {
-            if host.len() > largest.len() {
-                largest = start..start + host.len();
-            }
-            start += host.len();
-        }
-        let parts = usize::try_from(rows / LARGE_SLICE + 1).unwrap_or(1);
-        if largest.len() < LARGE_HOST {
+        if rows <= LARGE_SLICE {
             return Ok(vec![slice]);
         }
+        // A host that is new to the block has all of its pages in what waits.
+        let runs = self.block.runs.iter().chain(self.waiting);
+        let runs = runs.map(|run| (largest_host(run, &slice), run));
+        let most = runs.max_by_key(|(pages, _)| pages.len());
+        let Some((largest, run)) = most.filter(|(pages, _)| pages.len() >= LARGE_HOST) else {
+            return Ok(vec![slice]);
+        };
+        let parts = usize::try_from(rows / LARGE_SLICE + 1).unwrap_or(1);
         let mut parts_of_it = Vec::new();
         let (mut page, mut text) = (DecodedPage::default(), Vec::new());
         let mut lower = slice.lower.clone();
         for part in 1..parts {
             // The first page may begin with another host.
             let at = largest.start + (largest.len() * part / parts).max(1);
-            base.read_text(at, &mut text)?;
+            run.read_text(at, &mut text)?;
             page.load_text(key, &text)
-                .map_err(|flaw| base.damaged(at, flaw))?;
+                .map_err(|flaw| run.damaged(at, flaw))?;
             let cut = page.key(0).to_owned_key();
             if cut > lower && slice.contain(&cut.as_key()) {
                 let upper = Some(cut.clone());
@@ -304,6 +298,20 @@ impl Task<'_> {
         });
         waiting.sum::<u64>() + within(self.front.1, bounds).len() as u64
     }
+}
+
+/// The pages of a run, within these bounds, that belong to the host with most of them.
+fn largest_host(run: &RunFile, bounds: &Bounds) -> std::ops::Range<usize> {
+    let pages = run.pages_of(bounds.lower.hash, bounds.last_hash());
+    let mut largest = 0..0;
+    let mut start = pages.start;
+    for host in run.index[pages].chunk_by(|one, next| one.first_hash == next.first_hash) {
+        if host.len() > largest.len() {
+            largest = start..start + host.len();
+        }
+        start += host.len();
+    }
+    largest
 }
 
 /// Gathers the news of a slice, and looks each URL up in all runs, the newest first.
