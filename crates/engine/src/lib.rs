@@ -118,7 +118,7 @@ pub use schedule::{Due, Missed, Schedule, ScheduleConfig};
 pub use sense::{Senseless, sensible};
 pub use sites::SiteConfig;
 pub use stats::Stats;
-pub use steering::{ControlSocket, Run, Runs, TakenUp, ask, hand_over, run_of};
+pub use steering::{ControlSocket, Run, Runs, TakenUp, ask, hand_over, run_of, tell_of_removals};
 pub use tables::{catalog_reader, size_of, store_of, tables};
 pub use tester::{MatchedSite, Tester, Trial};
 pub use traps::{Brought, Sketch, Suspicion, TrapWatch, TrapsConfig, patterns, rule};
