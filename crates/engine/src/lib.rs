@@ -76,6 +76,7 @@ mod tables;
 mod tester;
 mod traps;
 mod turn;
+mod unset;
 mod url_list;
 mod urls;
 mod watch;
