@@ -103,6 +103,8 @@ pub enum LoginStep {
     /// The server asks for one that can be given: sent again, after the host's gap, the request will
     /// have it.
     Asked,
+    /// A form has just let us in, before this was asked for.
+    Entered,
     /// The server has just refused it, and it is not sent there again.
     Refused,
 }

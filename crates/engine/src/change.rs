@@ -2,17 +2,17 @@
 
 use std::sync::{Arc, PoisonError};
 
+use teia_base::HostId;
 use teia_base::Seed;
-use teia_base::filter::{Candidate, Rules};
+use teia_base::filter::Rules;
 use teia_base::journal::{Exclusion, LinkVerdict, Record, RunStarted, UrlChange};
-use teia_base::{HostId, LinkKind, Outcome};
 use teia_fetch::{FetchConfig, Fetcher};
-use teia_repository::{Admission, UrlState};
+use teia_repository::UrlState;
 
 use crate::collection::CollectionConfig;
 use crate::feedback::{Event, Level};
 use crate::given::{hours_of, normal_seeds};
-use crate::judge::{Judge, admission};
+use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections, waiting_hosts};
 use crate::ring::Ring;
 use crate::sites::{SiteRules, Sites};
@@ -128,15 +128,7 @@ impl Ring {
         if !next.archive.enabled {
             next.filter.requisites = false;
         }
-        // The links of pages are kept from the start on, or not at all.
         next.site.clone_from(&wanted.site);
-        if !self.config.limits_depth() {
-            next.filter.max_depth = None;
-            let sites = next.site.iter();
-            next.site = sites
-                .map(|site| site.without("filter", "max-depth"))
-                .collect();
-        }
         next.traps.clone_from(&wanted.traps);
         next.politeness.clone_from(&wanted.politeness);
         next.politeness.key = self.config.politeness.key;
@@ -180,47 +172,12 @@ impl Ring {
 
     /// The rule that leaves a URL out which was let in before the rules changed.
     pub(crate) fn refusal(&self, url: &UrlState) -> Option<Exclusion> {
-        let judge = self.workshop.judge();
-        if judge.removals.hides(url.url.normal()) {
-            return Some(Exclusion {
-                outcome: Outcome::REMOVED,
-                rule: "removed on request".to_owned(),
-            });
-        }
-        // What a page needs is let in for the page's sake.
-        if !self.rules_changed || url.requisite {
-            return None;
-        }
-        if let Some(trap) = judge.trap(url.url.normal()).filter(|_| !url.seed) {
-            return match admission(trap) {
-                Admission::Admit => None,
-                Admission::Exclude(exclusion) => Some(exclusion),
-            };
-        }
-        // A program's own filter may go by the page on which a link stood, which nobody knows any more.
-        if judge.own.is_some() {
-            return None;
-        }
-        let candidate = Candidate {
-            url: url.url.normal(),
-            depth: if url.depth == u16::MAX { 0 } else { url.depth },
-            kind: if url.seed {
-                LinkKind::Seed
-            } else {
-                LinkKind::Anchor
-            },
-            from_kept_in_scope: false,
-            from: None,
-        };
-        match admission(judge.before_or_refuse(&candidate)) {
-            Admission::Admit => None,
-            Admission::Exclude(exclusion) => Some(exclusion),
-        }
+        self.workshop.judge().refusal(url, self.rules_changed)
     }
 
     /// A URL that waited is left out.
     pub(crate) fn leave_out(&mut self, url: UrlState, exclusion: Exclusion) {
-        self.repository.exclude(url.reference, &exclusion);
+        self.repository.exclude(&url, &exclusion);
         let change = UrlChange {
             depth: url.depth,
             url: url.url.into_normal(),

@@ -183,8 +183,9 @@ pub struct RunConfig {
     /// beside them those that have let us wait for more than two seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts_at_once: Option<usize>,
-    /// Of all cores of this machine, so much is used for reading what was fetched (unpacking, parsing, hashing, packing),
-    /// averaged over time: `50%`. Fetching waits for it. Without it there is no limit.
+    /// Of all cores of this machine, so much is used, averaged over time: `50%`. In `teia crawl` all that the process computes
+    /// counts; in `teia serve`, where runs share a process, reading what was fetched (unpacking, parsing, hashing, packing), for which
+    /// fetching waits. Without it there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_share: Option<CpuShare>,
     /// Memory of the whole process. Close to it, one page at a time is fetched and read until there is more; large bodies get

@@ -6,9 +6,10 @@ use teia_base::Files;
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use crate::EngineError;
-use crate::collection::{CollectionConfig, nearest_setting, sections};
+use crate::collection::{CollectionConfig, nearest, nearest_setting, sections};
 use crate::directory::Layout;
 use crate::sites::MATCH;
+use crate::unset::{self, fill_places, has_places};
 
 /// The sections of which there may be several.
 const LISTS: [&str; 2] = ["site", "login"];
@@ -98,8 +99,9 @@ impl CollectionFile {
             document.as_table_mut(),
             &as_table(&self.config),
             &as_table(config),
+            has_places(&self.text),
         );
-        self.with_text(document.to_string())
+        self.with_text(fill_places(document.to_string()))
     }
 
     /// The same file with what differs between these settings and those from which they were made. What somebody else has
@@ -122,8 +124,9 @@ impl CollectionFile {
             )));
         }
         let mut document = self.document()?;
-        change(document.as_table_mut(), &old, &to);
-        self.with_text(document.to_string())
+        let has_places = has_places(&self.text);
+        change(document.as_table_mut(), &old, &to, has_places);
+        self.with_text(fill_places(document.to_string()))
     }
 
     /// Sets one setting: `filter.max-depth` or, where only one section has it, `max-depth`. The value
@@ -151,7 +154,7 @@ impl CollectionFile {
         for value in meant {
             let mut document = self.document()?;
             put(document.as_table_mut(), &path, value);
-            match self.with_text(document.to_string()) {
+            match self.with_text(fill_places(document.to_string())) {
                 Ok(changed) => return Ok(changed),
                 // What a number says of the mistake is better than what a text in its place does;
                 // but where a list is wanted, only the list knows what is wrong.
@@ -169,8 +172,8 @@ impl CollectionFile {
     pub fn without_setting(&self, key: &str) -> Result<Self, EngineError> {
         let path = self.resolve(key)?;
         let mut document = self.document()?;
-        remove(document.as_table_mut(), &path);
-        self.with_text(document.to_string())
+        remove(document.as_table_mut(), &path, has_places(&self.text));
+        self.with_text(fill_places(document.to_string()))
     }
 
     /// The file with all of these changes: a key with its value, or without one its default. One may
@@ -211,10 +214,10 @@ impl CollectionFile {
                     let value = value.parse::<Value>().unwrap_or_else(|_| (*value).into());
                     put(document.as_table_mut(), &path, value);
                 }
-                None => remove(document.as_table_mut(), &path),
+                None => remove(document.as_table_mut(), &path, has_places(&self.text)),
             }
         }
-        self.with_text(document.to_string())
+        self.with_text(fill_places(document.to_string()))
     }
 
     /// Writes another file in the place of this one, unless that changes what cannot change any more.
@@ -309,7 +312,16 @@ impl CollectionFile {
         }
         match homes.as_slice() {
             [section] => Ok(section.split('.').chain([key]).map(str::to_owned).collect()),
-            [] => Err(wrong(nearest_setting(name, section))),
+            [] => {
+                let known: Vec<&str> = sections.iter().map(|(known, _)| *known).collect();
+                let meant = nearest(section, &known).filter(|_| !known.contains(&section));
+                Err(wrong(match meant {
+                    Some(near) => {
+                        format!("there is no section [{section}]; did you mean `{near}.{name}`?")
+                    }
+                    None => nearest_setting(name, section),
+                }))
+            }
             several => {
                 let names: Vec<String> = several
                     .iter()
@@ -350,9 +362,9 @@ fn clash(old: &toml::Table, one: &toml::Table, other: &toml::Table) -> Option<St
 }
 
 /// Brings a document from one set of settings to another.
-fn change(document: &mut dyn TableLike, from: &toml::Table, to: &toml::Table) {
+fn change(document: &mut dyn TableLike, from: &toml::Table, to: &toml::Table, has_places: bool) {
     for key in from.keys().filter(|key| !to.contains_key(*key)) {
-        document.remove(key);
+        unset::take_out(document, key, has_places);
     }
     for (key, value) in to {
         match (from.get(key), value) {
@@ -366,7 +378,7 @@ fn change(document: &mut dyn TableLike, from: &toml::Table, to: &toml::Table) {
                 let before = before.and_then(toml::Value::as_table).unwrap_or(&empty);
                 let item = document.entry(key).or_insert(Item::Table(Table::new()));
                 if let Some(table) = item.as_table_like_mut() {
-                    change(table, before, inner);
+                    change(table, before, inner, has_places);
                 }
             }
             (_, value) => {
@@ -396,7 +408,7 @@ fn change_entries(
         if let Some(site) = site.as_table().filter(|site| *site != before)
             && let Some(table) = entry_table(document, list, &number, true)
         {
-            change(table, before, site);
+            change(table, before, site, false);
         }
     }
 }
@@ -441,7 +453,7 @@ fn remove_entry(document: &mut dyn TableLike, list: &str, place: usize) {
 }
 
 /// Takes a setting out, or a whole site or login.
-fn remove(document: &mut dyn TableLike, path: &[String]) {
+fn remove(document: &mut dyn TableLike, path: &[String], has_places: bool) {
     match path {
         [list, number] if is_list(list) => {
             if let Ok(number) = number.parse::<usize>() {
@@ -450,24 +462,22 @@ fn remove(document: &mut dyn TableLike, path: &[String]) {
         }
         [list, number, rest @ ..] if is_list(list) => {
             if let Some(table) = entry_table(document, list, number, false) {
-                take_out(table, rest);
+                take_out(table, rest, false);
             }
         }
-        path => take_out(document, path),
+        path => take_out(document, path, has_places),
     }
 }
 
 /// Takes what stands at the end of a way out.
-fn take_out(document: &mut dyn TableLike, path: &[String]) {
+fn take_out(document: &mut dyn TableLike, path: &[String], has_places: bool) {
     match path {
         [] => {}
-        [key] => {
-            document.remove(key);
-        }
+        [key] => unset::take_out(document, key, has_places),
         [section, rest @ ..] => {
             let item = document.get_mut(section);
             if let Some(table) = item.and_then(Item::as_table_like_mut) {
-                take_out(table, rest);
+                take_out(table, rest, has_places);
             }
         }
     }
@@ -671,7 +681,7 @@ match = [\"*.example\"]
         for (key, value, words) in [
             ("filter.max-dept", "3", "`max-depth`"),
             ("max-dept", "3", "`max-depth`"),
-            ("filtr.max-depth", "3", "`max-depth`"),
+            ("filtr.max-depth", "3", "`filter.max-depth`"),
             ("enabled", "false", "`index.enabled`"),
             ("politeness", "3", "no setting"),
             ("politeness.delay", "soon", "not a duration"),

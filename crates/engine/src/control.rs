@@ -21,6 +21,8 @@ struct Inner {
     resumed: AtomicBool,
     /// The journal has the collection as paused.
     noted: AtomicBool,
+    /// What people asked to have removed is another list: not seen yet, or not all done yet.
+    heed: AtomicU8,
     settings: Mutex<Settings>,
     notify: Notify,
 }
@@ -34,6 +36,10 @@ struct Settings {
     /// What came of the last wish.
     answer: Option<Result<String, String>>,
 }
+
+const HEEDED: u8 = 0;
+const UNSEEN: u8 = 1;
+const SEEN: u8 = 2;
 
 const GO: u8 = 0;
 const PAUSE: u8 = 1;
@@ -94,6 +100,31 @@ impl Control {
             INTERRUPT => Some(EndReason::Interrupted),
             _ => None,
         }
+    }
+
+    /// Looks at once at what people asked to have removed; a run does so by itself every second.
+    pub fn heed(&self) {
+        self.inner.heed.store(UNSEEN, Ordering::SeqCst);
+        self.nudge();
+    }
+
+    /// Whether that was done: nothing of it waits any more.
+    pub fn has_heeded(&self) -> bool {
+        self.inner.heed.load(Ordering::SeqCst) == HEEDED
+    }
+
+    /// Whether somebody says that the list is another one; once.
+    pub(crate) fn take_heed(&self) -> bool {
+        let heed = &self.inner.heed;
+        heed.compare_exchange(UNSEEN, SEEN, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
+    }
+
+    /// What was seen is done; says whether anybody waits to hear so.
+    pub(crate) fn note_heeded(&self) -> bool {
+        let heed = &self.inner.heed;
+        heed.compare_exchange(SEEN, HEEDED, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
     }
 
     /// Other settings, from now on. What cannot change under a run counts from the next start; the

@@ -1,12 +1,17 @@
-//! A share of all cores that the workers of a run keep to, averaged over time.
+//! A share of all cores that a run keeps to, averaged over time.
 //!
-//! There are as many workers as cores. Each measures what its thread has computed for a page, and rests so long afterwards
-//! that it was busy for the share only; so all of them together keep to it. What waits for them (fetching, writing) slows
-//! down with them, because the queue before them has a bound.
+//! Workers rest, and whatever waits for them (fetching, writing) slows down with them, because the queue before them has a
+//! bound. For how long depends on whose computing counts:
+//!
+//! - A run with a process of its own (`teia crawl`) keeps an [`Account`] of all that the process computes, so that fetching, index, links and
+//!   catalog count too: workers rest while more was computed than the share allows.
+//! - Runs of one process (`teia serve`) cannot tell what of it is whose. There are as many workers as cores; each measures
+//!   what its own thread has computed for a page, and rests so long afterwards that it was busy for the share only.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -51,35 +56,94 @@ impl fmt::Display for CpuShare {
     }
 }
 
+/// Whose computing counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counts {
+    /// That of the whole process.
+    Process,
+    /// That of each worker.
+    Worker,
+}
+
+/// What the process has computed beyond its share.
+#[derive(Debug)]
+struct Account {
+    looked: Instant,
+    computed: Duration,
+    /// Seconds; below zero there is something left.
+    debt: f64,
+}
+
+impl Account {
+    /// So much may be saved up, or owed: what took long once is not to be paid for for ever.
+    const MOST_SAVED: f64 = 0.2;
+    const MOST_OWED: f64 = 5.0;
+
+    /// Takes in what was computed since the last look; says whether the share is used up.
+    fn is_used_up(
+        &mut self,
+        share: CpuShare,
+        cores: f64,
+        now: Instant,
+        computed: Duration,
+    ) -> bool {
+        let elapsed = now.saturating_duration_since(self.looked).as_secs_f64();
+        let used = computed.saturating_sub(self.computed).as_secs_f64();
+        let allowed = elapsed * cores * f64::from(share.0) / 100.0;
+        self.debt = (self.debt + used - allowed).clamp(-Self::MOST_SAVED, Self::MOST_OWED);
+        (self.looked, self.computed) = (now, computed);
+        self.debt > 0.0
+    }
+}
+
 /// The share of a run, which may change under it; 100 where there is no limit.
 #[derive(Debug)]
-pub(crate) struct Throttle(AtomicU8);
+pub(crate) struct Throttle {
+    share: AtomicU8,
+    account: Option<Mutex<Account>>,
+}
 
 impl Throttle {
-    pub(crate) fn new(share: Option<CpuShare>) -> Self {
-        let throttle = Self(AtomicU8::new(100));
+    pub(crate) fn new(share: Option<CpuShare>, counts: Counts) -> Self {
+        let account = (counts == Counts::Process).then(|| {
+            Mutex::new(Account {
+                looked: Instant::now(),
+                computed: cpu(ClockId::ProcessCPUTime),
+                debt: 0.0,
+            })
+        });
+        let throttle = Self {
+            share: AtomicU8::new(100),
+            account,
+        };
         throttle.set(share);
         throttle
     }
 
     pub(crate) fn set(&self, share: Option<CpuShare>) {
-        self.0
+        self.share
             .store(share.map_or(100, |share| share.0), Ordering::Relaxed);
     }
 
     fn share(&self) -> CpuShare {
-        CpuShare(self.0.load(Ordering::Relaxed))
+        CpuShare(self.share.load(Ordering::Relaxed))
     }
 
     /// Does a piece of work, and says what this thread has computed for it.
     pub(crate) fn measure<T>(&self, work: impl FnOnce() -> T) -> (T, Duration) {
-        let before = thread_cpu();
+        let before = cpu(ClockId::ThreadCPUTime);
         let done = work();
-        (done, thread_cpu().saturating_sub(before))
+        (done, cpu(ClockId::ThreadCPUTime).saturating_sub(before))
     }
 
     /// Rests for what was computed, unless there is no time for it.
     pub(crate) fn pay(&self, computed: Duration, is_over: impl Fn() -> bool) {
+        if let Some(account) = &self.account {
+            while self.share().0 < 100 && !is_over() && self.is_used_up(account) {
+                std::thread::sleep(PIECE);
+            }
+            return;
+        }
         let mut rested = Duration::ZERO;
         loop {
             let left = self.share().rest(computed).saturating_sub(rested);
@@ -91,10 +155,19 @@ impl Throttle {
             rested += piece;
         }
     }
+
+    #[expect(clippy::cast_precision_loss, reason = "nobody has so many cores")]
+    fn is_used_up(&self, account: &Mutex<Account>) -> bool {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut account = account.lock().unwrap_or_else(PoisonError::into_inner);
+        let computed = cpu(ClockId::ProcessCPUTime);
+        account.is_used_up(self.share(), cores as f64, Instant::now(), computed)
+    }
 }
 
-fn thread_cpu() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+/// What was computed so far: by this thread, or by the process.
+fn cpu(of: ClockId) -> Duration {
+    let time = clock_gettime(of);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
     let nanos = u32::try_from(time.tv_nsec).unwrap_or_default();
     Duration::new(seconds, nanos)
@@ -127,10 +200,36 @@ mod tests {
 
     #[test]
     fn who_must_end_does_not_rest() {
-        let throttle = Throttle::new(Some(CpuShare(1)));
-        throttle.pay(Duration::from_secs(3600), || true);
-        // And no limit is no rest.
-        throttle.set(None);
-        throttle.pay(Duration::from_secs(3600), || false);
+        for counts in [Counts::Worker, Counts::Process] {
+            let throttle = Throttle::new(Some(CpuShare(1)), counts);
+            throttle.pay(Duration::from_secs(3600), || true);
+            // And no limit is no rest.
+            throttle.set(None);
+            throttle.pay(Duration::from_secs(3600), || false);
+        }
+    }
+
+    #[test]
+    fn an_account_is_used_up_by_computing_and_filled_by_time() {
+        let (begun, second) = (Instant::now(), Duration::from_secs(1));
+        let mut account = Account {
+            looked: begun,
+            computed: Duration::ZERO,
+            debt: 0.0,
+        };
+        let mut look = |at: u32, computed: u32| {
+            let (now, computed) = (begun + second * at, second * computed);
+            account.is_used_up(CpuShare(25), 4.0, now, computed)
+        };
+        assert!(!look(1, 1), "a quarter of four cores is one");
+        assert!(look(2, 4), "three seconds in one");
+        assert!(look(3, 4));
+        assert!(!look(4, 4), "the rest has paid for it");
+        // A long time without work is no leave to work for long.
+        assert!(!look(1000, 4));
+        assert!(look(1001, 6));
+        // And whatever was computed is forgiven some day.
+        assert!(look(1002, 900));
+        assert!(!look(1008, 900));
     }
 }

@@ -29,7 +29,7 @@ use crate::collection_file::CollectionFile;
 use crate::company::Company;
 use crate::control::Control;
 use crate::copies::Copies;
-use crate::cpu_share::Throttle;
+use crate::cpu_share::{Counts, Throttle};
 use crate::crashes::Crashes;
 use crate::day_pages::DayPages;
 use crate::digests::Digests;
@@ -381,7 +381,13 @@ impl Crawl {
                 (true, true) => Readers::Index,
                 (true, false) => Readers::None,
             },
-            throttle: Throttle::new(config.run.cpu_share),
+            throttle: Throttle::new(
+                config.run.cpu_share,
+                match parts.company {
+                    None => Counts::Process,
+                    Some(_) => Counts::Worker,
+                },
+            ),
             memory: Memory::new(config.run.memory),
         });
         let workers = std::thread::available_parallelism().map_or(2, usize::from);

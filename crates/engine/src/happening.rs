@@ -1,6 +1,8 @@
 //! One moment in the life of a URL, and how it is told: in English here, and in other languages by whoever
 //! has words for the same sentences.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use teia_base::journal::{Attempt, Exclusion, LinkRecord, LinkVerdict, Next};
 use teia_base::{Outcome, Timestamp};
@@ -179,7 +181,7 @@ fn told_attempt(attempt: &Attempt, words: &impl Say) -> String {
             times.first_byte,
             times.body,
         ];
-        let took = took.map(|time| format!("{time:?}"));
+        let took = took.map(for_people);
         let mut parts = vec![attempt.wire_bytes.to_string(), remote];
         parts.extend(took);
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -242,6 +244,17 @@ fn told_link(page: &str, link: &LinkRecord, words: &impl Say) -> String {
 fn left_out(exclusion: &Exclusion, words: &impl Say) -> String {
     let why = words.say(exclusion.outcome.sentence());
     words.fill("left out, {} ({})", &[&why, &words.say(&exclusion.rule)])
+}
+
+/// A time in a unit of which there are a few: `48ms`.
+fn for_people(time: Duration) -> String {
+    let (seconds, millis, micros) = (time.as_secs_f64(), time.as_millis(), time.as_micros());
+    match millis {
+        0 if micros == 0 => "0".to_owned(),
+        0 => format!("{micros}µs"),
+        ..10_000 => format!("{millis}ms"),
+        _ => format!("{seconds:.1}s"),
+    }
 }
 
 #[cfg(test)]

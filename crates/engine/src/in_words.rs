@@ -217,7 +217,7 @@ fn manners(config: &CollectionConfig) -> Vec<String> {
     }
     if let Some(share) = config.run.cpu_share {
         words.push(format!(
-            "Reading what it fetched takes at most {share} of all cores, averaged over time (run.cpu-share)."
+            "It takes at most {share} of all cores, averaged over time (run.cpu-share)."
         ));
     }
     if let Some(proxy) = &config.fetch.proxy {

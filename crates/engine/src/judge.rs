@@ -33,8 +33,8 @@ impl Judge {
 
     pub(crate) fn before(&self, link: &Candidate<'_>) -> Verdict {
         if self.removals.hides(link.url) {
-            let (why, outcome) = ("removed on request", Outcome::REMOVED);
-            return Verdict::refuse(RuleKind::Custom, why, outcome);
+            let Exclusion { rule, outcome } = Removals::exclusion();
+            return Verdict::refuse(RuleKind::Custom, rule, outcome);
         }
         let verdict = match &self.own {
             Some(filter) => filter.before(link),
@@ -65,6 +65,47 @@ impl Judge {
             Admission::Admit => None,
             Admission::Exclude(exclusion) => Some(exclusion),
         }
+    }
+
+    /// The rule that leaves a URL out which was let in before: people asked for it, or other rules hold by now.
+    pub(crate) fn refusal(&self, url: &UrlState, rules_changed: bool) -> Option<Exclusion> {
+        if let Some(exclusion) = self.removal(url.url.normal()) {
+            return Some(exclusion);
+        }
+        // What a page needs is let in for the page's sake.
+        if !rules_changed || url.requisite {
+            return None;
+        }
+        if let Some(trap) = self.trap(url.url.normal()).filter(|_| !url.seed) {
+            return match admission(trap) {
+                Admission::Admit => None,
+                Admission::Exclude(exclusion) => Some(exclusion),
+            };
+        }
+        // A program's own filter may go by the page on which a link stood, which nobody knows any more.
+        if self.own.is_some() {
+            return None;
+        }
+        let candidate = Candidate {
+            url: url.url.normal(),
+            depth: if url.depth == u16::MAX { 0 } else { url.depth },
+            kind: if url.seed {
+                LinkKind::Seed
+            } else {
+                LinkKind::Anchor
+            },
+            from_kept_in_scope: false,
+            from: None,
+        };
+        match admission(self.before_or_refuse(&candidate)) {
+            Admission::Admit => None,
+            Admission::Exclude(exclusion) => Some(exclusion),
+        }
+    }
+
+    /// Why a URL is left out that people asked to have removed.
+    pub(crate) fn removal(&self, url: &CanonicalUrl) -> Option<Exclusion> {
+        self.removals.hides(url).then(Removals::exclusion)
     }
 
     /// The refusal of a URL whose pattern is in quarantine.

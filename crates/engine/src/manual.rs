@@ -4,6 +4,7 @@ use crate::collection::CollectionConfig;
 use crate::logins::LoginConfig;
 use crate::sense::sensible;
 use crate::sites::{MATCH, SiteConfig};
+use crate::unset::place_of;
 
 /// A section of a collection file: its name, and the struct whose fields are its settings. The doc
 /// comments of the fields, as they stand in the source, are the one manual there is.
@@ -179,7 +180,7 @@ pub fn annotated(config: &CollectionConfig) -> String {
                 // Its own section comes later.
                 Some(toml::Value::Table(_)) => continue,
                 Some(value) => format!("{key} = {value}"),
-                None => format!("# {key} = …    (unset)"),
+                None => place_of(key),
             };
             for text in &setting.meaning {
                 out.push_str(&format!("# {text}\n"));

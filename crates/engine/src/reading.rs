@@ -11,7 +11,7 @@ use teia_base::journal::{
 use teia_base::{CanonicalUrl, Files, Overlay, Timestamp};
 use teia_frontier::Breadth;
 use teia_repository::blocks::Store;
-use teia_repository::{Backing, Repository, RepositoryConfig};
+use teia_repository::{Backing, Repository, RepositoryConfig, State};
 
 use crate::EngineError;
 use crate::checkpoint::Checkpoints;
@@ -20,6 +20,7 @@ use crate::directory::{Directory, Layout};
 pub use crate::growth::Growth;
 use crate::ledger::Ledger;
 use crate::past::Replay;
+use crate::removals::Removals;
 use crate::stats::Stats;
 
 /// A collection, to be read. Another process may be writing it meanwhile.
@@ -81,6 +82,8 @@ pub(crate) fn as_text<S: serde::Serializer>(
 
 /// Links that whoever only looks decides before it counts.
 const MOST_DECIDED: u64 = 300_000;
+/// URLs of a removed host that are held in memory at once.
+const MOST_REMOVED: usize = 100_000;
 
 impl Reading {
     /// Opens a collection that must exist.
@@ -281,11 +284,53 @@ impl Reading {
             replay.take(&entry, &mut repository, &mut ledger);
         })?;
         repository.maintain(Timestamp::default(), true)?;
+        self.leave_removed_out(&mut repository)?;
         Ok(Look {
             repository,
             ledger,
             runs: past.runs,
         })
+    }
+
+    /// What people asked to have removed waits no more, also where no run has written that down yet. A list that
+    /// cannot be read is told of by those who show pages.
+    fn leave_removed_out(&self, repository: &mut Repository) -> Result<(), EngineError> {
+        let mut removals = Removals::read_all(&*self.files).unwrap_or_default();
+        removals.extend(Removals::read(&*self.files, &self.layout).unwrap_or_default());
+        let exclusion = Removals::exclusion();
+        for (kind, name) in removals.lines() {
+            if kind == "url" {
+                let url = CanonicalUrl::from_stored(name);
+                let state = repository.state(&url).map(|known| known.state);
+                if state == Some(State::Waiting) {
+                    repository.overlay_exclusion(&url, &exclusion);
+                }
+                continue;
+            }
+            loop {
+                let known = repository.host(name);
+                if known.is_none_or(|known| repository.host_counts(known).1 == 0) {
+                    break;
+                }
+                let mut some = Vec::new();
+                repository.for_each(
+                    Some(name),
+                    |state| state == State::Waiting,
+                    |url| {
+                        if some.len() < MOST_REMOVED {
+                            some.push(url.url.into_normal());
+                        }
+                    },
+                )?;
+                if some.is_empty() {
+                    break;
+                }
+                for url in &some {
+                    repository.overlay_exclusion(url, &exclusion);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The last attempts on a host, oldest first.

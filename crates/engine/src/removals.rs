@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use teia_base::{CanonicalUrl, Files};
+use teia_base::journal::Exclusion;
+use teia_base::{CanonicalUrl, Files, Outcome};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::Layout;
@@ -125,6 +126,14 @@ impl Removals {
         self.urls.contains(url.as_str()) || self.hosts.contains(url.host_str())
     }
 
+    /// How the journal says that a URL is left out for it.
+    pub(crate) fn exclusion() -> Exclusion {
+        Exclusion {
+            outcome: Outcome::REMOVED,
+            rule: "removed on request".to_owned(),
+        }
+    }
+
     /// Whether everything on a host is hidden.
     pub fn hides_host(&self, host: &str) -> bool {
         self.hosts.contains(host)
@@ -134,6 +143,13 @@ impl Removals {
     pub fn is_begun(files: &dyn Files) -> bool {
         let layouts = layouts(files).unwrap_or_default();
         layouts.iter().any(|layout| files.exists(&path(layout)))
+    }
+
+    /// How long all lists of the directory are: with another length, something else is hidden.
+    pub fn bytes(files: &dyn Files) -> u64 {
+        let layouts = layouts(files).unwrap_or_default();
+        let length = |layout: &Layout| files.open(&path(layout)).ok()?.len().ok();
+        layouts.iter().filter_map(length).sum()
     }
 
     /// The URLs, then the hosts.
@@ -160,11 +176,12 @@ impl RemovalWatch {
         }
     }
 
-    /// The list, if it is time to look; one that cannot be read now can be the next time.
-    fn look(&mut self, now: Instant) -> Option<Removals> {
-        let is_time = self
-            .looked
-            .is_none_or(|looked| now.saturating_duration_since(looked) >= EVERY);
+    /// The list, if somebody says that it is another one, or if it is time to look; one that cannot be read now can
+    /// be the next time.
+    fn look(&mut self, now: Instant, is_told: bool) -> Option<Removals> {
+        let looked = self.looked;
+        let is_time =
+            is_told || looked.is_none_or(|looked| now.saturating_duration_since(looked) >= EVERY);
         if !is_time {
             return None;
         }
@@ -183,7 +200,8 @@ impl Ring {
         if self.committing > 0 || self.stopping {
             return;
         }
-        let Some(removals) = self.removals.look(self.clock.now()) else {
+        let is_told = self.control.take_heed();
+        let Some(removals) = self.removals.look(self.clock.now(), is_told) else {
             return;
         };
         let judge = self.workshop.judge();

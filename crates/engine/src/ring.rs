@@ -251,6 +251,7 @@ impl Ring {
             self.quarantine_if_found();
             self.rest_if_told();
             self.work_off();
+            self.tell_heeded();
             self.look_after_urls()?;
             self.hear_company();
             self.schedule();
@@ -512,6 +513,7 @@ impl Ring {
                 };
                 if let Record::Commit(commit) = &entry.record {
                     self.wake_retries(commit);
+                    self.look_at_decided(entry.sequence);
                 }
                 self.feedback.hear(&Event::Committed {
                     sequence: entry.sequence,
@@ -778,6 +780,7 @@ impl Ring {
             asking.filter(|(host, (_, since))| self.slow.contains(host) || is_long(since));
         self.waiting = waiting.count().min(self.most_waiting);
         self.look_at_samples();
+        self.let_asked_out();
         self.look_at_memory();
         self.turn_day();
         self.look_at_ourselves();

@@ -1,5 +1,5 @@
 //! The control socket: one line in (`status`, `start`, `pause`, `resume`, `stop`, `settings`, `change`,
-//! `events`), one JSON line out. All but `status` may name a collection; where several run, they must.
+//! `events`, `heed`), one JSON line out. All but `status` and `heed` may name a collection; where several run, they must.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -128,6 +128,10 @@ async fn obey(runs: &dyn Runs, command: &str, name: &str, rest: &str) -> Result<
     if command == "status" {
         return Ok(standing(runs, None));
     }
+    if command == "heed" {
+        heed(&runs.running()).await;
+        return Ok(standing(runs, None));
+    }
     if command == "failure" {
         return Ok(json!({"collection": name, "failure": runs.failure(name)}));
     }
@@ -231,6 +235,20 @@ fn standing(runs: &dyn Runs, of: Option<&Run>) -> Value {
     reply
 }
 
+/// Lets all runs look at what people asked to have removed, whichever collection it was asked of; waits until nothing
+/// of it waits any more, as far as the patience of the one who asks goes.
+async fn heed(runs: &[Run]) {
+    for run in runs {
+        run.control.heed();
+    }
+    for _ in 0..400 {
+        if runs.iter().all(|run| run.control.has_heeded()) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 /// What came of other settings, as far as the patience of the one who asks goes.
 async fn until_changed(control: &Control) -> Result<String, String> {
     for _ in 0..400 {
@@ -314,6 +332,12 @@ pub fn ask(path: &Path, line: &str) -> Result<Option<Value>, EngineError> {
     converse()
         .map(Some)
         .map_err(|source: std::io::Error| EngineError::NoAnswer { source })
+}
+
+/// Tells the runs of a directory that people asked for something to be removed, or to be shown again. Without an
+/// answer they see it by themselves, a second later.
+pub fn tell_of_removals(path: &Path) {
+    let _ = ask(path, "heed");
 }
 
 /// What becomes of other settings for a run under way.

@@ -37,6 +37,8 @@ struct Seen {
     attempts: VecDeque<Attempted>,
     counts: Counts,
     number: u64,
+    /// The run that was told to have begun.
+    begun: Option<u32>,
     points: Vec<Point>,
     /// Every so many progress reports with a point; a report comes about five times a second.
     stride: u64,
@@ -238,7 +240,21 @@ impl Feedback for Watch {
                 let text = "an earlier process was paused, and nobody has said that it may go on";
                 self.seen().note(at, Level::Warning, text);
             }
-            Event::Begun { .. } | Event::Paused | Event::Resumed | Event::Quarantined { .. } => {}
+            Event::Begun { run, goes_on } => {
+                // Other settings are written down as a beginning, too.
+                if self.seen().begun.replace(*run) != Some(*run) {
+                    let text = if *goes_on {
+                        format!("run {run} goes on")
+                    } else {
+                        format!("run {run} has begun")
+                    };
+                    self.note(Level::Info, &text);
+                }
+            }
+            Event::Paused => self.note(Level::Info, "somebody has paused the run"),
+            Event::Resumed => self.note(Level::Info, "somebody has let the run go on"),
+            // A notice of it came before.
+            Event::Quarantined { .. } => {}
             Event::Committed { .. } => {
                 let mut seen = self.seen();
                 seen.counts.commits += 1;

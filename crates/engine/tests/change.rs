@@ -15,8 +15,11 @@ use std::time::Duration;
 
 use script::Script;
 use support::crawl_on;
-use teia_base::{Files, SimulatedDisk};
-use teia_engine::{CollectionConfig, Control, EndReason, Event, Feedback, Parts, Progress, Report};
+use teia_base::{CanonicalUrl, Files, SimulatedDisk};
+use teia_engine::{
+    CollectionConfig, Control, EndReason, Event, Feedback, Layout, Parts, Progress, Removals,
+    Report,
+};
 
 const SEED: &str = "http://a.test/";
 
@@ -82,7 +85,7 @@ fn run_and_change(
     disk: &SimulatedDisk,
     script: &Script,
     config: &CollectionConfig,
-    change: impl FnOnce(&Control),
+    change: impl FnOnce(&Control, &dyn Fn() -> u64),
 ) -> Report {
     let control = Control::default();
     let watch = Arc::new(Watch {
@@ -108,7 +111,7 @@ fn run_and_change(
             latest.rest == Some("paused") && latest.hosts_active == 0
         }
     });
-    change(&control);
+    change(&control, &|| watch.latest.lock().unwrap().queue);
     control.resume();
     until("it ends", || thread.is_finished());
     thread.join().unwrap()
@@ -140,13 +143,17 @@ fn check_scope(on_disk: bool) {
     let (disk, script) = (SimulatedDisk::new(), web());
     let config = config(on_disk);
     let mut before = Vec::new();
-    let report = run_and_change(&disk, &script, &config, |control| {
+    let report = run_and_change(&disk, &script, &config, |control, queue| {
         before = script.pages();
         let mut wanted = config.clone();
         wanted.filter.scope = "suffix:.test".parse().unwrap();
         wanted.filter.exclude = vec!["/x/".to_owned()];
         control.change(wanted);
         assert_eq!(answer(control).unwrap(), "the run goes by the new settings");
+        // What waits by now is counted before anything more is asked for.
+        let left = 50 - of(&before, "/y/").len() as u64 + 20;
+        until("it waits", || queue() == left);
+        assert_eq!(script.pages(), before);
     });
     assert_eq!(report.reason, EndReason::Done);
     let after = script.pages();
@@ -201,7 +208,7 @@ fn after_a_change_of_scope_urls_leave_and_enter_on_disk() {
 fn a_limit_that_is_set_under_a_run_is_exact() {
     let (disk, script) = (SimulatedDisk::new(), web());
     let config = config(false);
-    let report = run_and_change(&disk, &script, &config, |control| {
+    let report = run_and_change(&disk, &script, &config, |control, _| {
         let mut wanted = config.clone();
         wanted.filter.max_pages = Some(31);
         control.change(wanted);
@@ -216,7 +223,7 @@ fn a_limit_that_is_set_under_a_run_is_exact() {
 fn what_cannot_change_under_a_run_is_said_and_a_mistake_changes_nothing() {
     let (disk, script) = (SimulatedDisk::new(), web());
     let config = config(false);
-    let report = run_and_change(&disk, &script, &config, |control| {
+    let report = run_and_change(&disk, &script, &config, |control, _| {
         let mut wanted = config.clone();
         wanted.archive.enabled = false;
         wanted.filter.max_depth = Some(9);
@@ -228,11 +235,12 @@ fn what_cannot_change_under_a_run_is_said_and_a_mistake_changes_nothing() {
         wanted.run.cpu_share = Some("90%".to_owned().try_into().unwrap());
         control.change(wanted);
         let said = answer(control).unwrap();
-        let later = "but for `archive.enabled`, `fetch.user-agent`, `filter.max-depth`, `filter.requisites`: ";
+        let later = "but for `archive.enabled`, `fetch.user-agent`, `filter.requisites`: ";
         assert!(said.contains(later), "{said}");
         let effective = control.effective_settings();
         for line in [
             "timeout = \"9s\"",
+            "max-depth = 9",
             "cpu-share = \"90%\"",
             "max-size = \"40MiB\"",
             "body-wire-bytes = \"40MiB\"",
@@ -277,4 +285,59 @@ fn rules_that_are_narrower_at_a_start_count_for_what_waits() {
     assert_eq!(of(&after, "/x/"), of(&before, "/x/"));
     assert_eq!(of(&after, "/y/").len(), 50);
     assert_eq!(report.states["excluded"], 50 + 20);
+}
+
+/// Removes a host and a page while a run rests: what waits is counted without them before anything more is asked for.
+fn check_removal(on_disk: bool) {
+    const PAGE: &str = "http://a.test/x/0";
+    let (disk, script) = (SimulatedDisk::new(), web());
+    let mut config = config(on_disk);
+    config.filter.scope = "suffix:.test".parse().unwrap();
+    let mut before = Vec::new();
+    let report = run_and_change(&disk, &script, &config, |control, queue| {
+        before = script.pages();
+        let all = 121 - before.len() as u64;
+        until("everything waits", || queue() == all);
+        let mut removals = Removals::default();
+        removals.add_url(&CanonicalUrl::parse(PAGE).unwrap());
+        removals.add_host("b.test");
+        let layout = Layout::new("default").unwrap();
+        removals.write(&disk, &layout).unwrap();
+        control.heed();
+        until("the run has heeded it", || control.has_heeded());
+        let of_page = usize::from(!before.iter().any(|page| page == PAGE));
+        let gone = 20 - of(&before, "b.test").len() + of_page;
+        assert!(gone > 5, "the pause came too late to show anything");
+        assert_eq!(queue(), all - gone as u64);
+        if on_disk {
+            // What is shown again is decided with a fold there.
+            return;
+        }
+        // Shown again, they wait again.
+        Removals::default().write(&disk, &layout).unwrap();
+        control.heed();
+        until("the run has heeded that", || control.has_heeded());
+        assert_eq!(queue(), all);
+        removals.write(&disk, &layout).unwrap();
+        control.heed();
+        until("the run has heeded it again", || control.has_heeded());
+        assert_eq!(queue(), all - gone as u64);
+        assert_eq!(script.pages(), before);
+    });
+    let after = script.pages();
+    assert_eq!(of(&after, "b.test"), of(&before, "b.test"));
+    assert_eq!(of(&after, PAGE), of(&before, PAGE));
+    assert_eq!(report.states["waiting"], 0);
+    assert_eq!(report.states["fetched"], after.len() as u64);
+    assert_eq!(report.states["excluded"], 121 - after.len() as u64);
+}
+
+#[test]
+fn what_is_removed_waits_no_more_at_once_in_memory() {
+    check_removal(false);
+}
+
+#[test]
+fn what_is_removed_waits_no_more_at_once_on_disk() {
+    check_removal(true);
 }

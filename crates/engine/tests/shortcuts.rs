@@ -220,3 +220,55 @@ fn each_run_that_visits_everything_again_has_its_own_depths() {
     crawl(&disk, &web, &config, None);
     check(&web, &disk);
 }
+
+/// Limits the depth after so many attempts.
+#[derive(Debug)]
+struct LimitAfter(Control, AtomicUsize, CollectionConfig);
+
+impl Feedback for LimitAfter {
+    fn hear(&self, event: &Event) {
+        if let Event::Attempted { .. } = event
+            && self.1.fetch_sub(1, Ordering::SeqCst) == 1
+        {
+            self.0.change(self.2.clone());
+        }
+    }
+
+    fn wants_attempts(&self) -> bool {
+        true
+    }
+}
+
+fn check_first_limit(repository_memory: u64) {
+    for seed in [2, 3, 4] {
+        let web = Web::new(seed);
+        let mut narrow = config(OrderName::Depth);
+        narrow.run.repository_memory = repository_memory;
+        let mut wide = narrow.clone();
+        wide.filter.max_depth = None;
+        let control = Control::default();
+        let feedback = LimitAfter(control.clone(), AtomicUsize::new(30), narrow);
+        let disk = SimulatedDisk::new();
+        let script = web.script().slowly(Duration::from_millis(1));
+        let parts = Parts {
+            fetcher: Some(Arc::new(script)),
+            feedback: Arc::new(feedback),
+            ..Parts::default()
+        };
+        let files: Arc<dyn Files> = Arc::new(disk.clone());
+        crawl_on(files, &wide, &[url(0)], parts, &control).unwrap();
+        let (hops, found) = (web.within_reach(), asked(&disk));
+        let missing: Vec<_> = hops.keys().filter(|url| !found.contains(*url)).collect();
+        assert!(missing.is_empty(), "{seed}: {missing:?}");
+        // What was beyond it was asked for before it came, or at that moment.
+        let beyond = found.iter().filter(|url| !hops.contains_key(*url)).count();
+        assert!(found.len() < PAGES, "{seed}: the limit came too late");
+        assert!(beyond <= 30 + 2 * HOSTS + 64, "{seed}: {beyond}");
+    }
+}
+
+#[test]
+fn the_first_limit_of_depth_may_come_under_a_run() {
+    check_first_limit(64 << 20);
+    check_first_limit(4 << 10);
+}

@@ -358,10 +358,13 @@ impl Repository {
             .collect()
     }
 
-    /// A URL that waits is left out from now on. On disk it is taken in with its commit.
-    pub fn exclude(&mut self, url: UrlRef, exclusion: &Exclusion) {
-        if let Some(at) = self.place_of(url) {
+    /// A URL that waits is left out from now on. On disk it is taken in with its commit, and handed out to nobody
+    /// before.
+    pub fn exclude(&mut self, url: &UrlState, exclusion: &Exclusion) {
+        if let Some(at) = self.place_of(url.reference) {
             self.exclude_row(at, exclusion);
+        } else if let Some(disk) = &mut self.disk {
+            disk.store.hold(url.url.normal().as_str());
         }
     }
 
@@ -430,7 +433,8 @@ impl Repository {
         self.redirects = HashMap::new();
     }
 
-    fn keeps_links(&self) -> bool {
+    /// Whether the links of pages are remembered here.
+    pub fn keeps_links(&self) -> bool {
         self.config.keep_links && self.disk.is_none()
     }
 

@@ -635,3 +635,56 @@ fn try_all(tool: &Path, home: &Home, client: &Client, settings: &str, more: &[&s
     });
     assert!(tried.is_some_and(|count| count > 300), "{said}");
 }
+
+#[test]
+fn a_host_is_erased_through_the_api_when_nothing_runs() {
+    let (server, home) = (web(), Home::new());
+    let running = serve(&home, &["--allow-private"]);
+    let client = Client::new(&home, &running);
+    client.create(&server, "default");
+    client.good("POST", "/api/collections/default/start", &Value::Null);
+    let host = server.web().host_name(0);
+    let body = json!({"kind": "host", "value": host});
+    let path = "/api/collections/default/erasures";
+    until("some pages", || {
+        client.get("/api/collections/default")["hosts"]
+            .as_u64()
+            .unwrap()
+            > 1
+            && client.get("/api/collections/default")["fetched"]
+                .as_u64()
+                .unwrap()
+                > 8
+    });
+    // Under a run it is hidden, and why it is not erased is said.
+    let (status, said) = client.ask("POST", path, &body);
+    assert_eq!(status, 409, "{said}");
+    assert!(said["detail"].as_str().unwrap().contains("it is hidden"));
+    let hidden = client.get("/api/collections/default/removals");
+    assert_eq!(hidden["items"][0]["value"], host.as_str(), "{hidden}");
+    client.good("POST", "/api/collections/default/stop", &Value::Null);
+    until("the end", || client.state("default") == "ended");
+    let mut begun = Value::Null;
+    until("the lock is free", || {
+        let (status, said) = client.ask("POST", path, &body);
+        begun = said;
+        status == 202
+    });
+    assert_eq!(begun["items"][0]["value"], host.as_str());
+    until("it is erased", || {
+        client.get(path)["items"][0]["state"] != "running"
+    });
+    let done = client.get(path);
+    assert_eq!(done["items"][0]["state"], "done", "{done}");
+    assert!(done["items"][0]["records"].as_u64().unwrap() > 0, "{done}");
+    let captures = home.all_captures();
+    assert!(!captures.is_empty(), "other hosts were asked as well");
+    assert!(captures.iter().all(|it| !it.url.contains(&host)));
+    // Who is no admin may not.
+    let made = home.json(&["token", "new", "eve", "--role", "operator", "--json"]);
+    let eve = Client {
+        token: made["token"].as_str().unwrap().to_owned(),
+        ..client
+    };
+    assert_eq!(eve.ask("POST", path, &body).0, 403);
+}

@@ -148,9 +148,14 @@ fn check_says_what_would_happen_and_by_which_rule() {
         "--json",
         "--url",
         "http://a.example/private/",
+        "http://a.example/",
     ]);
     assert_eq!(json["urls"][0]["in_scope"], false);
     assert_eq!(json["urls"][0]["rule"], "exclude /private/");
+    assert_eq!(
+        json["urls"][1]["in_scope"], true,
+        "typed without the option, too"
+    );
     // A file with a mistake: line, reason, and what was meant.
     let wrong = home.write("wrong.toml", "seeds = []\n\n[filter]\nmax-dept = 3\n");
     let refused = home.run(&["collection", "check", "--file", &wrong]);

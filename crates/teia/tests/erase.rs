@@ -257,3 +257,73 @@ fn what_is_removed_under_a_run_is_not_fetched_any_more() {
     home.good(&["resume", "--delay", "0s"]);
     assert!(asked(1) >= 200, "{}", asked(1));
 }
+
+/// URLs that wait, as everybody who counts them says: two commands, and the run where there is one.
+#[track_caller]
+fn check_waiting(home: &Home, server: &Server, hosts: &[u32]) {
+    let listed = home.good(&["urls", "list", "--state", "waiting"]);
+    for host in 0..2 {
+        let name = server.web().host_name(host);
+        let is_there = listed.contains(&name);
+        assert_eq!(is_there, hosts.contains(&host), "{name} in {listed}");
+    }
+    let status = home.status();
+    assert_eq!(status["waiting"], listed.lines().count(), "{status}");
+    if status["progress"].is_object() {
+        assert_eq!(status["progress"]["queue"], status["waiting"], "{status}");
+    }
+}
+
+fn check_what_waits(memory: &str) {
+    let config = WebConfig {
+        hosts: 2,
+        pages_per_host: 200,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let home = Home::new();
+    let file = home.write(
+        "memory.toml",
+        &format!("[run]\nalias-pages = 0\nrepository-memory = \"{memory}\"\n"),
+    );
+    let more = ["--config", file.as_str(), "--max-pages", "60"];
+    home.good(&support::crawl(&home, &server, "0s", &more));
+    let name = server.web().host_name(1);
+    let asked = |host: u32| {
+        let log = server.log().matching(|entry| entry.host == Some(host));
+        requested(&log).len()
+    };
+    // Nothing runs: it is so for whoever looks, before any run has written it down.
+    check_waiting(&home, &server, &[0, 1]);
+    home.good(&["remove", "--host", &name]);
+    check_waiting(&home, &server, &[0]);
+    home.good(&["remove", "--host", &name, "--restore"]);
+    check_waiting(&home, &server, &[0, 1]);
+
+    // In a run of another process, which rests: when the command ends, nothing of it waits.
+    let running = home.start(&["resume", "--max-pages", "none", "--delay", "50ms"]);
+    let before = asked(1);
+    until("more requests", || asked(1) > before + 1);
+    home.good(&["pause"]);
+    until("it rests", || {
+        home.status()["progress"]["hosts_active"] == 0
+    });
+    home.good(&["remove", "--host", &name]);
+    check_waiting(&home, &server, &[0]);
+    let asked_then = asked(1);
+    home.good(&["resume"]);
+    assert_eq!(running.wait(LIMIT).code, Some(0));
+    assert_eq!(asked(1), asked_then);
+    assert_eq!(home.status()["waiting"], 0);
+    assert!(asked(0) >= 200, "{}", asked(0));
+}
+
+#[test]
+fn what_is_removed_waits_no_more_whoever_counts_in_memory() {
+    check_what_waits("64MiB");
+}
+
+#[test]
+fn what_is_removed_waits_no_more_whoever_counts_on_disk() {
+    check_what_waits("64KiB");
+}

@@ -23,6 +23,8 @@ pub(crate) struct Words {
     told: BTreeMap<String, String>,
     /// What settings mean, by their names.
     settings: BTreeMap<String, String>,
+    /// What they are called, by the last word of their names.
+    labels: BTreeMap<String, String>,
     /// Sentences of other rooms with what differs in them left open; those that say most come first.
     sentences: Vec<(String, String)>,
 }
@@ -31,7 +33,7 @@ static ENGLISH: LazyLock<Words> = LazyLock::new(|| {
     Words::read(
         Tongue::English,
         include_str!("../words/en.toml"),
-        ["", "", ""],
+        ["", "", "", ""],
     )
 });
 static PORTUGUESE: LazyLock<Words> = LazyLock::new(|| {
@@ -39,6 +41,7 @@ static PORTUGUESE: LazyLock<Words> = LazyLock::new(|| {
         include_str!("../words/told.pt.toml"),
         include_str!("../words/settings.pt.toml"),
         include_str!("../words/sentences.pt.toml"),
+        include_str!("../words/labels.pt.toml"),
     ];
     Words::read(Tongue::Portuguese, include_str!("../words/pt.toml"), others)
 });
@@ -141,7 +144,8 @@ impl Tongue {
 }
 
 impl Words {
-    fn read(tongue: Tongue, texts: &str, [told, settings, sentences]: [&str; 3]) -> Self {
+    fn read(tongue: Tongue, texts: &str, others: [&str; 4]) -> Self {
+        let [told, settings, sentences, labels] = others;
         let read = |text: &str| -> BTreeMap<String, String> {
             toml::from_str(text).expect("a test reads all files")
         };
@@ -155,6 +159,7 @@ impl Words {
             texts: read(texts),
             told: read(told),
             settings: read(settings),
+            labels: read(labels),
         }
     }
 
@@ -168,24 +173,37 @@ impl Words {
         if let Some(known) = self.told.get(english) {
             return known.clone();
         }
-        let found = self.sentences.iter().find_map(|(pattern, words)| {
-            let values = values_in(pattern, english)?;
-            let mut text = words.clone();
-            for value in values {
-                text = text.replacen(OPEN, &self.part(value).replace('{', "\u{1}"), 1);
-            }
-            Some(text.replace('\u{1}', "{"))
-        });
+        let found = self.filled(english, 2);
         found.unwrap_or_else(|| self.rule(english).into_owned())
     }
 
+    /// A sentence that is known with what differs in it left open. What stands there may be a sentence of its own, so
+    /// deep.
+    fn filled(&self, english: &str, depth: usize) -> Option<String> {
+        self.sentences.iter().find_map(|(pattern, words)| {
+            let values = values_in(pattern, english)?;
+            let mut text = words.clone();
+            for value in values {
+                let part = self.part(value, depth).replace('{', "\u{1}");
+                text = text.replacen(OPEN, &part, 1);
+            }
+            Some(text.replace('\u{1}', "{"))
+        })
+    }
+
     /// What stands in a sentence: `3 hosts`, a list of known words, or something that is nobody's words.
-    fn part(&self, english: &str) -> String {
+    fn part(&self, english: &str, depth: usize) -> String {
         let number = english.find(|c: char| !c.is_ascii_digit() && c != ' ');
         if let Some((number, what)) = number.map(|at| english.split_at(at))
             && let Some(known) = self.told.get(&format!("of {what}"))
         {
             return format!("{number}{known}");
+        }
+        if let Some(inner) = depth
+            .checked_sub(1)
+            .and_then(|left| self.filled(english, left))
+        {
+            return inner;
         }
         let parts: Vec<&str> = english.split(", ").map(|part| self.told(part)).collect();
         parts.join(", ")
@@ -225,6 +243,12 @@ impl Words {
         };
         let key = of_one.as_deref().unwrap_or(key);
         self.settings.get(key).map_or(english, String::as_str)
+    }
+
+    /// What a setting is called, by the last word of its key.
+    pub(crate) fn label(&self, name: &str) -> String {
+        let known = self.labels.get(name).cloned();
+        known.unwrap_or_else(|| name.replace('-', " "))
     }
 
     /// Two letters, for `<html lang>`.
@@ -384,6 +408,12 @@ mod tests {
         for setting in teia_engine::described(&teia_engine::CollectionConfig::default()) {
             let known = PORTUGUESE.setting(&setting.key, "");
             assert!(!known.is_empty(), "{}", setting.key);
+            let has_field = PORTUGUESE
+                .texts
+                .contains_key(&format!("field.{}", setting.key));
+            let name = setting.key.rsplit('.').next().unwrap();
+            let has_label = PORTUGUESE.labels.contains_key(name);
+            assert!(has_field || has_label, "no label for {}", setting.key);
         }
         let of_a_site = PORTUGUESE.setting("site.3.politeness.delay", "");
         assert_eq!(of_a_site, PORTUGUESE.setting("politeness.delay", ""));
@@ -466,10 +496,8 @@ mod tests {
         let literals = code.split('"').skip(1).step_by(2);
         let is_said = |text: &&str| {
             let words = text.replace("{found}", "").replace("{verdict}", "");
-            words
-                .replace("{time:?}", "")
-                .replace("{detail}", "")
-                .contains(char::is_alphabetic)
+            let times = ["{micros}µs", "{millis}ms", "{seconds:.1}s"];
+            !times.contains(text) && words.replace("{detail}", "").contains(char::is_alphabetic)
         };
         let said: Vec<&str> = literals
             .filter(is_said)
@@ -502,6 +530,105 @@ mod tests {
         assert_eq!(PORTUGUESE.rule("schemes: not ftp"), "esquemas: não ftp");
         assert_eq!(PORTUGUESE.rule("own words"), "own words");
         assert_eq!(ENGLISH.rule("max-depth 3"), "max-depth 3");
+    }
+
+    /// What the engine tells people who watch a run: the texts of its notices, with what differs left open.
+    fn notices() -> Vec<String> {
+        let mut left = vec![std::path::PathBuf::from(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../engine/src"
+        ))];
+        let mut found = Vec::new();
+        while let Some(path) = left.pop() {
+            if path.is_dir() {
+                let inside = std::fs::read_dir(path).unwrap();
+                left.extend(inside.map(|entry| entry.unwrap().path()));
+                continue;
+            }
+            let source = std::fs::read_to_string(&path).unwrap();
+            let code = source.split("#[cfg(test)]").next().unwrap();
+            for call in [".warn(", ".say(", ".complain(", "Event::Notice {", ".note("] {
+                for (at, _) in code.match_indices(call) {
+                    let rest = &code[at + call.len()..];
+                    let Some((before, literal)) = rest.split_once('"') else {
+                        continue;
+                    };
+                    // The words may be in a variable, and these are others.
+                    if !before.contains([';', '}']) {
+                        found.push(open_places(literal));
+                    }
+                }
+            }
+        }
+        found.retain(|text| text.contains(' '));
+        found
+    }
+
+    /// The literal with which a text begins, as the pattern of a sentence: `{name}` becomes `{}`.
+    fn open_places(text: &str) -> String {
+        let mut said = String::new();
+        let mut letters = text.chars();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '"' => break,
+                '\\' => match letters.next() {
+                    Some('\n') => {
+                        let rest = letters.as_str().trim_start();
+                        letters = rest.chars();
+                    }
+                    next => said.extend(next),
+                },
+                '{' => {
+                    letters.by_ref().find(|letter| *letter == '}');
+                    said.push_str(OPEN);
+                }
+                letter => said.push(letter),
+            }
+        }
+        said
+    }
+
+    #[test]
+    fn every_notice_of_a_run_has_portuguese_words() {
+        let notices = notices();
+        assert!(notices.len() > 35, "{notices:?}");
+        let is_known = |text: &String| {
+            let patterns = PORTUGUESE.sentences.iter();
+            let told = PORTUGUESE.told.contains_key(text);
+            told || patterns.map(|(english, _)| english).any(|it| it == text)
+        };
+        let unknown: Vec<&String> = notices.iter().filter(|text| !is_known(text)).collect();
+        assert!(unknown.is_empty(), "no Portuguese for {unknown:#?}");
+    }
+
+    #[test]
+    fn every_sentence_keeps_its_open_places_and_no_two_are_one() {
+        for (english, portuguese) in &PORTUGUESE.sentences {
+            let holes = |text: &str| text.matches(OPEN).count();
+            assert_eq!(holes(english), holes(portuguese), "{english}");
+            // With something in each of them, it is found again, and nothing of it stays English.
+            let filled = english.replace(OPEN, "§");
+            assert_eq!(PORTUGUESE.sentence(&filled), portuguese.replace(OPEN, "§"));
+        }
+    }
+
+    #[test]
+    fn a_sentence_within_a_sentence_is_told_in_portuguese_too() {
+        let check = |english: &str, portuguese: &str| {
+            assert_eq!(PORTUGUESE.sentence(english), portuguese);
+        };
+        check(
+            "the search index of birds cannot be used (it panicked: x): it is built anew from the archive",
+            "índice de pesquisa de birds: não se pode usar (falhou: x): faz-se de novo a partir de arquivo",
+        );
+        check(
+            "At https://a.example it logs in (basic) as ann, with a password from the variable PASS, by the form at https://a.example/login.",
+            "Em https://a.example entra (basic) como ann, com uma palavra-passe: a variável PASS, pelo formulário em https://a.example/login.",
+        );
+        check(
+            "birds.example/cal/{n} looks like a trap: 30 pages in a row have not one new word and lead only to more of their kind; the others are left out. To collect them, add \"birds.example/cal/{n}\" to `allow` in [traps]; to leave them out in every run, add 'x' to `exclude` in [filter]",
+            "birds.example/cal/{n} parece uma armadilha: 30 páginas seguidas não têm uma palavra nova e só levam a outras iguais; as outras ficam de fora. Para as coletar, acrescente \"birds.example/cal/{n}\" a `allow` em [traps]; para as deixar de fora em todas as coletas, acrescente 'x' a `exclude` em [filter]",
+        );
     }
 
     #[test]

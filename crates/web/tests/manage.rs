@@ -107,8 +107,18 @@ fn buttons_and_forms_ask_for_the_session_s_own_token() {
         ("/collections/default/allow", "what=/x"),
         ("/collections/default/edit", "what=save&politeness.delay=3s"),
         ("/collections/new", "what=save&name=other"),
-        ("/hosts/127.0.0.1/remove", "collection=default"),
-        ("/hosts/127.0.0.1/restore", "collection=default"),
+        (
+            "/removals/remove",
+            "collection=default&kind=host&value=127.0.0.1",
+        ),
+        (
+            "/removals/restore",
+            "collection=default&kind=host&value=127.0.0.1",
+        ),
+        (
+            "/removals/erase",
+            "collection=default&kind=host&value=127.0.0.1",
+        ),
         ("/collections/default/remove", "what=remove"),
         ("/settings/tokens", "name=ann&role=admin&days="),
         ("/settings/tokens/none/remove", "what=remove"),
@@ -217,13 +227,13 @@ fn a_webmaster_reads_what_all_collections_asked() {
     // What is removed can be shown again.
     let own = format!("http://{}", served.address);
     let headers = [("Cookie", session.as_str()), ("Origin", own.as_str())];
-    let body = format!("collection=two&csrf={csrf}");
+    let body = format!("collection=two&kind=host&value=127.0.0.1&csrf={csrf}");
     for (what, restores) in [("remove", 1), ("restore", 0)] {
-        let path = format!("/hosts/127.0.0.1/{what}");
+        let path = format!("/removals/{what}");
         assert_eq!(served.form(&path, &headers, &body).status, 303);
         let shown = see("/hosts/127.0.0.1");
         assert_eq!(
-            shown.matches("action=\"/hosts/127.0.0.1/restore\"").count(),
+            shown.matches("action=\"/removals/restore\"").count(),
             restores
         );
     }

@@ -87,15 +87,6 @@ impl SiteConfig {
             .any(|leaf| leaf.section == section && leaf.key == key)
     }
 
-    /// The same without a setting.
-    pub(crate) fn without(&self, section: &str, key: &str) -> Self {
-        let mut table = self.0.clone();
-        if let Some(toml::Value::Table(inner)) = table.get_mut(section) {
-            inner.remove(key);
-        }
-        Self(table)
-    }
-
     pub(crate) fn patterns(&self) -> Result<Vec<HostPattern>, String> {
         self.hosts().into_iter().map(HostPattern::parse).collect()
     }

@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::extract::{Judged, Location, Page, remember};
 use super::fetch::Errand;
+use crate::feedback::{Event, Level};
 use crate::judge::admission;
 use crate::ring::Ring;
 
@@ -83,7 +84,7 @@ impl Ring {
             // Asked again with the login, as a request like any other: after the host's gap.
             attempt.next = Next::RetryAt(self.clock.wall());
         }
-        self.tell_refused_login(&attempt, login);
+        self.tell_login(&attempt, login);
         if attempt.outcome.retry() == Retry::Host && !is_excused {
             self.keep_back_off(&state, attempt.remote.is_some(), retry_after);
         }
@@ -131,8 +132,16 @@ impl Ring {
         }
     }
 
-    /// Said once for each realm: later pages of it only get the outcome.
-    fn tell_refused_login(&self, attempt: &Attempt, login: LoginStep) {
+    /// A refusal is said once for each realm: later pages of it only get the outcome. The requests of a form's login are
+    /// in no journal, so that they were made is said here.
+    fn tell_login(&self, attempt: &Attempt, login: LoginStep) {
+        if login == LoginStep::Entered {
+            let host = attempt.url.normal().authority();
+            self.feedback.hear(&Event::Notice {
+                level: Level::Info,
+                text: format!("logged in by a form, for {host}"),
+            });
+        }
         if login == LoginStep::Refused {
             self.warn(format!(
                 "{} did not accept the login ({}): it is not sent there again in this run; mend the user name or the password",
@@ -338,6 +347,9 @@ impl Ring {
         attempt: &mut Attempt,
     ) -> Offered {
         let admission = self.hold_back(&record, admission, attempt);
+        // The worker may have judged before somebody asked for it.
+        let removal = self.workshop.judge().removal(record.url.normal());
+        let admission = removal.map_or(admission, Admission::Exclude);
         let is_let_in = matches!(admission, Admission::Admit);
         let offer = Offer {
             url: &record.url,
@@ -415,7 +427,7 @@ impl Ring {
         }
         let wall = self.clock.wall();
         let outcome = attempt.outcome;
-        self.tell_refused_login(&attempt, login);
+        self.tell_login(&attempt, login);
         if login == LoginStep::Asked && hops < ROBOTS_HOPS {
             let host = self.repository.ensure_host(attempt.url.normal().host_str());
             let again = Errand::Robots {

@@ -1,8 +1,8 @@
 //! Shortcuts: where URLs lie on disk, a shorter way to a page is followed up when nothing else waits.
 //!
 //! A page that turned out to be nearer after its links were told has links that are nearer, too. In memory
-//! that is followed at once (`spread`). On disk nobody but the journal has the links of a page; and it says
-//! at which depth they were told. So it is read beside the depths of now, as often as that brings anything:
+//! that is followed at once (`spread`). On disk, and in a run that got its first limit of depth while it went on, nobody but
+//! the journal has the links of a page; and it says at which depth they were told. So it is read beside the depths of now, as often as that brings anything:
 //!
 //! ```text
 //! depths of visited pages ─┐  (as many as memory may hold; the others in another round)
@@ -97,7 +97,7 @@ impl Ring {
         let shortcuts = &self.shortcuts;
         let is_settled = shortcuts.settled_at == Some(shortcuts.attempts);
         let is_needed = self.config.limits_depth() && self.config.mode != Mode::Incremental;
-        if is_settled || !is_needed || !self.repository.is_on_disk() {
+        if is_settled || !is_needed || self.repository.keeps_links() {
             return Ok(false);
         }
         let visited = [State::Fetched, State::Failed, State::Gone];

@@ -3,7 +3,7 @@
 //! ```text
 //! a shorter way to a page ──> its links are nearer ─┐
 //! a run begins            ──> what was left out ────┼─> Backlog ──> a step ──> window ──> commit
-//!                         └─> what was kept ────────┘
+//!                         └─> what waits, or was kept ┘
 //! ```
 //!
 //! Each may concern millions of URLs. They are done in steps, so that a commit holds a bounded number
@@ -39,8 +39,16 @@ pub(crate) struct Backlog {
     more: Option<CanonicalUrl>,
     /// The first of those that were swept last.
     swept: Option<CanonicalUrl>,
-    /// Pages that were kept by rules of before, and that those of now leave out, with the rule.
+    /// URLs that wait, and pages that were kept, by rules of before, and that those of now leave out; with the rule.
     let_out: VecDeque<(UrlState, Exclusion)>,
+    /// More of those that wait are to leave.
+    more_waiting: bool,
+    /// Whether any left since they were looked at: nobody is to try for ever.
+    has_left: bool,
+    /// URLs that were being asked for when they were to leave, with the rule.
+    asked: Vec<(CanonicalUrl, Exclusion)>,
+    /// Links of before that are decided with this commit or a later one: then what waits is looked at again.
+    decided_with: Option<u64>,
     /// There are more of them; the first of those that were found last.
     more_out: Option<CanonicalUrl>,
     /// What was kept has been looked at, at the end of a run that visits everything.
@@ -62,6 +70,9 @@ impl Backlog {
             && self.let_out.is_empty()
             && self.more.is_none()
             && self.more_out.is_none()
+            && !self.more_waiting
+            && self.asked.is_empty()
+            && self.decided_with.is_none()
     }
 }
 
@@ -71,6 +82,11 @@ impl Ring {
     pub(crate) fn look_again(&mut self) {
         self.look_at_excluded();
         self.look_at_kept();
+        self.backlog.has_left = true;
+        self.look_at_waiting();
+        if self.repository.is_on_disk() && !self.window.is_empty() {
+            self.backlog.decided_with = Some(self.next_sequence);
+        }
         // On disk the journal has the links of pages: see `shortcut`.
         if self.config.limits_depth() && !self.repository.is_on_disk() {
             let fetched = self.repository.urls().filter(|url| url.fetched.is_some());
@@ -146,15 +162,101 @@ impl Ring {
         let is_new = first != self.backlog.more_out;
         self.backlog.more_out = first.filter(|_| is_new && found.len() > most);
         if is_new {
-            self.backlog.let_out = found;
+            self.backlog.let_out.extend(found);
         }
     }
 
-    /// A page that was kept is left out, unless it is on its way again.
+    /// What waits and is outside of the rules by now leaves at once: whoever counts what waits counts what will be asked
+    /// for.
+    fn look_at_waiting(&mut self) {
+        let most = self.most_let_in();
+        let judge = self.workshop.judge();
+        let rules_changed = self.rules_changed;
+        let mut found = VecDeque::new();
+        let is_waiting = |state| state == State::Waiting;
+        let looked = self.repository.for_each(None, is_waiting, |url| {
+            if found.len() <= most
+                && let Some(exclusion) = judge.refusal(&url, rules_changed)
+            {
+                found.push_back((url, exclusion));
+            }
+        });
+        if let Err(error) = looked {
+            self.warn(format!(
+                "what waits could not be judged by the rules of now: {error}"
+            ));
+        }
+        if !found.is_empty() {
+            let count = found.len();
+            self.feedback.hear(&Event::Notice {
+                level: Level::Info,
+                text: format!("the rules leave {count} URLs out that waited"),
+            });
+        }
+        let has_left = std::mem::take(&mut self.backlog.has_left);
+        self.backlog.more_waiting = has_left && found.len() > most;
+        self.backlog.let_out.extend(found);
+    }
+
+    /// Links that were met before the rules changed are decided with their commit: they may wait now.
+    pub(crate) fn look_at_decided(&mut self, committed: u64) {
+        let is_it = |sequence: &mut u64| committed >= *sequence;
+        if self.backlog.decided_with.take_if(is_it).is_some() {
+            self.backlog.has_left = true;
+            self.look_at_waiting();
+        }
+    }
+
+    /// A URL that waited, or a page that was kept, is left out, unless it is on its way.
     fn let_out(&mut self, url: UrlState, exclusion: Exclusion) {
-        let now = self.repository.state(url.url.normal());
-        if now.is_some_and(|now| matches!(now.state, State::Fetched | State::Excluded)) {
-            self.leave_out(url, exclusion);
+        let Some(now) = self.repository.state(url.url.normal()) else {
+            return;
+        };
+        match (url.state, now.state) {
+            (State::Waiting, State::Waiting) if now.leased => {
+                // Without a row in memory it is on its way out.
+                if self.repository.is_in_memory(url.url.normal()) {
+                    let asked = (url.url.into_normal(), exclusion);
+                    self.backlog.asked.push(asked);
+                }
+            }
+            (State::Waiting, State::Waiting) => {
+                self.backlog.has_left = true;
+                self.leave_out(now, exclusion);
+            }
+            (State::Fetched | State::Excluded, State::Fetched | State::Excluded) => {
+                self.leave_out(url, exclusion);
+            }
+            _ => {}
+        }
+    }
+
+    /// What was being asked for and waits again, for another try or for its robots.txt, leaves now.
+    pub(crate) fn let_asked_out(&mut self) {
+        for (url, exclusion) in std::mem::take(&mut self.backlog.asked) {
+            let Some(now) = self.repository.state(&url) else {
+                continue;
+            };
+            match now.state {
+                State::Waiting if now.leased => self.backlog.asked.push((url, exclusion)),
+                State::Waiting => self.leave_out(now, exclusion),
+                _ => {}
+            }
+        }
+    }
+
+    /// Tells who waits for it that nothing waits any more of what was removed.
+    pub(crate) fn tell_heeded(&mut self) {
+        let backlog = &self.backlog;
+        let is_done = backlog.let_out.is_empty()
+            && backlog.let_in.is_empty()
+            && backlog.more.is_none()
+            && !backlog.more_waiting
+            && backlog.decided_with.is_none()
+            && self.window.changes.is_empty()
+            && self.committing == 0;
+        if is_done && self.control.note_heeded() {
+            self.feedback.hear(&Event::Progress(self.progress()));
         }
     }
 
@@ -217,6 +319,8 @@ impl Ring {
             } else if self.may_look_for_more() {
                 if self.backlog.more.is_some() {
                     self.look_at_excluded();
+                } else if self.backlog.more_waiting {
+                    self.look_at_waiting();
                 } else {
                     self.look_at_kept();
                 }
@@ -231,7 +335,8 @@ impl Ring {
 
     /// Those that were let in must be so on disk before others are looked for.
     fn may_look_for_more(&self) -> bool {
-        let is_more = self.backlog.more.is_some() || self.backlog.more_out.is_some();
+        let backlog = &self.backlog;
+        let is_more = backlog.more.is_some() || backlog.more_out.is_some() || backlog.more_waiting;
         is_more && self.committing == 0 && self.window.is_empty()
     }
 

@@ -49,11 +49,14 @@ impl HttpFetcher {
         // What a robots.txt says, it says to everybody.
         let is_robots = request.url.path() == "/robots.txt";
         let session = match is_robots {
-            true => Ok(0),
+            true => Ok((0, LoginStep::None)),
             false => self.enter(form, &request.url).await,
         };
         let session = match session {
-            Ok(session) => session,
+            Ok((session, step)) => {
+                draft.login = step;
+                session
+            }
             Err(Refusal::Unanswered(fault)) => return settle(draft, fault),
             Err(Refusal::Login { why, is_news }) => {
                 if is_news {
@@ -92,14 +95,14 @@ impl HttpFetcher {
     }
 
     /// Which session we are in, after a login where there was none.
-    async fn enter(&self, form: &FormLogin, asked: &Url) -> Result<u32, Refusal> {
+    async fn enter(&self, form: &FormLogin, asked: &Url) -> Result<(u32, LoginStep), Refusal> {
         let mut session = form.session().await;
         if let Some(why) = session.refused.clone() {
             let is_news = false;
             return Err(Refusal::Login { why, is_news });
         }
         if session.is_in {
-            return Ok(session.logins);
+            return Ok((session.logins, LoginStep::None));
         }
         form.jar.forget();
         match self.log_in(form, asked).await {
@@ -107,7 +110,7 @@ impl HttpFetcher {
                 session.begin();
                 tracing::info!(form = form.place(), "logged in");
                 tokio::time::sleep(form.settings.gap).await;
-                Ok(session.logins)
+                Ok((session.logins, LoginStep::Entered))
             }
             Err(Refusal::Unanswered(fault)) if !session.is_given_up() => {
                 Err(Refusal::Unanswered(fault))

@@ -433,14 +433,15 @@ impl Repository {
         found
     }
 
-    /// Tells how near every URL is that was visited, where a disk holds what memory cannot. Everything is
-    /// folded first.
+    /// Tells how near every URL is that was visited. Where there is a disk, everything is folded first.
     pub fn visited_depths(&mut self, mut tell: impl FnMut(&str, u16)) -> Result<(), StoreError> {
         self.fold_everything()?;
+        let is_visited = |state| matches!(state, State::Fetched | State::Failed | State::Gone);
         let Some(disk) = &self.disk else {
+            let visited = self.table.rows().filter(|(_, row)| is_visited(row.state));
+            visited.for_each(|(_, row)| tell(&row.text, row.depth));
             return Ok(());
         };
-        let is_visited = |state| matches!(state, State::Fetched | State::Failed | State::Gone);
         disk.store
             .scan(None, is_visited, |url, known| tell(url, known.depth))
     }

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 
 use teia_base::journal::{
-    Attempt, Commit, Entry, LinkRecord, LinkVerdict, Next, Record, RecoveredUrl, SeedRecord,
+    Attempt, Commit, Entry, Exclusion, LinkRecord, LinkVerdict, Next, Record, RecoveredUrl,
+    SeedRecord,
 };
 use teia_base::{CanonicalUrl, FoundUrl, Outcome, Retry, Timestamp};
 
@@ -194,6 +195,15 @@ impl Repository {
             admission,
         };
         Some(self.offer(&offer, wall).reference)
+    }
+
+    /// Leaves a URL out as an entry of the journal would that nobody has written yet: for those who only look.
+    pub fn overlay_exclusion(&mut self, url: &CanonicalUrl, exclusion: &Exclusion) {
+        if self.disk.is_some() {
+            self.take_exclusion(url, exclusion);
+        } else if let Some(at) = self.table.find(url.as_str()) {
+            self.exclude_row(at, exclusion);
+        }
     }
 
     fn replay_change(&mut self, url: &CanonicalUrl, depth: u16, verdict: &LinkVerdict) {

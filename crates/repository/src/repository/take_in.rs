@@ -133,10 +133,9 @@ impl Repository {
     }
 
     /// A URL that waited, or that was kept, is left out.
-    fn take_exclusion(&mut self, url: &CanonicalUrl, exclusion: &Exclusion) {
+    pub(super) fn take_exclusion(&mut self, url: &CanonicalUrl, exclusion: &Exclusion) {
         let rule = self.intern_rule(exclusion);
         let row = self.table.find(url.as_str());
-        // What waits and is judged is in memory; but for a start, the rest was kept.
         let was = match row {
             Some(_) => Some(State::Waiting),
             None => self.state_on_disk(url).map(|known| known.state),

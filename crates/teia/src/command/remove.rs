@@ -4,7 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use teia_base::SystemClock;
-use teia_engine::{CollectionConfig, Directory, EngineError, Reading, Removals, Turn};
+use teia_engine::{
+    CollectionConfig, Directory, EngineError, Reading, Removals, Turn, tell_of_removals,
+};
 
 use super::Usage;
 use super::page::spellings;
@@ -78,6 +80,10 @@ pub(crate) fn remove(
             .context("cannot write the list of removals")?;
     }
     drop(turn);
+    if !changed.is_empty() {
+        // When this command ends, nothing of it waits any more.
+        tell_of_removals(&directory.control_socket());
+    }
     for (name, is_new) in changed {
         let what = match (restore, is_new) {
             (false, true) => "is hidden from now on",

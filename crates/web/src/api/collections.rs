@@ -366,3 +366,30 @@ pub(crate) async fn show(
     })
     .await
 }
+
+/// What this process has erased of it, and how far it is.
+pub(crate) async fn erasures(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    mut asked: Asked,
+) -> Answer {
+    let window = asked.window()?;
+    asked.end()?;
+    app.work(move |app| json(&window.of(app.desk.erasures(&name)?)))
+        .await
+}
+
+/// Begun, not done: archives are large.
+pub(crate) async fn erase(
+    State(app): State<App>,
+    Steps(name): Steps<String>,
+    asked: Asked,
+    Json(removal): Json<Removal>,
+) -> Answer {
+    asked.end()?;
+    app.work(move |app| {
+        let begun = app.desk.erase(&name, &removal)?;
+        json_with(StatusCode::ACCEPTED, &begun)
+    })
+    .await
+}

@@ -80,6 +80,8 @@ const ROUTES: &[Route] = &[
     route("get", "/api/collections/{name}/removals", Role::Viewer, || get(collections::removals)),
     route("put", "/api/collections/{name}/removals", Role::Admin, || put(collections::hide)),
     route("delete", "/api/collections/{name}/removals", Role::Admin, || delete(collections::show)),
+    route("get", "/api/collections/{name}/erasures", Role::Viewer, || get(collections::erasures)),
+    route("post", "/api/collections/{name}/erasures", Role::Admin, || post(collections::erase)),
     route("get", "/api/collections/{name}/traps", Role::Viewer, || get(collections::traps)),
     route("put", "/api/collections/{name}/traps/allowed", Role::Admin, || put(collections::allow_trap)),
     route("get", "/api/collections/{name}/depths", Role::Viewer, || get(collections::depths)),

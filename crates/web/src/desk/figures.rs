@@ -9,8 +9,8 @@ use serde::Serialize;
 use teia_base::journal::Quarantined;
 use teia_base::{Clock, Outcome, SystemClock};
 use teia_engine::{
-    CollectionFile, Directory, Due, Growth, Overview, Reading, RunSummary, Schedule, Stats, rule,
-    size_of, tables,
+    CollectionFile, Directory, Due, Growth, Overview, Reading, Removals, RunSummary, Schedule,
+    Stats, rule, size_of, tables,
 };
 use teia_repository::State;
 
@@ -166,6 +166,8 @@ pub(super) struct Figures {
     took: Duration,
     /// Bytes of the journal then.
     journal: u64,
+    /// Bytes of the lists of what is removed then: what is on them waits no more.
+    removed: u64,
     as_of: String,
     known: u64,
     states: BTreeMap<&'static str, u64>,
@@ -383,6 +385,7 @@ impl Desk {
         };
         let mut held = lock(&place);
         if let Some(figures) = &*held
+            && figures.removed == Removals::bytes(&*reading.files())
             && (figures.journal == journal_bytes(&reading)
                 || may_rest(figures.made.elapsed(), figures.took, || {
                     self.is_running(name)
@@ -425,6 +428,7 @@ impl Figures {
     fn make(reading: &Reading) -> Result<Self, DeskError> {
         let made = Instant::now();
         let journal = journal_bytes(reading);
+        let removed = Removals::bytes(&*reading.files());
         let overview = reading.overview()?;
         let repository = &overview.repository;
         let mut total = Stats::default();
@@ -438,6 +442,7 @@ impl Figures {
             made,
             took: made.elapsed(),
             journal,
+            removed,
             as_of: SystemClock.wall().to_string(),
             known: repository.len(),
             states: states.collect(),

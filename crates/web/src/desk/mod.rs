@@ -9,7 +9,8 @@
 //!         │        ├─> figures.rs  states, runs, growth               <── journal, catalog
 //!         │        ├─> counter.rs  the tables, one collection at a time <── journal, catalog
 //! API ────┘        ├─> urls.rs     URLs, queue, explain, hosts        <── Repository, journal
-//!                  └─> removals.rs what is hidden
+//!                  ├─> removals.rs what is hidden
+//!                  └─> erasures.rs what is erased
 //! ```
 //!
 //! Everything here may read much and waits for disks: it is called off the async threads. Runs are reached
@@ -19,6 +20,7 @@
 mod control;
 mod counter;
 mod dashboard;
+mod erasures;
 mod figures;
 mod files;
 mod lives;
@@ -56,6 +58,7 @@ pub(crate) struct Desk {
     away: Mutex<HashMap<String, Instant>>,
     lives: Mutex<lives::Lives>,
     counter: Counter,
+    erasures: erasures::Erasures,
     /// One change of files at a time.
     changing: Mutex<()>,
     inside: Inside,
@@ -164,6 +167,7 @@ impl Desk {
             away: Mutex::default(),
             lives: Mutex::default(),
             counter: figures::counter(root),
+            erasures: erasures::Erasures::default(),
             changing: Mutex::default(),
             inside,
         }

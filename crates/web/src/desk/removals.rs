@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use teia_base::CanonicalUrl;
-use teia_engine::{CollectionConfig, EngineError, Removals, Turn};
+use teia_engine::{CollectionConfig, EngineError, Removals, Turn, tell_of_removals};
 
 use super::figures::lock;
 use super::{Desk, DeskError, Page, Window};
@@ -70,9 +70,9 @@ impl Desk {
         hides: bool,
     ) -> Result<Vec<(Removal, bool)>, DeskError> {
         let _turn = lock(&self.changing);
-        let (_, reading) = self.reading(name)?;
+        let (directory, reading) = self.reading(name)?;
         let (files, layout) = (reading.files(), reading.layout());
-        let _alone = Turn::take(&*files)?;
+        let alone = Turn::take(&*files)?;
         let mut removals = read(&reading)?;
         let mut done = Vec::new();
         match removal.kind {
@@ -109,6 +109,9 @@ impl Desk {
             let written = removals.write(&*files, layout);
             written.map_err(EngineError::disk("write", "the list of removals"))?;
         }
+        drop(alone);
+        // What waits is counted without it from here on, in whichever process it would have waited.
+        tell_of_removals(&directory.control_socket());
         let kind = removal.kind;
         let done = done.into_iter();
         Ok(done

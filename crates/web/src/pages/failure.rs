@@ -120,7 +120,7 @@ impl Failure {
             Self::Desk(DeskError::Failed(_)) | Self::Data(_) | Self::Broken => {
                 (usual, w.t("error.failed").to_owned())
             }
-            Self::Desk(error) => (usual, error.to_string()),
+            Self::Desk(error) => (usual, w.sentence(&error.to_string())),
         }
     }
 

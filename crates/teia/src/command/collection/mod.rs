@@ -52,6 +52,9 @@ pub(crate) enum Do {
         /// A file instead of a collection
         #[arg(long, value_name = "FILE.toml", conflicts_with = "name")]
         file: Option<PathBuf>,
+        /// URLs to try
+        #[arg(value_name = "URL")]
+        tried: Vec<String>,
         /// A URL to try (repeatable)
         #[arg(long = "url", value_name = "URL")]
         urls: Vec<String>,
@@ -135,10 +138,14 @@ pub(crate) fn collection(what: Do) -> Result<ExitCode> {
         Do::Check {
             name,
             file,
-            urls,
+            tried,
+            mut urls,
             json,
             place,
-        } => check(&place.named(name)?, file.as_deref(), &urls, json),
+        } => {
+            urls.extend(tried);
+            check(&place.named(name)?, file.as_deref(), &urls, json)
+        }
         Do::Show { name, json, place } => show(&place.named(name)?, json),
         Do::List { json, place } => list(&place, json),
         Do::Edit {

@@ -510,7 +510,7 @@ fn label_of(w: &Words, key: &str) -> String {
     if w.t(&known) != known {
         return w.t(&known).to_owned();
     }
-    let name = key.rsplit('.').next().unwrap_or("").replace('-', " ");
+    let name = w.label(key.rsplit('.').next().unwrap_or(""));
     match key.split('.').collect::<Vec<_>>()[..] {
         [list @ ("site" | "login"), number, ..] => {
             format!("{} {number}: {name}", w.t(&format!("section.{list}")))

@@ -4,11 +4,12 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
+use super::removing::offer;
 use super::{Cell, Field, ListPage, Panel};
 use teia_engine::Trial;
 
 use crate::address::Address;
-use crate::desk::ToCheck;
+use crate::desk::{Removal, RemovalKind, ToCheck};
 use crate::pages::page::spellings;
 use crate::pages::{App, Asking, Failure, Frame};
 use crate::words::Words;
@@ -43,6 +44,7 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         return page.show();
     }
     let mut is_known = false;
+    let mut of = Vec::new();
     for shelf in app.library.shelves() {
         let life = candidates
             .iter()
@@ -51,6 +53,7 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
             .transpose()?;
         let Some(known) = life else { continue };
         is_known = true;
+        of.push((shelf.name.clone(), known.state.url.normal().to_string()));
         let mut panel = Panel::new(w, "life", "", &["when", "what"]).wide();
         panel.title.clone_from(&shelf.name);
         let state = format!("url.{}", known.state.state.name());
@@ -76,6 +79,14 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         page.panels.push(would(app, w, &asked.url));
     }
     page.under = address.shown();
+    // A collection may spell it otherwise.
+    for (name, url) in of {
+        let removal = Removal {
+            kind: RemovalKind::Url,
+            value: url,
+        };
+        offer(app, &mut page, &removal, &[name])?;
+    }
     page.show()
 }
 

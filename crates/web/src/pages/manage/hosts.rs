@@ -1,16 +1,15 @@
 //! `/hosts` and `/hosts/NAME`: whom we asked, for what, and how gently; the proof for a webmaster.
 
-use axum::extract::{Form, Path, Query, State};
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
 use serde::Deserialize;
 use teia_catalog::{HostOrder, HostReport};
 
 use super::panel::span;
-use super::{Button, Cell, Field, ListPage, Panel, chosen_name, collection_choices, first_row};
-use crate::access::Role;
+use super::removing::offer;
+use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices, first_row};
 use crate::address::escape;
-use crate::desk::{DeskError, Removal, RemovalKind, Window};
+use crate::desk::{DeskError, Removal, RemovalKind};
 use crate::pages::{App, Failure, Frame};
 
 /// Rows of a page.
@@ -204,89 +203,11 @@ fn steer(app: &App, page: &mut ListPage, host: &str, names: &[String]) -> Result
         format!("/search?q={}", escape(&format!("site:{host}"))),
         w.t("host.search").to_owned(),
     )];
-    let any = Window {
-        offset: 0,
-        limit: u64::MAX,
+    let removal = Removal {
+        kind: RemovalKind::Host,
+        value: host.to_owned(),
     };
-    for name in names {
-        let removed = app.desk.removals(name, any)?.items;
-        let is_hidden = removed
-            .iter()
-            .any(|removal| removal.kind == RemovalKind::Host && removal.value == host);
-        let (key, what) = if is_hidden {
-            ("host.restore", "restore")
-        } else {
-            ("host.remove", "remove")
-        };
-        if is_hidden {
-            w.t("host.removed").clone_into(&mut page.said);
-        }
-        if !page.frame.may(Role::Admin) {
-            continue;
-        }
-        let mut label = w.t(key).to_owned();
-        if names.len() > 1 {
-            label = format!("{label} · {name}");
-        }
-        page.buttons.push(Button {
-            action: format!("/hosts/{}/{what}", escape(host)),
-            fields: vec![("collection", name.clone())],
-            question: (!is_hidden).then(|| w.f("host.remove.sure", name)),
-            label,
-        });
-    }
-    Ok(())
-}
-
-/// What the button says.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Wish {
-    collection: String,
-}
-
-/// Takes a host out of search and copies, at once.
-pub(crate) async fn remove(
-    State(app): State<App>,
-    frame: Frame,
-    Path(host): Path<String>,
-    Form(wish): Form<Wish>,
-) -> Response {
-    app.look_up(frame, move |app, _| {
-        let removal = Removal {
-            kind: RemovalKind::Host,
-            value: host.clone(),
-        };
-        app.desk.hide(&wish.collection, &removal)?;
-        Ok(back_to(&host, &wish))
-    })
-    .await
-}
-
-/// Shows it again. What was not fetched meanwhile comes with the next run.
-pub(crate) async fn restore(
-    State(app): State<App>,
-    frame: Frame,
-    Path(host): Path<String>,
-    Form(wish): Form<Wish>,
-) -> Response {
-    app.look_up(frame, move |app, _| {
-        let removal = Removal {
-            kind: RemovalKind::Host,
-            value: host.clone(),
-        };
-        app.desk.show(&wish.collection, &removal)?;
-        Ok(back_to(&host, &wish))
-    })
-    .await
-}
-
-fn back_to(host: &str, wish: &Wish) -> Response {
-    let to = format!(
-        "/hosts/{}?collection={}",
-        escape(host),
-        escape(&wish.collection)
-    );
-    (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response()
+    offer(app, page, &removal, names)
 }
 
 fn figures(page: &mut ListPage, found: &HostReport) {

@@ -16,6 +16,7 @@ mod explain;
 mod hosts;
 mod map;
 mod panel;
+mod removing;
 mod settings;
 mod statistics;
 mod urls;
@@ -70,8 +71,7 @@ pub(crate) fn routes(app: &App) -> Router<App> {
         .route("/collections/{name}/allow", admin(post(collection::allow)))
         .route("/hosts", viewer(get(hosts::hosts)))
         .route("/hosts/{host}", viewer(get(hosts::host)))
-        .route("/hosts/{host}/remove", admin(post(hosts::remove)))
-        .route("/hosts/{host}/restore", admin(post(hosts::restore)))
+        .route("/removals/{what}", admin(post(removing::act)))
         .route("/urls", viewer(get(urls::urls)))
         .route("/map", viewer(get(map::map)))
         .route("/explain", viewer(get(explain::explain)))

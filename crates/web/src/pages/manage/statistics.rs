@@ -121,12 +121,12 @@ fn like(w: &Words, english: &str) -> String {
     text
 }
 
-/// A column holds numbers if its first row does.
+/// A column holds numbers if its first row does; where nothing was counted, that of the sums.
 fn columns(w: &Words, table: &Statistic) -> Vec<Column> {
     let is_number = |at: usize| {
         table
-            .rows
-            .first()
+            .all_rows()
+            .next()
             .is_some_and(|row| matches!(row.get(at), Some(Figure::Count(_) | Figure::Share(_))))
     };
     let column = |(at, label): (usize, &&'static str)| Column {

@@ -1,0 +1,131 @@
+//! The buttons that remove a host or a page, show it again, or erase it; and what came of them.
+
+use axum::extract::{Form, Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+
+use super::{Button, ListPage};
+use crate::access::Role;
+use crate::address::escape;
+use crate::desk::{Removal, RemovalKind, Window};
+use crate::pages::{App, Failure, Frame};
+
+/// Puts the buttons for it on a page, one of a kind for each collection, for those who may; says what is hidden, and
+/// what is or was erased.
+pub(super) fn offer(
+    app: &App,
+    page: &mut ListPage,
+    removal: &Removal,
+    names: &[String],
+) -> Result<(), Failure> {
+    let w = page.frame.w;
+    let word = match removal.kind {
+        RemovalKind::Host => "host",
+        RemovalKind::Url => "url",
+    };
+    let any = Window {
+        offset: 0,
+        limit: u64::MAX,
+    };
+    for name in names {
+        let is_hidden = app.desk.removals(name, any)?.items.contains(removal);
+        if is_hidden {
+            page.said = w.t(&format!("{word}.removed")).to_owned();
+        }
+        let erasures = app.desk.erasures(name)?;
+        let erased = erasures.iter().find(|it| it.items.contains(removal));
+        if let (Some(erased), true) = (erased, is_hidden) {
+            page.said = match erased.state {
+                "running" => w.t("erase.running").to_owned(),
+                "done" => w.n("erase.done", erased.records),
+                _ => w.f(
+                    "erase.failed",
+                    w.sentence(erased.problem.as_deref().unwrap_or_default()),
+                ),
+            };
+            if erased.state == "running" {
+                page.refresh = Some(2);
+            }
+        }
+        if !page.frame.may(Role::Admin) {
+            continue;
+        }
+        let choices: &[&str] = if is_hidden {
+            &["restore", "erase"]
+        } else {
+            &["remove"]
+        };
+        for what in choices {
+            let key = match *what {
+                "erase" => "erase".to_owned(),
+                what => format!("{word}.{what}"),
+            };
+            let mut label = w.t(&key).to_owned();
+            if names.len() > 1 {
+                label = format!("{label} · {name}");
+            }
+            let question = match *what {
+                "restore" => None,
+                _ => Some(w.f(&format!("{key}.sure"), name)),
+            };
+            page.buttons.push(Button {
+                action: format!("/removals/{what}"),
+                fields: vec![
+                    ("collection", name.clone()),
+                    ("kind", word.to_owned()),
+                    ("value", removal.value.clone()),
+                ],
+                question,
+                label,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What a button does.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum What {
+    Remove,
+    Restore,
+    Erase,
+}
+
+/// What the button says.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Wish {
+    collection: String,
+    kind: RemovalKind,
+    value: String,
+}
+
+/// Removes it, shows it again, or erases it.
+pub(crate) async fn act(
+    State(app): State<App>,
+    frame: Frame,
+    Path(what): Path<What>,
+    Form(wish): Form<Wish>,
+) -> Response {
+    app.look_up(frame, move |app, _| {
+        let (name, value) = (&wish.collection, wish.value);
+        let removal = Removal {
+            kind: wish.kind,
+            value: value.clone(),
+        };
+        match what {
+            What::Remove => drop(app.desk.hide(name, &removal)?),
+            What::Restore => app.desk.show(name, &removal)?,
+            What::Erase => drop(app.desk.erase(name, &removal)?),
+        }
+        let to = match wish.kind {
+            RemovalKind::Host => {
+                format!("/hosts/{}?collection={}", escape(&value), escape(name))
+            }
+            RemovalKind::Url => format!("/explain?url={}", escape(&value)),
+        };
+        Ok((StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response())
+    })
+    .await
+}
