@@ -530,6 +530,7 @@ impl Crawl {
             messages,
             jobs,
             dear: HashSet::new(),
+            reading: HashSet::new(),
             orders,
             clock,
             config,
