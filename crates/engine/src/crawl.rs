@@ -535,6 +535,7 @@ impl Crawl {
             messages,
             jobs,
             dear: HashSet::new(),
+            reading: HashSet::new(),
             orders,
             clock,
             config,

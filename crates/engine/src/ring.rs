@@ -54,12 +54,10 @@ use crate::stats::{Stats, is_answer};
 use crate::traps::TrapWatch;
 use crate::traps::farms::Farms;
 use crate::traps::soft::SoftMissing;
-use crate::workers::{Jobs, is_dear};
+use crate::workers::{Jobs, Lane};
 
 /// A run is over when nothing is due within this time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-/// Hosts whose pages are dear that are remembered.
-const MOST_DEAR: usize = 65_536;
 /// How often load is looked at and progress is told.
 const TICK: Duration = Duration::from_millis(200);
 /// A feed is visited again this long after its last visit, or later.
@@ -78,14 +76,19 @@ pub(crate) enum Message {
         host: HostId,
         answer: Answer,
         bytes: u64,
+        lane: Lane,
     },
     /// These addresses may answer for a host.
     Located {
         host: HostId,
         addresses: Vec<IpAddr>,
     },
-    /// A worker is done with a page.
-    Worked(Box<Page>, Duration),
+    /// A worker is done with a page of a host, and this is what it took.
+    Worked {
+        host: HostId,
+        page: Box<Page>,
+        computed: Duration,
+    },
     /// An entry is on disk.
     Committed(Arc<Entry>),
     /// The disk cannot go on.
@@ -202,6 +205,8 @@ pub(crate) struct Ring {
     pub(crate) jobs: Jobs,
     /// Hosts whose pages are dear to read.
     pub(crate) dear: HashSet<HostId>,
+    /// Hosts of which a page waits for the slow lane; they are asked again when it was read.
+    pub(crate) reading: HashSet<HostId>,
     pub(crate) orders: SyncSender<Order>,
 }
 
@@ -476,7 +481,9 @@ impl Ring {
                 host,
                 mut answer,
                 bytes,
+                lane,
             } => {
+                self.note_lane(host, lane);
                 self.bytes_arrived += bytes;
                 let asked = self.asking.remove(&host);
                 self.note_pace(host, asked.as_ref().map(|(_, since)| *since));
@@ -494,8 +501,12 @@ impl Ring {
                 self.note_addresses(host, &addresses);
                 self.locate(host, &addresses);
             }
-            Message::Worked(page, computed) => {
-                self.note_dear(&page, computed);
+            Message::Worked {
+                host,
+                page,
+                computed,
+            } => {
+                self.note_read(host, computed);
                 self.outstanding -= 1;
                 self.bytes_arrived -= page.attempt.wire_bytes.min(self.bytes_arrived);
                 self.admit(*page);
@@ -548,20 +559,6 @@ impl Ring {
         Ok(())
     }
 
-    /// Remembers hosts whose pages are dear to read, so that theirs wait for each other and not the others for them.
-    fn note_dear(&mut self, page: &Page, computed: Duration) {
-        let host = self.repository.host(page.attempt.url.normal().host_str());
-        match (host, is_dear(computed)) {
-            (Some(host), Some(true)) if self.dear.len() < MOST_DEAR => {
-                self.dear.insert(host);
-            }
-            (Some(host), Some(false)) => {
-                self.dear.remove(&host);
-            }
-            _ => {}
-        }
-    }
-
     /// URLs that wait for another try join their host's queue with the commit, as do those of a host
     /// that is no alias any more.
     fn wake_retries(&mut self, commit: &Commit) {
@@ -585,6 +582,9 @@ impl Ring {
 
     /// Tells the Frontier when the host's next URL is due.
     pub(crate) fn wake(&mut self, host: HostId) {
+        if self.reading.contains(&host) {
+            return;
+        }
         if self
             .errands
             .get(&host)
@@ -605,7 +605,7 @@ impl Ring {
     }
 
     pub(crate) fn wake_now(&mut self, host: HostId) {
-        if !self.is_located(host) {
+        if self.reading.contains(&host) || !self.is_located(host) {
             return;
         }
         let facts = self.host_facts(host);
@@ -757,12 +757,13 @@ impl Ring {
         {
             wake = wake.min(opened + self.config.run.commit_every);
         }
-        let can_lease = !self.stopping && !self.paused && self.frontier.leased() < self.limit.get();
+        let places = self.limit.get() + self.waiting;
+        let can_lease = !self.stopping && !self.paused && self.frontier.leased() < places;
         if can_lease
             && self.outage.lets_out(self.clock.now(), self.outstanding)
             && !self.window_is_full()
             && !self.repository.is_behind()
-            && self.outstanding < self.limit.get() + self.slack
+            && self.outstanding < places + self.room_to_read()
             && let Some(moment) = self.frontier.next_moment()
             && self.budget_left()
         {

@@ -8,7 +8,7 @@ mod script;
 mod scripted;
 mod support;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -95,4 +95,78 @@ fn dear_pages_have_a_lane_of_their_own() {
     ] {
         assert!(lane_of(url).contains(&lane), "{url}: {:?}", lane_of(url));
     }
+}
+
+/// Lets nobody in the slow lane go on before the last honest page was found.
+#[derive(Debug, Default)]
+struct Held {
+    is_over: Mutex<bool>,
+    over: Condvar,
+    gave_up: Mutex<bool>,
+}
+
+impl Filter for Held {
+    fn before(&self, link: &Candidate<'_>) -> Verdict {
+        if link.url.as_str().ends_with("/honest40") {
+            *self.is_over.lock().unwrap() = true;
+            self.over.notify_all();
+        }
+        let thread = std::thread::current();
+        if thread.name().unwrap_or_default().starts_with("teia-slow") {
+            let is_over = self.is_over.lock().unwrap();
+            let patience = Duration::from_secs(30);
+            let (is_over, _) = self
+                .over
+                .wait_timeout_while(is_over, patience, |is_over| !*is_over)
+                .unwrap();
+            if !*is_over {
+                *self.gave_up.lock().unwrap() = true;
+            }
+        }
+        Verdict::KEEP_AND_FOLLOW
+    }
+}
+
+/// More of them than places for requests and answers, all of which wait for a lane that does not move.
+#[test]
+fn pages_that_wait_for_the_slow_lane_take_no_place_of_others() {
+    let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let long = format!("{}{}", "words and more ".repeat(40_000), links(&["/end"]));
+    let dear: Vec<String> = (0..8)
+        .flat_map(|host| (0..cores * 5).map(move |page| format!("http://d{host}.test/{page}")))
+        .collect();
+    let first: Vec<&str> = dear.iter().map(String::as_str).collect();
+    let mut script = Script::default().html(
+        "http://a.test/",
+        &format!("{}{}", links(&first), links(&["/honest1"])),
+    );
+    for page in 1..=40 {
+        let next = format!("/honest{}", page + 1);
+        let next = if page < 40 {
+            links(&[&next])
+        } else {
+            String::new()
+        };
+        script = script.html(&format!("http://a.test/honest{page}"), &next);
+    }
+    for url in &dear {
+        script = script.html(url, &long);
+    }
+    let filter = Arc::new(Held::default());
+    let parts = Parts {
+        filter: Some(filter.clone()),
+        ..Parts::default()
+    };
+    let mut config = config();
+    config.run.hosts_at_once = Some(4);
+    let (_, attempts) = run_with(&script, &config, parts);
+    assert!(!*filter.gave_up.lock().unwrap(), "honest pages waited");
+    let pages = |text: &str| {
+        let urls = attempts.iter().map(|attempt| attempt.url.request());
+        urls.filter(|url| url.contains(text) && !url.ends_with("/robots.txt"))
+            .count()
+    };
+    assert_eq!(pages("/honest"), 40);
+    // And nobody is forgotten: each of them is asked for all of its pages, and `/end`.
+    assert_eq!(pages("http://d"), dear.len() + 8);
 }

@@ -132,6 +132,7 @@ impl Workshop {
         let Job {
             errand,
             mut exchange,
+            ..
         } = job;
         if self.takes_part(&errand, &exchange)
             && let Some(response) = &exchange.response
@@ -385,8 +386,11 @@ impl Workshop {
         let copies = self.copies.as_ref().zip(capture);
         let stored = copies.and_then(|(copies, id)| copies.read(state.url.request(), id));
         let Some(stored) = stored else {
-            // What no link leads to for that reason is visited in the sweep.
-            tracing::warn!(url = %state.url.request(), "the copy of an unchanged page cannot be read");
+            // What no link leads to for that reason is visited in the sweep. A server that says so unasked is not
+            // worth a line for each of its pages.
+            if capture.is_some() {
+                tracing::warn!(url = %state.url.request(), "the copy of an unchanged page cannot be read");
+            }
             // Asked without conditions the next time, so that it is stored in full again.
             page.attempt.etag = None;
             page.attempt.last_modified = None;

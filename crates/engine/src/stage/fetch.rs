@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use teia_base::{Clock, Exchange, Outcome, Request};
+use teia_base::{Clock, Exchange, HostId, Outcome, Request};
 use teia_fetch::{Fetcher, Fetching};
 use teia_frontier::Answer;
 use teia_repository::UrlState;
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use crate::ring::Message;
-use crate::workers::Jobs;
+use crate::workers::{Jobs, Lane};
 
 /// What a lease is for.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ impl Errand {
 /// An exchange on its way to a worker.
 #[derive(Debug)]
 pub(crate) struct Job {
+    /// Who was asked.
+    pub(crate) host: HostId,
     pub(crate) errand: Errand,
     pub(crate) exchange: Exchange,
 }
@@ -71,7 +73,7 @@ impl Future for Caught<'_> {
 pub(crate) async fn fetch(
     clock: Arc<dyn Clock>,
     fetcher: Arc<dyn Fetcher>,
-    host: teia_base::HostId,
+    host: HostId,
     errand: Errand,
     request: Request,
     messages: mpsc::Sender<Message>,
@@ -98,17 +100,24 @@ pub(crate) async fn fetch(
         address: exchange.remote.map(|remote| remote.ip()),
         tries: errand.tries(),
     };
+    let job = Job {
+        host,
+        errand,
+        exchange,
+    };
+    let lane = Lane::of(&job, host_is_dear);
     // It fails only when the ring is gone, and with it the need for an answer.
     if messages
         .send(Message::Answered {
             host,
             answer,
-            bytes: exchange.wire_bytes(),
+            bytes: job.exchange.wire_bytes(),
+            lane,
         })
         .await
         .is_ok()
     {
-        jobs.send(Job { errand, exchange }, host_is_dear).await;
+        jobs.send(job, lane).await;
     }
 }
 

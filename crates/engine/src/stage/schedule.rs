@@ -33,7 +33,7 @@ impl Ring {
                 break;
             };
             self.know_site(host);
-            if !self.take_host(host) {
+            if self.waits_for_lane(host) || !self.take_host(host) {
                 self.leave();
                 continue;
             }
@@ -72,7 +72,7 @@ impl Ring {
             && (self.outstanding == 0 || !self.is_short)
             && self.outage.lets_out(self.clock.now(), self.outstanding)
             && self.frontier.leased() < places
-            && self.outstanding < places + self.slack
+            && self.outstanding < places + self.room_to_read()
             && !self.window_is_full()
             && !self.repository.is_behind()
             && self.budget_left()
