@@ -45,7 +45,7 @@ def main():
     if not directories:
         sys.exit(f"SKIPPED: no judged collections in {SHARED / 'data'}")
     subprocess.run(
-        ["cargo", "build", "--release", "-p", "teia-search", "--example", "relevance"], cwd=ROOT, check=True
+        ["cargo", "build", "--release", "--workspace", "--example", "relevance"], cwd=ROOT, check=True
     )
     program = ROOT / "target/release/examples/relevance"
     output = subprocess.run(

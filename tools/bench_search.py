@@ -47,7 +47,9 @@ def main():
         packages = ["mariadb-server-core", "postgresql"]
         subprocess.run([ROOT / "tools/install-packages.sh", *packages], check=True)
         subprocess.run([ROOT / "tools/sql-drivers.sh", DRIVERS], check=True)
-        os.execv(DRIVERS / "bin/python", ["python", *sys.argv])
+        # By its whole name: only so does it know which environment it is of.
+        python = str(DRIVERS / "bin/python")
+        os.execv(python, [python, *sys.argv])
     build = ["cargo", "build", "--release", "--workspace", "--example", "search_bench", "--example", "documents"]
     subprocess.run(build, cwd=ROOT, check=True)
     examples = ROOT / "target/release/examples"

@@ -43,7 +43,7 @@ impl IndexConfig {
 }
 
 /// Memory for each thread of a rebuild.
-const REBUILD_BYTES: usize = 96 << 20;
+const REBUILD_BYTES: usize = 192 << 20;
 
 /// What one query may cost.
 #[derive(Clone, Debug, Deserialize)]

@@ -4,59 +4,116 @@
 //! the two are documents of their own, joined when a query is answered (`search::reputes`): new ranks and
 //! anchor texts do not index a page again.
 
-use tantivy::TantivyDocument;
+use tantivy::schema::Field;
+use tantivy::{Document, TantivyDocument};
 use teia_base::site_of;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::SearchError;
+use crate::language::Stemmer;
 use crate::page::{Page, Repute};
 use crate::record;
-use crate::schema::{ANCHORS, Fields};
-use crate::text::marked;
+use crate::schema::{ANCHORS, BODY, DESCRIPTION, Fields, HEADINGS, TITLE, URL_WORDS};
 
 /// Folders below a host that `site:` can name.
 const MAX_FOLDERS: usize = 3;
 
-/// The document of a page that is found by its words.
-pub(crate) fn indexed(fields: &Fields, page: &Page) -> Result<TantivyDocument, SearchError> {
-    let mut entry = TantivyDocument::default();
-    let [title, headings, body, _, description, url_words] = fields.texts;
-    let stemmed_as = page.stemmed_as.as_str();
-    let mut add = |field, text: &str| {
-        if !text.is_empty() {
-            entry.add_text(field, marked(stemmed_as, text));
-        }
-    };
-    add(title, &page.title);
-    add(body, &page.text);
-    add(description, &page.description);
-    for text in &page.headings {
-        add(headings, text);
-    }
-    add(url_words, &spelt_out(&page.url));
+/// A document of the index. Its words and keys are made into lists by the `inverter`; the index library sees
+/// only what it keeps for each document.
+pub(crate) struct Entry {
+    kept: TantivyDocument,
+    /// By whose language its words are stemmed.
+    pub(crate) stemmer: Stemmer,
+    /// Texts, with the numbers of their fields.
+    pub(crate) texts: Vec<(usize, String)>,
+    /// Terms that are no words, one after the other.
+    keys: Vec<u8>,
+    /// Of which field each key is, and where it ends.
+    ends: Vec<(Field, usize)>,
+}
 
+impl Entry {
+    fn new(language: &str) -> Self {
+        Self {
+            kept: TantivyDocument::default(),
+            stemmer: Stemmer::of(language),
+            texts: Vec::new(),
+            keys: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    fn add_words(&mut self, field: usize, text: String) {
+        if !text.is_empty() {
+            self.texts.push((field, text));
+        }
+    }
+
+    fn add_key(&mut self, field: Field, key: &[u8]) {
+        self.keys.extend(key);
+        self.ends.push((field, self.keys.len()));
+    }
+
+    /// A number that is looked up.
+    fn add_number(&mut self, field: Field, number: u64) {
+        self.add_key(field, &number.to_be_bytes());
+        self.kept.add_u64(field, number);
+    }
+
+    /// Its terms that are no words.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = (Field, &[u8])> {
+        let mut start = 0;
+        self.ends.iter().map(move |&(field, end)| {
+            let key = &self.keys[start..end];
+            start = end;
+            (field, key)
+        })
+    }
+}
+
+impl Document for Entry {
+    type Value<'a> = <TantivyDocument as Document>::Value<'a>;
+    type FieldsValuesIter<'a> = <TantivyDocument as Document>::FieldsValuesIter<'a>;
+
+    fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
+        self.kept.iter_fields_and_values()
+    }
+}
+
+/// The document of a page that is found by its words.
+pub(crate) fn indexed(fields: &Fields, page: Page) -> Result<Entry, SearchError> {
+    let mut entry = Entry::new(&page.stemmed_as);
     let url = page.canonical();
     let host = url.host_str();
     for place in places(host, url.path()) {
-        entry.add_text(fields.within, place);
+        entry.add_key(fields.within, place.as_bytes());
     }
     for kind in kinds(&page.media_type) {
-        entry.add_text(fields.kinds, kind);
+        entry.add_key(fields.kinds, kind.as_bytes());
     }
-    entry.add_text(fields.url, &page.url);
-    entry.add_text(fields.host, host);
-    entry.add_text(fields.site, site_of(host));
-    entry.add_text(fields.language, &page.language);
-    entry.add_text(fields.media_type, &page.media_type);
-    entry.add_u64(fields.digest, page.short_digest());
-    entry.add_i64(fields.fetched, page.fetched_micros);
-    entry.add_u64(fields.size, page.size);
-    entry.add_u64(fields.simhash, page.simhash);
-    entry.add_u64(fields.tie, tie(&page.url));
+    entry.add_key(fields.url, page.url.as_bytes());
+    entry.add_key(fields.language, page.language.as_bytes());
+    entry.add_number(fields.digest, page.short_digest());
+    let kept = &mut entry.kept;
+    kept.add_text(fields.host, host);
+    kept.add_text(fields.site, site_of(host));
+    kept.add_text(fields.language, &page.language);
+    kept.add_text(fields.media_type, &page.media_type);
+    kept.add_i64(fields.fetched, page.fetched_micros);
+    kept.add_u64(fields.size, page.size);
+    kept.add_u64(fields.simhash, page.simhash);
+    kept.add_u64(fields.tie, tie(&page.url));
     if let Some(until) = page.until_micros {
-        entry.add_i64(fields.until, until);
+        kept.add_i64(fields.until, until);
     }
-    entry.add_bytes(fields.page, &record::pack(page)?);
+    kept.add_bytes(fields.page, &record::pack(&page)?);
+    entry.add_words(URL_WORDS, spelt_out(&page.url));
+    entry.add_words(TITLE, page.title);
+    entry.add_words(BODY, page.text);
+    entry.add_words(DESCRIPTION, page.description);
+    for text in page.headings {
+        entry.add_words(HEADINGS, text);
+    }
     Ok(entry)
 }
 
@@ -67,31 +124,26 @@ pub(crate) fn tie(url: &str) -> u64 {
 }
 
 /// The document of what others say of a page; none where they say nothing.
-pub(crate) fn repute(
-    fields: &Fields,
-    tie: u64,
-    language: &str,
-    repute: &Repute,
-) -> Option<TantivyDocument> {
+pub(crate) fn repute(fields: &Fields, tie: u64, language: &str, repute: &Repute) -> Option<Entry> {
     if repute.is_empty() {
         return None;
     }
-    let mut entry = TantivyDocument::default();
-    for text in repute.anchors.iter().filter(|text| !text.is_empty()) {
-        entry.add_text(fields.texts[ANCHORS], marked(language, text));
+    let mut entry = Entry::new(language);
+    for text in &repute.anchors {
+        entry.add_words(ANCHORS, text.clone());
     }
-    entry.add_u64(fields.of, tie);
-    entry.add_f64(fields.rank, f64::from(repute.rank));
-    entry.add_u64(fields.mark, repute.mark());
+    entry.add_number(fields.of, tie);
+    entry.kept.add_f64(fields.rank, f64::from(repute.rank));
+    entry.kept.add_u64(fields.mark, repute.mark());
     Some(entry)
 }
 
 /// The document of another address with the same text: kept, listed, found by nothing else.
-pub(crate) fn alias(fields: &Fields, page: &Page) -> Result<TantivyDocument, SearchError> {
-    let mut entry = TantivyDocument::default();
-    entry.add_text(fields.url, &page.url);
-    entry.add_u64(fields.alias_of, page.short_digest());
-    entry.add_bytes(fields.page, &record::pack(page)?);
+pub(crate) fn alias(fields: &Fields, page: &Page) -> Result<Entry, SearchError> {
+    let mut entry = Entry::new(&page.stemmed_as);
+    entry.add_key(fields.url, page.url.as_bytes());
+    entry.add_number(fields.alias_of, page.short_digest());
+    entry.kept.add_bytes(fields.page, &record::pack(page)?);
     Ok(entry)
 }
 
@@ -121,7 +173,7 @@ fn kinds(media_type: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The URL as text: without its scheme, percent-encoding undone where it gives readable text.
-fn spelt_out(url: &str) -> String {
+pub(crate) fn spelt_out(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let mut bytes = Vec::with_capacity(rest.len());
     let mut at = 0;

@@ -215,3 +215,30 @@ pub(crate) fn cut(text: &str, bytes: usize) -> &str {
     }
     &text[..end]
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use teia_base::{CanonicalUrl, Directives, Document, Flags, MediaType, Outcome, Timestamp};
+
+    /// A page with a text and nothing else.
+    pub(crate) fn document(url: &str, text: &str) -> Document {
+        Document {
+            url: CanonicalUrl::parse(url).unwrap(),
+            requested: None,
+            outcome: Outcome::http(200),
+            flags: Flags::default(),
+            fetched: Timestamp::default(),
+            capture: None,
+            media_type: MediaType::parse("text/html"),
+            depth: 0,
+            title: String::new(),
+            description: String::new(),
+            headings: Vec::new(),
+            text: text.to_owned(),
+            margins: Vec::new(),
+            language: Some("pt".to_owned()),
+            links: Vec::new(),
+            robots: Directives::default(),
+        }
+    }
+}

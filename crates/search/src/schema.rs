@@ -4,7 +4,8 @@ use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
 
-use crate::text::TOKENIZER;
+/// The name that the fields with words have for how they are split; that is done by the `inverter`.
+pub(crate) const TOKENIZER: &str = "teia-words";
 
 /// Changes whenever an older index could not be read as it is: it is then rebuilt.
 pub(crate) const FORMAT: &str = "teia-index-3";
@@ -12,8 +13,10 @@ pub(crate) const FORMAT: &str = "teia-index-3";
 /// The fields with words, in the order of [`Fields::texts`] and of the weights.
 pub(crate) const TEXT_FIELDS: usize = 6;
 pub(crate) const TITLE: usize = 0;
+pub(crate) const HEADINGS: usize = 1;
 pub(crate) const BODY: usize = 2;
 pub(crate) const ANCHORS: usize = 3;
+pub(crate) const DESCRIPTION: usize = 4;
 pub(crate) const URL_WORDS: usize = 5;
 
 /// Handles of all fields. The order of creation is part of the format.

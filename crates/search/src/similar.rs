@@ -5,7 +5,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::margins::{Marginal, Margins};
 use crate::record::{Cut, Cutter};
-use crate::text::{fold_into, words};
+use crate::text::{fold_word, words};
 
 /// Two texts whose signatures differ in at most so many bits are nearly the same.
 pub(crate) const NEAR_BITS: u32 = 3;
@@ -33,17 +33,17 @@ pub(crate) fn signature(text: &str, margins: &[Margin]) -> Signature {
     let mut count = 0;
     let mut cutter = Cutter::default();
     let mut marginal = Marginal::new(margins);
-    let mut folded = String::with_capacity(2 * GATHERED);
+    let mut folded = Vec::with_capacity(2 * GATHERED);
     for word in words(text) {
         cutter.hear(word);
         marginal.hear(word);
         let from = folded.len();
-        fold_into(&text[word.start..word.end], &mut folded);
-        last = [last[1], last[2], xxh3_64(&folded.as_bytes()[from..])];
-        folded.push(' ');
+        fold_word(text, word, &mut folded);
+        last = [last[1], last[2], xxh3_64(&folded[from..])];
+        folded.push(b' ');
         // A digest takes a long piece far faster than its words.
         if folded.len() >= GATHERED {
-            digest.update(folded.as_bytes());
+            digest.update(&folded);
             folded.clear();
         }
         count += 1;
@@ -55,7 +55,7 @@ pub(crate) fn signature(text: &str, margins: &[Margin]) -> Signature {
             votes.add(xxh3_64(&run));
         }
     }
-    digest.update(folded.as_bytes());
+    digest.update(&folded);
     Signature {
         digest: if count == 0 { 0 } else { digest.digest128() },
         simhash: if count >= MIN_WORDS {

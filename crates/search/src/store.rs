@@ -1,19 +1,20 @@
 //! One index on disk: opening it, and the few look-ups that writer and searcher share.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tantivy::directory::{MmapDirectory, OwnedBytes};
 use tantivy::error::DataCorruption;
 use tantivy::store::{Compressor, StoreReader};
-use tantivy::tokenizer::TextAnalyzer;
+use tantivy::tokenizer::{RawTokenizer, TextAnalyzer};
 use tantivy::{DocAddress, DocId, Index, IndexSettings, Searcher, TantivyError, Term};
 
 use crate::error::SearchError;
+use crate::inverter::Inverter;
 use crate::page::Page;
 use crate::record::Stored;
-use crate::schema::{FORMAT, Fields, schema};
-use crate::text::{TOKENIZER, WordTokenizer};
+use crate::schema::{FORMAT, Fields, TOKENIZER, schema};
 
 /// What a commit carries beside its documents.
 #[derive(Debug, Serialize, Deserialize)]
@@ -45,14 +46,14 @@ pub(crate) fn open_or_create(path: &Path) -> Result<(Index, Fields), SearchError
         ..IndexSettings::default()
     };
     let directory = MmapDirectory::open(path).map_err(|error| failed(error.into()))?;
-    let index = Index::create(directory, schema, settings).map_err(failed)?;
-    register(&index);
+    let mut index = Index::create(directory, schema, settings).map_err(failed)?;
+    register(&mut index, fields);
     Ok((index, fields))
 }
 
 /// Opens an index that is there.
 pub(crate) fn open(path: &Path) -> Result<(Index, Fields), SearchError> {
-    let index = Index::open_in_dir(path).map_err(|source| SearchError::Open {
+    let mut index = Index::open_in_dir(path).map_err(|source| SearchError::Open {
         path: path.to_owned(),
         source: in_short(source),
     })?;
@@ -70,7 +71,7 @@ pub(crate) fn open(path: &Path) -> Result<(Index, Fields), SearchError> {
             expected,
         });
     }
-    register(&index);
+    register(&mut index, fields);
     Ok((index, fields))
 }
 
@@ -146,8 +147,9 @@ pub(crate) fn holding(searcher: &Searcher, term: &Term) -> Result<Vec<DocAddress
     Ok(found)
 }
 
-fn register(index: &Index) {
-    index
-        .tokenizers()
-        .register(TOKENIZER, TextAnalyzer::from(WordTokenizer::default()));
+fn register(index: &mut Index, fields: Fields) {
+    // The library asks for one and is given no text.
+    let none = TextAnalyzer::from(RawTokenizer::default());
+    index.tokenizers().register(TOKENIZER, none);
+    index.register_plugin(Arc::new(Inverter { fields }));
 }

@@ -12,11 +12,11 @@
 
 use std::path::Path;
 
-use tantivy::{DocAddress, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Term};
+use tantivy::{DocAddress, IndexReader, IndexWriter, ReloadPolicy, Term};
 use teia_base::{CanonicalUrl, Document};
 
 use crate::config::IndexConfig;
-use crate::entry;
+use crate::entry::{self, Entry};
 use crate::error::SearchError;
 use crate::page::{Extras, Page, Repute};
 use crate::pending::{Pending, Standing};
@@ -36,7 +36,7 @@ pub enum Added {
 
 /// Writes one index. There is one writer for a directory at a time.
 pub struct Writer {
-    index: IndexWriter,
+    index: IndexWriter<Entry>,
     reader: IndexReader,
     fields: Fields,
     config: IndexConfig,
@@ -190,11 +190,10 @@ impl Writer {
     /// Writes a page that is found by its words, and its repute beside it.
     fn put_indexed(&mut self, mut page: Page) -> Result<(), SearchError> {
         let repute = std::mem::take(&mut page.repute);
-        self.write(entry::indexed(&self.fields, &page)?)?;
-        self.write_repute(entry::tie(&page.url), &page.stemmed_as, &repute)?;
         let standing = Standing::Indexed(page.short_digest());
         self.pending.note(&page.url, Some(standing));
-        Ok(())
+        self.write_repute(entry::tie(&page.url), &page.stemmed_as, &repute)?;
+        self.write(entry::indexed(&self.fields, page)?)
     }
 
     /// Deletes the URL's entry. Where it carried a text that other addresses have too, and does
@@ -309,7 +308,7 @@ impl Writer {
             .delete_term(Term::from_field_text(self.fields.url, url));
     }
 
-    fn write(&self, entry: TantivyDocument) -> Result<(), SearchError> {
+    fn write(&self, entry: Entry) -> Result<(), SearchError> {
         self.index.add_document(entry).map_err(SearchError::Write)?;
         Ok(())
     }

@@ -38,8 +38,10 @@ pub struct WebConfig {
     pub patience: Duration,
     /// Bytes of a query.
     pub max_query_bytes: usize,
-    /// Words and signs of a query.
+    /// Plain words of a query.
     pub max_query_words: usize,
+    /// Its other clauses: conditions, phrases, and words with a sign or an operator.
+    pub max_query_clauses: usize,
     /// Parentheses within parentheses.
     pub max_query_depth: usize,
     /// Stars in a query.
@@ -67,9 +69,10 @@ impl Default for WebConfig {
             journal_readers: cores,
             journal_time: Duration::from_secs(10),
             patience: Duration::from_secs(2),
-            max_query_bytes: 2_048,
-            max_query_words: 256,
-            max_query_depth: 32,
+            max_query_bytes: 1_024,
+            max_query_words: 64,
+            max_query_clauses: 32,
+            max_query_depth: 16,
             max_query_stars: 16,
             max_results: 10_000,
         }

@@ -49,6 +49,10 @@ const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// Bytes of a request's head.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 
+/// Bytes of a connection's first line that are read. More than any page takes, so that one that is cut is refused by the
+/// page that it asks for, with its own words, and not by the HTTP library without any.
+const MAX_LINE_BYTES: usize = 56 << 10;
+
 /// Serves until `shutdown` resolves.
 pub async fn serve(
     listener: TcpListener,
@@ -131,6 +135,8 @@ struct Patient {
     stream: TcpStream,
     stall: Duration,
     limit: Option<Pin<Box<Sleep>>>,
+    /// Bytes of the first line so far; none when it is over.
+    line: Option<usize>,
 }
 
 impl Patient {
@@ -139,7 +145,36 @@ impl Patient {
             stream,
             stall,
             limit: None,
+            line: Some(0),
         }
+    }
+
+    /// Cuts the address in the first line where it is too long, and keeps what follows it. How many of these bytes stay,
+    /// at their beginning.
+    fn cut_line(&mut self, bytes: &mut [u8]) -> usize {
+        let mut kept = 0;
+        for at in 0..bytes.len() {
+            let byte = bytes[at];
+            let is_cut = match &mut self.line {
+                Some(length) if *length >= MAX_LINE_BYTES => !matches!(byte, b' ' | b'\n'),
+                Some(length) => {
+                    *length += 1;
+                    false
+                }
+                None => false,
+            };
+            if is_cut {
+                continue;
+            }
+            bytes[kept] = byte;
+            kept += 1;
+            // After the address, or the line, everything stays.
+            let is_long = self.line.is_some_and(|length| length >= MAX_LINE_BYTES);
+            if byte == b'\n' || (byte == b' ' && is_long) {
+                self.line = None;
+            }
+        }
+        kept
     }
 
     /// What a write came to; a write that waits begins the limit, any other ends it.
@@ -165,7 +200,20 @@ impl AsyncRead for Patient {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        loop {
+            let before = buffer.filled().len();
+            ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
+            let news = &mut buffer.filled_mut()[before..];
+            if self.line.is_none() || news.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            let kept = self.cut_line(news);
+            buffer.set_filled(before + kept);
+            // Nothing at all would be the end of the connection.
+            if kept > 0 {
+                return Poll::Ready(Ok(()));
+            }
+        }
     }
 }
 

@@ -43,11 +43,15 @@ impl Stemmer {
 
     /// The term of a word as it stands in a text; none for a stop word of the language.
     pub(crate) fn term(self, word: &str) -> Option<String> {
-        let folded = fold(word);
-        if is_stop_word(self.language, &folded) {
+        self.term_of(word, &fold(word))
+    }
+
+    /// The same of a word whose folded form is known.
+    pub(crate) fn term_of(self, word: &str, folded: &str) -> Option<String> {
+        if is_stop_word(self.language, folded) {
             return None;
         }
-        Some(self.stem_of(word, &folded))
+        Some(self.stem_of(word, folded))
     }
 
     /// The terms of a word as it stands in a query: one, or two where accents seem to be left out.

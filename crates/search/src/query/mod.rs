@@ -29,11 +29,13 @@ pub(crate) use tokens::is_field;
 use teia_base::Timestamp;
 
 /// Bytes of a query that are read.
-pub(crate) const MAX_BYTES: usize = 2_048;
-/// Words, phrases and conditions that are taken.
-pub(crate) const MAX_CLAUSES: usize = 48;
+pub(crate) const MAX_BYTES: usize = 1_024;
+/// Clauses that are taken: conditions, phrases, beginnings of words, and words with a sign or an operator.
+pub(crate) const MAX_CLAUSES: usize = 32;
+/// Plain words that are taken beside them: a question of a person may have more than thirty.
+pub(crate) const MAX_WORDS: usize = 64;
 /// Parentheses within parentheses.
-pub(crate) const MAX_DEPTH: usize = 8;
+pub(crate) const MAX_DEPTH: usize = 16;
 
 /// A query, and what was changed to understand it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,7 +3,9 @@
 use teia_base::{CanonicalUrl, Timestamp};
 
 use super::tokens::{Token, tokens};
-use super::{Group, MAX_BYTES, MAX_CLAUSES, MAX_DEPTH, Node, Occur, Parsed, Place, Repair};
+use super::{
+    Group, MAX_BYTES, MAX_CLAUSES, MAX_DEPTH, MAX_WORDS, Node, Occur, Parsed, Place, Repair,
+};
 use crate::page::cut;
 
 /// Understands a query.
@@ -18,6 +20,8 @@ pub(crate) fn parse(query: &str) -> Parsed {
         tokens,
         at: 0,
         clauses: 0,
+        words: 0,
+        is_plain: false,
         field: None,
         repairs,
     };
@@ -42,6 +46,10 @@ struct Parser {
     tokens: Vec<Token>,
     at: usize,
     clauses: usize,
+    /// Plain words so far.
+    words: usize,
+    /// What is read next has no sign and joins nothing.
+    is_plain: bool,
     /// The field that stands before the group that is being read: it counts for all in it.
     field: Option<String>,
     repairs: Vec<Repair>,
@@ -85,6 +93,7 @@ impl Parser {
                     None => self.repair(Repair::DanglingOperator("AND".into())),
                 },
                 _ => {
+                    self.is_plain = sign.is_none() && !joins;
                     if let Some(node) = self.node(token, depth) {
                         let clause = Clause {
                             occur: sign.unwrap_or_else(|| usual(&node)),
@@ -146,6 +155,14 @@ impl Parser {
             },
             Token::Bare(text, starred) => match self.field.clone() {
                 Some(field) => self.condition(&field, text, starred, false),
+                None if self.is_plain && !starred => {
+                    if self.words >= MAX_WORDS {
+                        self.repair(Repair::TooManyClauses);
+                        return None;
+                    }
+                    self.words += 1;
+                    Some(Node::Word(text, Place::Anywhere))
+                }
                 None => self.counted(|| words(text, starred, Place::Anywhere)),
             },
             _ => None,

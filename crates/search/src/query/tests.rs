@@ -220,7 +220,7 @@ fn hostile_queries_stay_small() {
         let parsed = parse(&query);
         assert!(parsed.repairs.contains(&Repair::TooLong));
         assert!(parsed.repairs.len() < 12, "{:?}", parsed.repairs.len());
-        assert!(parsed.group.clauses.len() <= super::MAX_CLAUSES);
+        assert!(parsed.group.clauses.len() <= super::MAX_CLAUSES + super::MAX_WORDS);
     }
     assert!(
         parse(&format!("{}a{}", "(".repeat(20), ")".repeat(20)))
@@ -234,6 +234,32 @@ fn hostile_queries_stay_small() {
     );
 }
 
+/// A query at its limit is taken as it is; one step further it is cut, and says so.
+#[test]
+fn limits_hold_exactly() {
+    let check = |query: &str, clauses: usize, repair: Option<Repair>| {
+        let parsed = parse(query);
+        let begin = &query[..query.len().min(30)];
+        assert_eq!(parsed.repairs, Vec::from_iter(repair), "{begin}");
+        assert_eq!(parsed.group.clauses.len(), clauses, "{begin}");
+    };
+    check(&"a".repeat(1_024), 1, None);
+    check(&"a".repeat(1_025), 1, Some(Repair::TooLong));
+    for clause in ["+a ", "-a ", "a* ", "\"a b\" ", "title:a ", "site:a.pt "] {
+        check(&clause.repeat(32), 32, None);
+        check(&clause.repeat(33), 32, Some(Repair::TooManyClauses));
+    }
+    check(&"a ".repeat(64), 64, None);
+    check(&"a ".repeat(65), 64, Some(Repair::TooManyClauses));
+    let alternatives = |count: usize| vec!["a"; count].join(" OR ");
+    // The first of them is a plain word when it is read.
+    check(&alternatives(33), 1, None);
+    check(&alternatives(34), 1, Some(Repair::TooManyClauses));
+    let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
+    check(&nested(16), 1, None);
+    assert!(parse(&nested(17)).repairs.contains(&Repair::TooDeep));
+}
+
 proptest! {
     #[test]
     fn parsing_never_panics(query in "\\PC{0,200}") {
@@ -244,7 +270,7 @@ proptest! {
     fn parsing_signs_never_panics(parts in prop::collection::vec(
         prop::sample::select(vec!["a", "OR", "AND", "NOT", "(", ")", "\"", "+", "-", "|", "*", ":", " ", "title:", "site:", "before:", "é", "\u{0}"]), 0..60)) {
         let parsed = parse(&parts.concat());
-        prop_assert!(parsed.group.clauses.len() <= super::MAX_CLAUSES);
+        prop_assert!(parsed.group.clauses.len() <= super::MAX_CLAUSES + super::MAX_WORDS);
         parse(&parts.join(" "));
     }
 }

@@ -108,7 +108,7 @@ impl Collector {
         place: (usize, u32),
         segment: &SegmentReader,
         (columns, ranks, passed_over): (&Columns, &[f32], [&PassedOver; 2]),
-        matches: &mut dyn Match,
+        matches: &mut (impl Match + ?Sized),
         ordering: &Priors<'_>,
     ) -> Result<(), SearchError> {
         let mut facets = match self.counts {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tantivy::columnar::Column;
+use tantivy::columnar::{Column, ColumnValues};
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::index::SegmentId;
 use tantivy::store::StoreReader;
@@ -16,7 +16,8 @@ use crate::schema::{Fields, TEXT_FIELDS};
 pub(super) struct Columns {
     pub(super) ties: Column<u64>,
     pub(super) visits: Column<i64>,
-    untils: Column<i64>,
+    /// None where no page of the segment has such a day: that is nearly everywhere, and it is asked for every match.
+    untils: Option<Column<i64>>,
     simhashes: Column<u64>,
     /// Lengths of the text fields.
     pub(super) lengths: [FieldNormReader; TEXT_FIELDS],
@@ -34,10 +35,11 @@ impl Columns {
         let Ok(lengths) = lengths.try_into() else {
             unreachable!("one is pushed for each field");
         };
+        let untils = fast.i64("until")?;
         Ok(Self {
             ties: fast.u64("tie")?,
             visits: fast.i64("fetched")?,
-            untils: fast.i64("until")?,
+            untils: (untils.values.num_vals() > 0).then_some(untils),
             simhashes: fast.u64("simhash")?,
             lengths,
             pages: segment.get_store_reader(CACHED_BLOCKS)?,
@@ -46,7 +48,7 @@ impl Columns {
 
     /// Whether its author wants it found no more at this moment.
     pub(super) fn is_past(&self, doc: DocId, now_micros: i64) -> bool {
-        let until = self.untils.first(doc);
+        let until = self.untils.as_ref().and_then(|untils| untils.first(doc));
         until.is_some_and(|until| until <= now_micros)
     }
 

@@ -17,6 +17,9 @@ const MAX_REMEMBERED: usize = 10_000;
 /// Bytes of their tallies.
 const MAX_BYTES: usize = 64 << 20;
 
+/// Words of the dictionaries that are spelt nearly like another: how far, in how many documents, and which.
+pub(super) type Near = Arc<[(usize, u64, String)]>;
+
 /// Plans of words, and in how many documents they are, for one state of the indexes.
 #[derive(Debug, Default)]
 pub(super) struct KnownWords(Mutex<Known>);
@@ -26,6 +29,8 @@ struct Known {
     state: u64,
     words: HashMap<(String, Place), (WordPlan, u64)>,
     phrases: HashMap<(String, Place), Arc<Tallies>>,
+    /// By word and field.
+    near: HashMap<(String, usize), Near>,
     /// Bytes of their tallies.
     held: Arc<AtomicUsize>,
 }
@@ -54,6 +59,20 @@ impl KnownWords {
         known.words.insert(key, (plan.clone(), count));
     }
 
+    /// Words that are spelt nearly like this one: who asks for a word that is nowhere pages and narrows as others do.
+    pub(super) fn near(&self, state: u64, word: &str, field: usize) -> Option<Near> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = known.state == state;
+        is_known.then(|| known.near.get(&(word.to_owned(), field)).cloned())?
+    }
+
+    pub(super) fn put_near(&self, state: u64, word: &str, field: usize, near: &Near) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.bound(state);
+        let key = (word.to_owned(), field);
+        known.near.insert(key, Arc::clone(near));
+    }
+
     /// What a phrase counts in these indexes, as far as it was read.
     pub(super) fn phrase(
         &self,
@@ -74,7 +93,7 @@ impl KnownWords {
 impl Known {
     /// Begins anew where the indexes changed, or where it is full.
     fn bound(&mut self, state: u64) {
-        let is_full = self.words.len() + self.phrases.len() >= MAX_REMEMBERED
+        let is_full = self.words.len() + self.phrases.len() + self.near.len() >= MAX_REMEMBERED
             || self.held.load(Ordering::Relaxed) >= MAX_BYTES;
         if self.state != state || is_full {
             *self = Self {

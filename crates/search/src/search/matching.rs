@@ -116,7 +116,7 @@ impl<'a> Scoring<'a> {
         self.norms.k1
     }
 
-    pub(super) fn group(&self, plan: &GroupPlan) -> Result<Box<dyn Match>, SearchError> {
+    pub(super) fn group(&self, plan: &GroupPlan) -> Result<Matches, SearchError> {
         let all = |plans: &[Plan]| {
             plans
                 .iter()
@@ -148,7 +148,7 @@ impl<'a> Scoring<'a> {
                 let (must, should) = (tallied(must), tallied(should));
                 let (wishes, not) = (tallied(wishes), tallied(not));
                 let group = TalliedGroup::new(documents, must, should, wishes, &not);
-                return Ok(Box::new(group));
+                return Ok(Matches::Tallied(group));
             }
         }
         let (must, should) = (boxed(must), boxed(should));
@@ -172,7 +172,7 @@ impl<'a> Scoring<'a> {
             steps: 0,
         };
         group.settle(0);
-        Ok(Box::new(group))
+        Ok(Matches::Other(Box::new(group)))
     }
 
     /// A part of a group. How a word is walked over is chosen when the other parts are known.
@@ -200,7 +200,7 @@ impl<'a> Scoring<'a> {
                 let parts = boxed(parts);
                 Part::Other(entries, Box::new(EitherMatch { parts }))
             }
-            Plan::Group(group) => Part::Other(everything, self.group(group)?),
+            Plan::Group(group) => Part::Other(everything, self.group(group)?.boxed()),
         })
     }
 
@@ -222,6 +222,21 @@ impl<'a> Scoring<'a> {
         };
         visited.settle(0);
         Box::new(visited)
+    }
+}
+
+/// How a whole query is walked over. Most are tallied, and their thousands of matches are worth a walk of its own.
+pub(super) enum Matches {
+    Tallied(TalliedGroup),
+    Other(Box<dyn Match>),
+}
+
+impl Matches {
+    fn boxed(self) -> Box<dyn Match> {
+        match self {
+            Self::Tallied(group) => Box::new(group),
+            Self::Other(matches) => matches,
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use super::filter::{Filter, narrowed};
 use super::grouping::Signatures;
 use super::hidden::{self, Hidden, PassedOver};
 use super::known_words::KnownWords;
-use super::matching::{Norms, Scoring};
+use super::matching::{Matches, Norms, Scoring};
 use super::plan::{GroupPlan, Planned, Planner, WordPlan};
 use super::reputes::{self, Anchors, Reputes};
 use super::results::{Hit, Results, Snippet};
@@ -269,14 +269,20 @@ impl Searcher {
         }
         query.fill(&planned, &mut results)?;
         if !deadline.is_over() {
+            let known = &self.known_words;
             results.suggestion =
-                spelling::suggestion(&shards, &request.query, &planned.sought, &deadline)?;
+                spelling::suggestion(&shards, known, &request.query, &planned.sought, &deadline)?;
         }
         if results.is_partial {
             results.repairs.push(Repair::TimeOver);
         }
         results.seconds = began.elapsed().as_secs_f64();
         Ok(results)
+    }
+
+    #[cfg(test)]
+    pub(super) fn every_shard(&self) -> Result<Vec<Shard>, SearchError> {
+        self.shards(&[], &Hidden::default())
     }
 
     fn open_segments(&self) -> std::collections::HashSet<SegmentId> {
@@ -425,13 +431,20 @@ impl Query<'_> {
                     anchors: &anchors,
                     deadline: &self.deadline,
                 };
-                let mut matches = scoring.group(group)?;
+                let matches = scoring.group(group)?;
                 let passed_over = shard.passed_over.get(ordinal as usize);
                 let older = self.older.get(shard.number_of(ordinal));
                 let passed_over = [passed_over, older].map(|some| some.unwrap_or(&NOTHING));
                 let place = (number, ordinal);
                 let beside = (&**columns, shard.reputes.ranks(ordinal), passed_over);
-                collector.segment(place, segment, beside, matches.as_mut(), &priors)?;
+                match matches {
+                    Matches::Tallied(mut tallied) => {
+                        collector.segment(place, segment, beside, &mut tallied, &priors)?;
+                    }
+                    Matches::Other(mut other) => {
+                        collector.segment(place, segment, beside, other.as_mut(), &priors)?;
+                    }
+                }
             }
         }
         let total = collector.total;

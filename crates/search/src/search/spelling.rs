@@ -9,6 +9,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, TERMINATED, Term};
 
 use super::deadline::Deadline;
+use super::known_words::{KnownWords, Near, state_of};
 use super::plan::Sought;
 use super::searcher::Shard;
 use crate::error::SearchError;
@@ -26,6 +27,7 @@ const TIMES: u64 = 50;
 /// The query with unknown words replaced, or none where there is nothing better.
 pub(super) fn suggestion(
     shards: &[Shard],
+    known: &KnownWords,
     query: &str,
     sought: &[Sought],
     deadline: &Deadline,
@@ -39,7 +41,7 @@ pub(super) fn suggestion(
         {
             continue;
         }
-        if let Some(better) = similar(shards, &folded, word, deadline)? {
+        if let Some(better) = similar(shards, known, &folded, word, deadline)? {
             suggested = replaced(&suggested, &word.typed, &better);
         }
     }
@@ -61,6 +63,7 @@ fn replaced(query: &str, typed: &str, better: &str) -> String {
 /// The nearest and most frequent word with the same first letter, as it is written.
 fn similar(
     shards: &[Shard],
+    known: &KnownWords,
     word: &str,
     sought: &Sought,
     deadline: &Deadline,
@@ -70,23 +73,33 @@ fn similar(
         Place::Title => TITLE,
         Place::Address => URL_WORDS,
     };
-    let mut found: Vec<(usize, u64, String)> = near(shards, field, word, deadline)?;
-    found.sort_by(|a, b| (a.0, b.1, &a.2).cmp(&(b.0, a.1, &b.2)));
+    let state = state_of(shards);
+    let found = match known.near(state, word, field) {
+        Some(found) => found,
+        None => {
+            let found: Near = near(shards, field, word, deadline)?.into();
+            // What was not looked up to its end is not remembered.
+            if !deadline.was_over() {
+                known.put_near(state, word, field, &found);
+            }
+            found
+        }
+    };
     let needed = sought.documents * TIMES;
-    found.retain(|(_, count, _)| *count > needed);
-    for (_, _, term) in found.into_iter().take(MAX_COUNTED) {
+    let found = found.iter().filter(|(_, count, _)| *count > needed);
+    for (_, _, term) in found.take(MAX_COUNTED) {
         if deadline.is_over() {
             break;
         }
         // The dictionary has also words of pages that are gone, or hidden.
-        if let Some((shard, at)) = shown(shards, field, &term, needed)? {
-            return Ok(Some(written(shard, field, at, &term)?));
+        if let Some((shard, at)) = shown(shards, field, term, needed)? {
+            return Ok(Some(written(shard, field, at, term)?));
         }
     }
     Ok(None)
 }
 
-/// Words of the dictionaries that are near: how far, in how many documents, and which.
+/// Words of the dictionaries that are near, the nearest and most frequent first.
 fn near(
     shards: &[Shard],
     field: usize,
@@ -97,6 +110,11 @@ fn near(
         return Ok(Vec::new());
     };
     let first = first.to_string();
+    // Where the words that begin so end: the automaton would look through all that follow them, too.
+    let mut beyond = first.clone().into_bytes();
+    if let Some(last) = beyond.last_mut() {
+        *last += 1;
+    }
     let letters: Vec<char> = word.chars().collect();
     let most = if letters.len() > 6 { 2_u8 } else { 1 };
     let mut found: HashMap<String, (usize, u64)> = HashMap::new();
@@ -112,9 +130,9 @@ fn near(
             }
             let terms = segment.inverted_index(field)?;
             let terms = terms.terms();
-            let mut stream = terms.search(&near).ge(&first).into_stream()?;
+            let mut stream = terms.search(&near).ge(&first).lt(&beyond).into_stream()?;
             while let Some((term, info)) = stream.next() {
-                if !term.starts_with(first.as_bytes()) || seen > MAX_SEEN {
+                if seen > MAX_SEEN {
                     break;
                 }
                 seen += 1;
@@ -130,9 +148,13 @@ fn near(
         }
     }
     let found = found.into_iter();
-    Ok(found
-        .map(|(term, (distance, count))| (distance, count, term))
-        .collect())
+    let found = found.map(|(term, (distance, count))| (distance, count, term));
+    let mut found: Vec<(usize, u64, String)> = found.collect();
+    found.sort_by(|a, b| (a.0, b.1, &a.2).cmp(&(b.0, a.1, &b.2)));
+    // Of those that are equally far, others than the first are never asked for.
+    let equally_far = found.chunk_by(|a, b| a.0 == b.0);
+    let first = equally_far.flat_map(|group| &group[..group.len().min(MAX_COUNTED)]);
+    Ok(first.cloned().collect())
 }
 
 /// A document with a term that can be shown, where there are more than so many of them.

@@ -156,3 +156,40 @@ pub(super) fn locate(
     }
     Ok((sum, places.into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::deadline::Deadline;
+    use super::locate;
+    use crate::config::{IndexConfig, SearchConfig};
+    use crate::page::Extras;
+    use crate::schema::BODY;
+    use crate::search::Searcher;
+    use crate::weights::Weights;
+    use crate::writer::Writer;
+
+    #[test]
+    fn a_term_is_looked_up_in_no_segment_when_the_time_is_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open(folder.path(), IndexConfig::default()).unwrap();
+        for number in 0..3 {
+            let url = format!("http://a.pt/{number}");
+            let text = format!("zebra número {number}");
+            let document = crate::page::tests::document(&url, &text);
+            writer.add(&document, &Extras::default()).unwrap();
+            // A segment each.
+            writer.commit(number + 1).unwrap();
+        }
+        let mut searcher = Searcher::new(SearchConfig::default(), Weights::default());
+        searcher.open("a", folder.path()).unwrap();
+        let shards = searcher.every_shard().unwrap();
+        for looks in 0..=3 {
+            let deadline = Deadline::after_looks(looks);
+            let (documents, places) = locate(&shards, BODY, "zebra", &deadline).unwrap();
+            let found = places.iter().flatten().count();
+            assert_eq!(places.len(), 3, "every segment has a place");
+            assert_eq!((documents, found), (u64::from(looks), looks as usize));
+            assert_eq!(deadline.was_over(), looks < 3);
+        }
+    }
+}

@@ -11,11 +11,10 @@
 //! language; so nobody has to know the language of three words in a query box.
 
 mod fold;
-mod memory;
-mod tokenizer;
+mod stems;
 mod words;
 
 pub use fold::fold;
-pub(crate) use fold::fold_into;
-pub(crate) use tokenizer::{TOKENIZER, Words as WordTokenizer, marked, stem_term, without_mark};
+pub(crate) use fold::{fold_into, fold_word};
+pub(crate) use stems::{stem_term, without_mark};
 pub(crate) use words::{Word, words};

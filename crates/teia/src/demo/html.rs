@@ -95,7 +95,7 @@ pub(super) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> Strin
 /// A card: picture (HTML), title and a line below it.
 pub(super) fn card(href: &str, picture: &str, title: &str, line: &str) -> String {
     format!(
-        "<li class=\"card\"><a href=\"{}\">{picture}<strong>{}</strong></a><span>{}</span></li>\n",
+        "<li class=\"card\"><a href=\"{}\">{picture}<strong>{}</strong></a> <span>{}</span></li>\n",
         escape(href),
         escape(title),
         escape(line)

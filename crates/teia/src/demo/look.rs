@@ -105,7 +105,7 @@ impl Look {
              <a class=\"skip\" href=\"#main\">{skip}</a>\n\
              <header class=\"site\">\n<a class=\"brand\" href=\"/\">\
              <img src=\"http://cdn.demo/logo/{theme}.svg\" alt=\"\" width=\"40\" height=\"40\">\
-             <span><b>{name}</b><small>{tagline}</small></span></a>\n\
+             <span><b>{name}</b> <small>{tagline}</small></span></a>\n\
              <nav aria-label=\"{nav_label}\"><ul>{nav}</ul></nav>\n</header>\n\
              <main id=\"main\">\n{opening}{main}</main>\n\
              <footer class=\"site\">\n{footer}</footer>\n</body>\n</html>\n",

@@ -60,8 +60,13 @@ impl Asked {
         if is_long {
             return Err(Failure::Refused("error.long", config.max_query_bytes));
         }
-        if self.q.split_whitespace().count() > config.max_query_words {
+        let parts = self.q.split_whitespace();
+        let (clauses, words): (Vec<_>, Vec<_>) = parts.partition(|part| is_clause(part));
+        if words.len() > config.max_query_words {
             return Err(Failure::Refused("error.words", config.max_query_words));
+        }
+        if clauses.len() > config.max_query_clauses {
+            return Err(Failure::Refused("error.clauses", config.max_query_clauses));
         }
         let (mut depth, mut deepest) = (0_usize, 0);
         for byte in self.q.bytes() {
@@ -243,6 +248,13 @@ impl Asked {
         }
         format!("/search?{}", parts.join("&"))
     }
+}
+
+/// Whether a part of a query is more than a plain word, as far as can be told without reading it all.
+fn is_clause(part: &str) -> bool {
+    part.starts_with(['+', '-', '"', '('])
+        || part.contains([':', '*', '|'])
+        || matches!(part, "OR" | "AND" | "NOT")
 }
 
 /// Whether a word begins with a star: that would ask for every word there is.

@@ -86,6 +86,14 @@ fn ui_15_a_query_bomb_is_refused_before_it_is_read() {
     let (at_most, star) = ("at most", "at the end of a word");
     let bombs = [
         ("a".repeat(60 << 10), at_most),
+        ("a".repeat(100 << 10), at_most),
+        ("a".repeat(1 << 20), at_most),
+        // One step beyond each limit.
+        ("a".repeat(1_025), at_most),
+        ("a+".repeat(65), at_most),
+        ("%2Ba+".repeat(33), at_most),
+        ("title:a+".repeat(33), at_most),
+        (format!("{}a{}", "(".repeat(17), ")".repeat(17)), at_most),
         // 10,000 clauses, nested parentheses and 5,000 wildcards are longer than any query.
         ("a+".repeat(10_000), at_most),
         (
@@ -111,16 +119,33 @@ fn ui_15_a_query_bomb_is_refused_before_it_is_read() {
             assert!(answer.text().contains(reason), "{begin}: {}", answer.text());
         }
     }
-    // A star after a word, or among signs, is none of these.
-    for good in ["zeb*", "2*3", "/zeb.*/", "*"] {
+    // A star after a word, or among signs, is none of these; nor is a query at its limits, which is taken as it is.
+    let good = ["zeb*", "2*3", "/zeb.*/", "*"].map(str::to_owned);
+    let at_limits = [
+        "a".repeat(1_024),
+        vec!["a"; 64].join("+"),
+        vec!["%2Ba"; 32].join("+"),
+        vec!["title:a"; 32].join("+"),
+        format!("{}a{}", "(".repeat(16), ")".repeat(16)),
+    ];
+    for good in good.iter().chain(&at_limits) {
         let answer = served.get(&format!("/api/search?q={good}"));
         assert_eq!(answer.status, 200, "{good}");
     }
-    // Beyond 64 KiB no address is read at all.
-    let long = format!("/search?q={}", "a".repeat(100 << 10));
-    assert_eq!(served.get(&long).status, 414);
-    let long = format!("/page?url={}", "a".repeat(40 << 10));
-    assert_eq!(served.get(&long).status, 414);
+    for limit in &at_limits {
+        let answer = served.get(&format!("/api/search?q={limit}")).json();
+        assert_eq!(answer["repairs"], serde_json::json!([]), "{limit}");
+    }
+    // What is no search says that its address is too long, however long it is.
+    for bytes in [40 << 10, 100 << 10, 1 << 20] {
+        let long = format!("/page?url={}", "a".repeat(bytes));
+        assert_eq!(served.get(&long).status, 414);
+        let long = format!("/archive/2026/http://a.example/{}", "a".repeat(bytes));
+        assert_eq!(served.get(&long).status, 414);
+    }
+    // A long address takes nothing from what follows it.
+    let served_on = served.get("/api/search?q=zebra");
+    assert_eq!(served_on.status, 200);
 }
 
 #[test]
