@@ -48,6 +48,13 @@ pub(crate) struct Analysis {
     pub(crate) unread: Cell<u64>,
 }
 
+impl Drop for Analysis {
+    /// However it ended, nobody waits for more.
+    fn drop(&mut self) {
+        let _ = self.messages.blocking_send(Message::AnalyzersGone);
+    }
+}
+
 impl Analysis {
     /// Starts the thread; returns where documents are handed in. Full, it makes the committer wait.
     pub(crate) fn spawn(self) -> Result<SyncSender<Batch>, EngineError> {
@@ -62,6 +69,7 @@ impl Analysis {
 
     fn run(self, batches: &Receiver<Batch>) {
         self.catch_up();
+        let _ = self.messages.blocking_send(Message::Analyzed);
         while let Ok((sequence, documents)) = batches.recv() {
             for document in &*documents {
                 self.hand_over(document);

@@ -519,7 +519,7 @@ impl Crawl {
             window: Window::new(),
             backlog: Backlog::default(),
             priorities: Vec::new(),
-            to_analyze: has_analyzers.then_some(0),
+            to_analyze: has_analyzers.then_some(1),
             late_news: VecDeque::new(),
             committing: 0,
             run,

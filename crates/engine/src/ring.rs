@@ -97,6 +97,8 @@ pub(crate) enum Message {
     Insights(Vec<Insight>),
     /// Analyzers have seen the documents of one more entry.
     Analyzed,
+    /// There are no Analyzers any more.
+    AnalyzersGone,
 }
 
 /// Allows a private address that a person named as a seed.
@@ -183,7 +185,8 @@ pub(crate) struct Ring {
     pub(crate) shortcuts: Shortcuts,
     /// What Analyzers think of URLs, to be written down.
     pub(crate) priorities: Vec<(CanonicalUrl, i32)>,
-    /// Entries whose documents Analyzers have not seen yet; none where there are no Analyzers.
+    /// Entries whose documents Analyzers have not seen yet, and one for what they missed before; none where there
+    /// are no Analyzers.
     pub(crate) to_analyze: Option<usize>,
     /// What folds of the Repository found out, and the journal has not been told yet.
     pub(crate) late_news: VecDeque<teia_base::journal::Folded>,
@@ -540,6 +543,7 @@ impl Ring {
                     *entries = entries.saturating_sub(1);
                 }
             }
+            Message::AnalyzersGone => self.to_analyze = None,
             Message::Insights(insights) => {
                 for insight in insights {
                     if let Some(priority) = insight.priority {

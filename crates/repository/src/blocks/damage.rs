@@ -56,6 +56,11 @@ impl Store {
         self.damage.take()
     }
 
+    /// Takes an error that damage explains, to be told of with the rest; any other one is given back.
+    pub fn note_damage(&self, error: StoreError) -> Result<(), StoreError> {
+        self.damage.note(error)
+    }
+
     /// Removes the store below a prefix, for a caller who can tell everything again from position
     /// 0: for one whose manifest and its copy are both damaged. The manifest goes first.
     pub fn forget(files: &dyn Files, prefix: &std::path::Path) -> Result<(), StoreError> {

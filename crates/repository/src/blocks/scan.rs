@@ -1,5 +1,7 @@
 //! Going through what the blocks hold: by state, by host, and which hosts have anything.
 
+use std::ops::ControlFlow;
+
 use hashbrown::HashSet;
 
 use super::decoded::DecodedPage;
@@ -15,63 +17,124 @@ use super::store::Store;
 use super::stream::RowStream;
 use crate::row::State;
 
+/// Going through pages.
+struct Scan<'s> {
+    store: &'s Store,
+    host: Option<&'s str>,
+    page: DecodedPage,
+    state: Vec<u8>,
+    text: Vec<u8>,
+    /// Sequence numbers of URLs with a newer row than those still to come.
+    newer: HashSet<u64, ByHash>,
+}
+
+impl Scan<'_> {
+    fn page(
+        &mut self,
+        run: &RunFile,
+        number: usize,
+        wanted: &impl Fn(State) -> bool,
+        tell: &mut impl FnMut(&str, Known) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, StoreError> {
+        run.read_state(number, &mut self.state)?;
+        let damaged = |flaw| run.damaged(number, flaw);
+        let facts = Facts::read(&self.state).map_err(damaged)?;
+        let mut chosen = Vec::new();
+        for row in 0..facts.rows() {
+            let sequence = facts.cell(SEQUENCE, row);
+            let outdated = self.newer.contains(&sequence);
+            let mark = facts.cell(MARK, row);
+            if flags_of(mark) & SUPERSEDES != 0 {
+                self.newer.insert(sequence);
+            }
+            if !outdated && wanted(state_of(mark)) {
+                chosen.push(row);
+            }
+        }
+        if chosen.is_empty() {
+            return Ok(ControlFlow::Continue(()));
+        }
+        run.read_text(number, &mut self.text)?;
+        self.page
+            .load_text(self.store.disk.config.key, &self.text)
+            .map_err(damaged)?;
+        for row in chosen.into_iter().filter(|&row| row < self.page.len()) {
+            let key = self.page.key(row);
+            if self.host.is_none_or(|host| key.host == host.as_bytes()) {
+                let url = key.text().map_err(damaged)?;
+                let cells = facts.cells(row);
+                let known = self.store.tell(&Row::read(&cells, facts.rare(row)), false);
+                if tell(&url, known).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
 impl Store {
     /// Tells of every URL in the blocks that stands so, on one host or on all; in no order that
     /// means anything. What was not folded is not seen: fold before. Text is unpacked only where
-    /// there is something to tell.
+    /// there is something to tell. A damaged page is passed over, and is the error in the end.
     pub fn scan(
         &self,
         host: Option<&str>,
         wanted: impl Fn(State) -> bool,
         mut tell: impl FnMut(&str, Known),
     ) -> Result<(), StoreError> {
+        self.scan_until(host, wanted, |url, known| {
+            tell(url, known);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// The same, until nobody wants to hear more.
+    pub fn scan_until(
+        &self,
+        host: Option<&str>,
+        wanted: impl Fn(State) -> bool,
+        mut tell: impl FnMut(&str, Known) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
         let hash = host.map(|host| host_hash(self.disk.config.key, host.as_bytes()));
-        let mut page = DecodedPage::default();
-        let (mut state, mut text) = (Vec::new(), Vec::new());
+        let mut scan = Scan {
+            store: self,
+            host,
+            page: DecodedPage::default(),
+            state: Vec::new(),
+            text: Vec::new(),
+            newer: HashSet::default(),
+        };
+        let mut damage = None;
+        let mut pass_over = |error: StoreError| match error {
+            StoreError::Damaged { .. } => {
+                damage.get_or_insert(error);
+                Ok(())
+            }
+            error => Err(error),
+        };
         for block in &self.blocks {
             // Newest runs first: they tell which rows of the older ones are outdated.
-            let mut newer: HashSet<u64, ByHash> = HashSet::default();
+            scan.newer.clear();
             for run in block.runs.iter().rev() {
-                run.whole()?;
+                if let Err(error) = run.whole() {
+                    pass_over(error)?;
+                    continue;
+                }
                 let pages = match hash {
                     Some(hash) => run.pages_of(hash, hash),
                     None => 0..run.index.len(),
                 };
                 for number in pages {
-                    run.read_state(number, &mut state)?;
-                    let damaged = |flaw| run.damaged(number, flaw);
-                    let facts = Facts::read(&state).map_err(damaged)?;
-                    let mut chosen = Vec::new();
-                    for row in 0..facts.rows() {
-                        let sequence = facts.cell(SEQUENCE, row);
-                        let outdated = newer.contains(&sequence);
-                        let mark = facts.cell(MARK, row);
-                        if flags_of(mark) & SUPERSEDES != 0 {
-                            newer.insert(sequence);
-                        }
-                        if !outdated && wanted(state_of(mark)) {
-                            chosen.push(row);
-                        }
-                    }
-                    if chosen.is_empty() {
-                        continue;
-                    }
-                    run.read_text(number, &mut text)?;
-                    page.load_text(self.disk.config.key, &text)
-                        .map_err(damaged)?;
-                    for row in chosen.into_iter().filter(|&row| row < page.len()) {
-                        let key = page.key(row);
-                        if host.is_none_or(|host| key.host == host.as_bytes()) {
-                            let url = key.text().map_err(damaged)?;
-                            let cells = facts.cells(row);
-                            let known = self.tell(&Row::read(&cells, facts.rare(row)), false);
-                            tell(&url, known);
-                        }
+                    match scan.page(run, number, &wanted, &mut tell) {
+                        Ok(ControlFlow::Continue(())) => {}
+                        Ok(ControlFlow::Break(())) => return damage.map_or(Ok(()), Err),
+                        Err(error) => pass_over(error)?,
                     }
                 }
             }
         }
-        Ok(())
+        damage.map_or(Ok(()), Err)
     }
 
     /// Tells the host of every piece of news that waits for its block, and whether a URL may be

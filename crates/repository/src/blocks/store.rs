@@ -39,8 +39,9 @@ pub struct Store {
     /// URLs that were asked for, left to a visit, and not taken in yet.
     pub(crate) asked: HashSet<u64, ByHash>,
     pub(crate) schedules: HashMap<Slot, Schedule>,
-    /// Looks that go on beside everything else, or will.
-    pub(crate) aside: Vec<Aside>,
+    /// A look that goes on beside everything else, and what waits for its end.
+    pub(crate) aside: Option<Aside>,
+    pub(crate) put_off: HashSet<Slot>,
     pub(crate) waiting: Vec<Arc<RunFile>>,
     pub(crate) front: Front,
     /// URLs that the front may hold.
@@ -165,7 +166,8 @@ impl Store {
             leased: HashSet::default(),
             asked: HashSet::default(),
             schedules: HashMap::default(),
-            aside: Vec::new(),
+            aside: None,
+            put_off: HashSet::default(),
             recent: Recent::new(disk.config.recent_links, disk.config.key),
             front_room: disk.config.front_urls,
             disk: Arc::new(disk),

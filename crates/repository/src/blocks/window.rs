@@ -218,7 +218,7 @@ impl Store {
         let mut young = self.young(host.as_bytes(), slot, n, order, now);
         let mut window = Vec::new();
         let mut scans = 0;
-        self.hear_asides()?;
+        self.hear_aside(slot)?;
         self.refresh_schedule(host, slot, order)?;
         while window.len() < n {
             let peeked = match self.schedules.get_mut(&slot) {

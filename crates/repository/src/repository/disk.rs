@@ -13,6 +13,7 @@
 //! taken from the store to be handed out next; the store does not hand it out meanwhile.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -291,7 +292,11 @@ impl Repository {
         };
         let order = match part {
             Part::Again => WindowOrder::Due,
-            _ if self.config.new_hosts == NewHosts::ShortestPath && row.is_new() => {
+            // What is chosen by length is chosen anew after each fold, which a large host would wait for in vain.
+            _ if self.config.new_hosts == NewHosts::ShortestPath
+                && row.is_new()
+                && !disk.store.is_large(row.waiting.into()) =>
+            {
                 WindowOrder::Path
             }
             _ => WindowOrder::Policy(&self.config.order),
@@ -427,7 +432,8 @@ impl Repository {
                 }
             })
         });
-        if let Err(error) = scanned {
+        // What stands on a damaged page stays as it is.
+        if let Err(error) = scanned.or_else(|error| disk.store.note_damage(error)) {
             disk.fail(error);
         }
         found
@@ -444,15 +450,29 @@ impl Repository {
         };
         disk.store
             .scan(None, is_visited, |url, known| tell(url, known.depth))
+            .or_else(|error| disk.store.note_damage(error))
     }
 
     /// Tells of every URL, on one host or on all, in states that are wanted. Where there is a disk,
-    /// everything is folded first.
+    /// everything is folded first; a damaged page is passed over, and is the error in the end.
     pub fn for_each(
         &mut self,
         host: Option<&str>,
         wanted: impl Fn(State) -> bool,
         mut tell: impl FnMut(UrlState),
+    ) -> Result<(), StoreError> {
+        self.for_each_until(host, wanted, |url| {
+            tell(url);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// The same, until nobody wants to hear more.
+    pub fn for_each_until(
+        &mut self,
+        host: Option<&str>,
+        wanted: impl Fn(State) -> bool,
+        mut tell: impl FnMut(UrlState) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         self.fold_everything()?;
         let Some(disk) = &self.disk else {
@@ -460,11 +480,12 @@ impl Repository {
             let rows = self.table.rows().filter(|(_, row)| {
                 wanted(row.state) && host.is_none_or(|host| host == Some(HostId(row.host)))
             });
-            rows.for_each(|(at, _)| tell(self.view(at)));
+            let mut rows = rows;
+            let _ = rows.try_for_each(|(at, _)| tell(self.view(at)));
             return Ok(());
         };
-        disk.store.scan(host, wanted, |url, known| {
-            tell(self.view_known(url, &known));
+        disk.store.scan_until(host, wanted, |url, known| {
+            tell(self.view_known(url, &known))
         })
     }
 
@@ -478,7 +499,10 @@ impl Repository {
         match disk.store.state(url.as_str()) {
             Ok(known) => known.map(|known| self.view_known(url.as_str(), &known)),
             Err(error) => {
-                disk.fail(error);
+                // Of a URL on a damaged page nothing is known; its block waits.
+                if let Err(error) = disk.store.note_damage(error) {
+                    disk.fail(error);
+                }
                 None
             }
         }

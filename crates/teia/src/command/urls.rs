@@ -1,6 +1,7 @@
 //! `teia urls`: the list of URLs itself, without a crawl: add, list, count, export, verify, repair, rekey.
 
 use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -132,7 +133,15 @@ fn state(text: &str) -> Result<State, String> {
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    teia_base::measure::parse_size(text).map_err(|error| error.to_string())
+    let size = teia_base::measure::parse_size(text).map_err(|error| error.to_string())?;
+    let config = |size| {
+        let mut config = CollectionConfig::default();
+        config.run.repository_memory = size;
+        config
+    };
+    // What a collection file may say.
+    let checked = config(size).check();
+    checked.map(|()| size).map_err(|error| error.to_string())
 }
 
 /// Does it.
@@ -148,20 +157,25 @@ pub(crate) fn urls(data: &Path, collection: &str, what: &Do) -> Result<ExitCode>
             let mut left = *limit;
             let mut out = std::io::stdout().lock();
             each(data, collection, which, &mut |url| {
-                if left > 0 {
-                    left -= 1;
-                    let cell = in_links.cell(url)?;
-                    writeln!(out, "{}\t{}{cell}", url.state.name(), url.url.normal())?;
+                if left == 0 {
+                    return Ok(ControlFlow::Break(()));
                 }
-                Ok(())
+                left -= 1;
+                let cell = in_links.cell(url)?;
+                writeln!(out, "{}\t{}{cell}", url.state.name(), url.url.normal())?;
+                Ok(ControlFlow::Continue(()))
             })
         }
         Do::Count { which } => {
             let mut counts = [0_u64; 5];
-            let code = each(data, collection, which, &mut |url| {
+            let counted = each(data, collection, which, &mut |url| {
                 counts[url.state as usize] += 1;
-                Ok(())
-            })?;
+                Ok(ControlFlow::Continue(()))
+            });
+            // Where a page cannot be read, the others are counted.
+            if counted.is_err() && counts == [0; 5] {
+                return counted;
+            }
             let states: serde_json::Map<String, serde_json::Value> = State::ALL
                 .iter()
                 .map(|state| (state.name().to_owned(), counts[*state as usize].into()))
@@ -170,7 +184,7 @@ pub(crate) fn urls(data: &Path, collection: &str, what: &Do) -> Result<ExitCode>
                 "{}",
                 json!({ "urls": counts.iter().sum::<u64>(), "states": states })
             )?;
-            Ok(code)
+            counted
         }
         Do::Export {
             which,
@@ -183,14 +197,15 @@ pub(crate) fn urls(data: &Path, collection: &str, what: &Do) -> Result<ExitCode>
             let mut out = Sink::open(output, *force)?;
             let title = in_links.0.as_ref().map_or("", |_| "\tin_links");
             writeln!(out, "url\tstate\tdepth\tfirst_seen{title}")?;
-            let code = each(data, collection, which, &mut |url| {
+            let told = each(data, collection, which, &mut |url| {
                 let (normal, state) = (url.url.normal(), url.state.name());
                 let cell = in_links.cell(url)?;
                 let (depth, first_seen) = (url.depth, url.first_seen);
-                writeln!(out, "{normal}\t{state}\t{depth}\t{first_seen}{cell}")
-            })?;
+                writeln!(out, "{normal}\t{state}\t{depth}\t{first_seen}{cell}")?;
+                Ok(ControlFlow::Continue(()))
+            });
             out.finish()?;
-            Ok(code)
+            told
         }
         Do::Verify => verify(data, collection),
         Do::Repair => repair(data, collection),
@@ -276,7 +291,9 @@ fn add(
         eprintln!("teia: {} more lines are no URLs", group(untold));
     }
     if !is_end {
-        eprintln!("teia: stopped; what was read is there, and adding the file again goes on");
+        eprintln!(
+            "teia: stopped; what was read is there, and adding the file again adds the rest (known URLs are passed over)"
+        );
         return Ok(ExitCode::from(130));
     }
     Ok(ExitCode::SUCCESS)
@@ -367,12 +384,19 @@ fn prefix_as_kept(prefix: &str) -> String {
     format!("{}://{host}{path}", scheme.to_lowercase())
 }
 
-/// Goes through the URLs that are asked for.
+/// The host of URLs that begin so, where the whole of its name is there.
+fn host_of(prefix: &str) -> Option<String> {
+    let (_, rest) = prefix.split_once("://")?;
+    let end = rest.find(['/', '?', ':'])?;
+    Some(rest[..end].to_owned())
+}
+
+/// Goes through the URLs that are asked for, until one has heard enough.
 fn each(
     data: &Path,
     collection: &str,
     which: &Which,
-    tell: &mut dyn FnMut(&UrlState) -> std::io::Result<()>,
+    tell: &mut dyn FnMut(&UrlState) -> std::io::Result<ControlFlow<()>>,
 ) -> Result<ExitCode> {
     let directory = Directory::open(data)?;
     let reading = Reading::open(&directory, collection)?;
@@ -380,19 +404,26 @@ fn each(
     // As URLs are kept, however a person writes them.
     let host = which.host.as_deref().map(host_as_kept);
     let prefix = which.prefix.as_deref().map(prefix_as_kept);
-    let gone_through = reading.repository()?.for_each(
+    let host = host.or_else(|| prefix.as_deref().and_then(host_of));
+    let gone_through = reading.repository()?.for_each_until(
         host.as_deref(),
         |state| which.state.is_none_or(|wanted| wanted == state),
         |url| {
             let text = url.url.normal().as_str();
-            let begins = prefix.as_deref().is_none_or(|it| text.starts_with(it));
-            if result.is_ok() && begins {
-                result = tell(&url);
+            if !prefix.as_deref().is_none_or(|it| text.starts_with(it)) {
+                return ControlFlow::Continue(());
+            }
+            match tell(&url) {
+                Ok(flow) => flow,
+                Err(error) => {
+                    result = Err(error);
+                    ControlFlow::Break(())
+                }
             }
         },
     );
-    gone_through.map_err(EngineError::from)?;
     result?;
+    gone_through.map_err(EngineError::from)?;
     Ok(ExitCode::SUCCESS)
 }
 
