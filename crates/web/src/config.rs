@@ -67,9 +67,9 @@ impl Default for WebConfig {
             journal_readers: cores,
             journal_time: Duration::from_secs(10),
             patience: Duration::from_secs(2),
-            max_query_bytes: 2_048,
-            max_query_words: 256,
-            max_query_depth: 32,
+            max_query_bytes: 1_024,
+            max_query_words: 32,
+            max_query_depth: 16,
             max_query_stars: 16,
             max_results: 10_000,
         }
