@@ -9,7 +9,8 @@ Three scenes with the real program, on loopback, with traps, index and catalog a
   slow     the same with servers that all drip a byte a second: more of them than hosts are asked at once
   crowd    10,000 servers that drip, at once; what each costs in memory
 
-A rate is measured with and without the hostile hosts, in turns, so that a busy machine is busy for both.
+A rate is measured with and without the hostile hosts, in turns, so that a busy machine is busy for both. How busy it was
+is printed: where all of it is used, hostile hosts get their share of it like others, and no more can be asked for than that.
 Ends by itself; exit code 1 where a goal is missed.
 """
 import argparse
@@ -198,13 +199,24 @@ retries = 1
 """
 
 
+def computed():
+    """Seconds of all processors since the machine was started: used by anybody, and by programs that we began and that ended."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    fields = [int(field) for field in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    own = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (sum(fields) - fields[3] - fields[4]) / ticks, own.ru_utime + own.ru_stime
+
+
 def crawl_for(place, name, web, seeds, resolve, options):
     """Pages of honest hosts in so many seconds, and the peak of memory."""
-    began = time.monotonic()
+    began, (used, own) = time.monotonic(), computed()
     crawl = Crawl(place, name, seeds, resolve, SETTINGS,
                   ["--scope", "host", "--delay", options.delay, "--max-time", f"{options.seconds}s"])
     crawl.wait(options.seconds + 240)
-    print(f"  {name}: ended after {time.monotonic() - began:.0f} s, at most {crawl.peak >> 20} MiB", flush=True)
+    lasted, (used_now, own_now) = time.monotonic() - began, computed()
+    busy = (used_now - used) / lasted / os.cpu_count()
+    print(f"  {name}: ended after {lasted:.0f} s, at most {crawl.peak >> 20} MiB; it computed for {own_now - own:.0f} s, "
+          f"and the machine was used to {busy:.0%}", flush=True)
     pages = web.close()
     shutil.rmtree(place / name, ignore_errors=True)
     return pages, crawl.peak

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ./dev soak damage [--places N] [--kind TEXT]: damages every kind of file that Teia writes in six ways, each in N
-# places (3 without the option), the search index too, and looks what the program makes of it.
+# places (3 without the option), and looks what the program makes of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

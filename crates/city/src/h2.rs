@@ -71,6 +71,10 @@ pub enum H2Trick {
     ShortBody,
     /// More bytes than announced.
     LongBody,
+    /// A whole body, and so many fields behind it.
+    Trailers(usize),
+    /// A whole body, and fields behind it that never end.
+    EndlessTrailers,
 }
 
 /// Starts to serve; after so many tricks the corner is honest.
@@ -231,6 +235,23 @@ fn steps(trick: Option<H2Trick>, stream: u32) -> Vec<Step> {
         H2Trick::ConnectionField => field(stream, literal(b"connection", b"keep-alive")),
         H2Trick::NoStatus => vec![headers(END_HEADERS | END_STREAM, &literal(b"a", b"b"))],
         H2Trick::TwoStatuses => field(stream, vec![0x88]),
+        H2Trick::Trailers(count) => {
+            let block: Vec<u8> = (0..count)
+                .flat_map(|n| literal(format!("x{n:x}").as_bytes(), b"y"))
+                .collect();
+            let mut steps = vec![headers(END_HEADERS, &ok()), data(0, b"hello")];
+            steps.extend(in_frames(stream, &block));
+            steps
+        }
+        H2Trick::EndlessTrailers => {
+            let part = frame(CONTINUATION, 0, stream, &literal(b"x-more", b"and more"));
+            vec![
+                headers(END_HEADERS, &ok()),
+                data(0, b"hello"),
+                headers(END_STREAM, &literal(b"x-first", b"one")),
+                Step::Endless(part),
+            ]
+        }
         H2Trick::ShortBody | H2Trick::LongBody => {
             let mut block = ok();
             let length: &[u8] = if trick == H2Trick::ShortBody {

@@ -231,7 +231,7 @@ pub struct RunConfig {
     pub max_redirects: u8,
     /// Read sitemaps that robots.txt names.
     pub sitemaps: bool,
-    /// Sitemaps of one host that are read in one run; the URLs in later ones are left out.
+    /// Sitemaps of one host that are read in one day (UTC), counted by each process; the URLs in later ones are left out.
     pub sitemap_files: u32,
     /// Where no host at all can be reached any more, or every certificate seems to have expired, the network, the name
     /// server or the clock of this machine is to blame: fetching rests, no URL fails for it, and the run goes on by itself

@@ -45,15 +45,15 @@ impl DayPages {
         *pages
     }
 
-    /// Begins the next day if it is there; the hosts that were asked for something on the last one.
-    pub(crate) fn turn(&mut self, now: Timestamp) -> Vec<HostId> {
+    /// Begins the next day if it is there; then the hosts that were asked for something on the last one.
+    pub(crate) fn turn(&mut self, now: Timestamp) -> Option<Vec<HostId>> {
         let day = day_of(now);
         // A clock that is set back brings no new day.
         if day <= self.day {
-            return Vec::new();
+            return None;
         }
         self.day = day;
-        self.pages.drain().map(|(host, _)| host).collect()
+        Some(self.pages.drain().map(|(host, _)| host).collect())
     }
 }
 

@@ -85,8 +85,11 @@ impl Ring {
 
     /// A new day: what was used up yesterday is there again.
     pub(crate) fn turn_day(&mut self) {
-        for host in self.day.turn(self.clock.wall()) {
-            self.wake(host);
+        if let Some(hosts) = self.day.turn(self.clock.wall()) {
+            self.sitemap_files.clear();
+            for host in hosts {
+                self.wake(host);
+            }
         }
     }
 

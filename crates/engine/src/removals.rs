@@ -78,6 +78,7 @@ impl Removals {
         let mut removals = Self::default();
         for line in lines.lines() {
             match line.split_once(' ')? {
+                (_, "") => return None,
                 ("url", url) => removals.urls.insert(url.to_owned()),
                 ("host", host) => removals.hosts.insert(host.to_owned()),
                 _ => return None,

@@ -23,7 +23,7 @@ impl Default for IndexConfig {
         Self {
             memory_bytes: 48 << 20,
             threads: 1,
-            max_text_bytes: 512 << 10,
+            max_text_bytes: 2 << 20,
             max_anchors: 64,
             max_pending: 20_000,
         }

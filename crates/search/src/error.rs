@@ -41,6 +41,9 @@ pub enum SearchError {
     /// A stored page does not decode.
     #[error("a stored page of the index is damaged")]
     Page(#[from] postcard::Error),
+    /// A file of the index is damaged in a way that its library does not expect.
+    #[error("the index is damaged ({0})")]
+    Damaged(String),
 }
 
 impl SearchError {
@@ -50,7 +53,7 @@ impl SearchError {
         use tantivy::TantivyError as Inner;
         use tantivy::directory::error::OpenReadError;
         match self {
-            Self::Format { .. } | Self::Page(_) => true,
+            Self::Format { .. } | Self::Page(_) | Self::Damaged(_) => true,
             Self::Directory { .. } => false,
             Self::Open { source, .. } | Self::Write(source) | Self::Read(source) => match source {
                 Inner::DataCorruption(_)

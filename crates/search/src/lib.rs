@@ -28,6 +28,7 @@
 mod config;
 mod entry;
 mod error;
+mod guard;
 mod inverter;
 mod language;
 mod margins;

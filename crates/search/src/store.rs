@@ -11,6 +11,7 @@ use tantivy::tokenizer::{RawTokenizer, TextAnalyzer};
 use tantivy::{DocAddress, DocId, Index, IndexSettings, Searcher, TantivyError, Term};
 
 use crate::error::SearchError;
+use crate::guard::guarded;
 use crate::inverter::Inverter;
 use crate::page::Page;
 use crate::record::Stored;
@@ -77,8 +78,14 @@ pub(crate) fn open(path: &Path) -> Result<(Index, Fields), SearchError> {
 
 /// Reads every byte of an index, and names the files whose check sums do not fit.
 pub fn verify(path: &Path) -> Result<Vec<PathBuf>, SearchError> {
-    let (index, _) = open(path)?;
-    let damaged = index.validate_checksum().map_err(SearchError::Read)?;
+    let damaged = guarded(|| {
+        let (index, _) = open(path)?;
+        index.validate_checksum().map_err(SearchError::Read)
+    })
+    .map_err(|error| match error {
+        SearchError::Damaged(told) => SearchError::Damaged(format!("{}: {told}", path.display())),
+        error => error,
+    })?;
     let mut files: Vec<PathBuf> = damaged.iter().map(|name| path.join(name)).collect();
     files.sort_unstable();
     Ok(files)

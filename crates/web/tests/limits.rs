@@ -165,3 +165,35 @@ fn a_huge_head_is_refused() {
     assert!(!String::from_utf8_lossy(&answer).starts_with("HTTP/1.1 200"));
     assert_eq!(served.get("/").status, 200);
 }
+
+/// As much as may be asked for is, and one more is refused.
+#[test]
+fn bodies_and_queries_at_their_limits() {
+    let config = WebConfig::default();
+    assert_eq!(
+        (
+            config.max_query_bytes,
+            config.max_query_words,
+            config.max_query_depth,
+            config.max_body_bytes,
+            config.head_timeout,
+        ),
+        (1024, 32, 16, 1 << 20, Duration::from_secs(10))
+    );
+    assert_eq!(teia_search::SearchConfig::default().max_milliseconds, 2000);
+    let served = empty(config);
+    let words = |count: usize| vec!["a"; count].join("+");
+    let deep = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
+    for (at, past) in [
+        ("a".repeat(1024), "a".repeat(1025)),
+        (words(32), words(33)),
+        (deep(16), deep(17)),
+    ] {
+        for page in ["/search", "/api/search"] {
+            let answer = served.get(&format!("{page}?q={at}"));
+            assert_eq!(answer.status, 200, "{page}: {at:.20}: {}", answer.text());
+            let answer = served.get(&format!("{page}?q={past}"));
+            assert_eq!(answer.status, 400, "{page}: {past:.20}");
+        }
+    }
+}

@@ -49,5 +49,8 @@ pub(super) fn corners() -> Vec<Corner> {
         corner("H2-13", "window", H2Trick::Setting(4, u32::MAX), 1),
         corner("H2-14", "short", H2Trick::ShortBody, 1),
         corner("H2-14", "long", H2Trick::LongBody, 1),
+        corner("H2-14", "trailers", H2Trick::Trailers(20), 1),
+        corner("H2-14", "many-trailers", H2Trick::Trailers(2_000), 1),
+        corner("H2-14", "endless-trailers", H2Trick::EndlessTrailers, 1),
     ]
 }

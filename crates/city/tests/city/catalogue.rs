@@ -204,8 +204,15 @@ fn page(rows: &BTreeMap<String, String>, proofs: &BTreeMap<String, Proof>) -> St
         "# The hostile web\n\n\
          Each case of the catalogue of hostile behaviour, with the test that shows it. This page is written by a test\n\
          (`the_list_of_cases_is_true` in `crates/city/tests/city/catalogue.rs`, with `TEIA_BLESS=1`), and the same test fails\n\
-         when it is not true. A case counts as covered while its test exists; `./dev test` runs all of them, so that a page in\n\
-         a green tree names tests that pass.\n\n| group | covered | of |\n|---|---|---|\n",
+         when it is not true. A case counts as covered while its test exists. What the tests gave is not written here, where it\n\
+         would be a claim of yesterday: `./dev test` writes this list with the result of each case in that run (passed, failed,\n\
+         skipped) to `target/dev/hostile-web.md`, prints the counts, and fails where a case that is listed as covered was not run.\n\n\
+         Beside its own test, every corner of the city is crawled alone by the real program\n\
+         (`every_corner_is_accounted_for_and_has_its_price` in `crates/teia/tests/corners.rs`): one outcome for each attempt, every\n\
+         URL accounted for, the next page of the same host fetched, at most 10 s of computing, and at most 128 MiB more memory than an\n\
+         honest page takes (64 MiB for a fetch, and what settings let wait). Cases without a corner (DNS, most of URL, ROB, MAP, TRAP and\n\
+         ARC) are held to one outcome for each attempt, to the accounts and to bounds of computing by what all of them crawl with\n\
+         (`crawl_by` in `crates/city/tests/city/support.rs`), and to 1 GiB for all of them together.\n\n| group | covered | of |\n|---|---|---|\n",
     );
     let mut total = (0, 0);
     for group in GROUPS {

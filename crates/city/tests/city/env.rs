@@ -9,7 +9,8 @@ use teia_base::journal::Next;
 use teia_base::scope::Scope;
 use teia_base::{Clock, Outcome, SimulatedDisk, SystemClock, Timestamp};
 use teia_city::{Blemish, Corner, Data, Question, Record, Reply, Step, TlsTrick, Trick};
-use teia_engine::{CollectionConfig, Control, Event, Feedback, Level, Parts};
+use teia_engine::{CollectionConfig, Company, Control, Event, Feedback, Level, Parts};
+use teia_frontier::PolitenessKey;
 
 use crate::support::{Crawled, crawl_by, crawl_config, html, name_server, open, open_site};
 
@@ -348,5 +349,69 @@ fn env_09() {
             is_frozen || said.is_empty() != (jump < 0),
             "{jump}: {said:?}"
         );
+    }
+}
+
+/// Two collections of one process whose name servers say different things of one host: it is one host, with one gap. And
+/// where addresses count, two names of one machine are one.
+#[test]
+fn dns_16() {
+    const GAP: Duration = Duration::from_millis(40);
+    let door = open_site(|path| {
+        let number: u32 = path.strip_prefix("/p")?.parse().ok()?;
+        let link = match number {
+            0..12 => format!("<a href=/p{}>on</a>", number + 1),
+            _ => String::new(),
+        };
+        Some(html(format!("page {number} {link}")))
+    });
+    // The second one knows another address as well, at which nobody is.
+    let views = [vec![[127, 0, 0, 1]], vec![[127, 0, 0, 9], [127, 0, 0, 1]]].map(|list| {
+        name_server(move |question: &Question| {
+            let record =
+                |address: &[u8; 4]| Record::new(&question.name, 60, Data::A((*address).into()));
+            let list = list.iter().filter(|_| question.is_a());
+            Reply::Records(list.map(record).collect())
+        })
+    });
+    for (key, hosts) in [
+        (PolitenessKey::Host, ["split.city.test", "split.city.test"]),
+        (PolitenessKey::Address, ["one.city.test", "two.city.test"]),
+    ] {
+        let company = Company::new(64);
+        let crawls: Vec<Crawled> = std::thread::scope(|scope| {
+            let runs: Vec<_> = views
+                .iter()
+                .zip(hosts)
+                .map(|(view, host)| {
+                    let mut config = crawl_config();
+                    config.fetch.resolve = Vec::new();
+                    config.fetch.name_servers = vec![view.address()];
+                    config.politeness.delay = GAP;
+                    config.politeness.latency_factor = 0;
+                    config.politeness.key = key;
+                    let seeds = [door.named(host, "/p0")];
+                    let parts = Parts {
+                        company: Some(Arc::clone(&company)),
+                        ..Parts::default()
+                    };
+                    let own = (parts, Control::default());
+                    scope.spawn(move || crawl_by(&SimulatedDisk::new(), &config, &seeds, own))
+                })
+                .collect();
+            runs.into_iter().map(|run| run.join().unwrap()).collect()
+        });
+        let mut asked: Vec<Timestamp> = Vec::new();
+        for crawled in &crawls {
+            let good = crawled.attempts.iter().filter(|one| one.outcome.is_ok());
+            assert_eq!(good.count(), 13, "{key:?}: {:?}", crawled.told());
+            asked.extend(crawled.attempts.iter().map(|one| one.started));
+        }
+        asked.sort();
+        for pair in asked.windows(2) {
+            let rest = pair[1].since(pair[0]);
+            // The clock of attempts is the wall, and counts microseconds.
+            assert!(rest + Duration::from_millis(1) >= GAP, "{key:?}: {rest:?}");
+        }
     }
 }

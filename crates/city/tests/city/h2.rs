@@ -213,13 +213,38 @@ async fn h2_13() {
 
 #[tokio::test]
 async fn h2_14() {
-    for corner in corners_of("H2-14") {
-        let visit = Visit::to("H2-14", corner.name);
+    for name in ["short", "long"] {
+        let visit = Visit::to("H2-14", name);
         let exchange = visit.trick().await;
         invalid(&exchange, "http_body_short");
         assert_eq!(exchange.outcome.retry(), Retry::Temporary);
-        assert!(exchange.flags.has(Flags::BODY_SHORT), "{}", corner.name);
+        assert!(exchange.flags.has(Flags::BODY_SHORT), "{name}");
         assert!(body(&exchange).len() <= 10);
         visit.leave().await;
+    }
+}
+
+/// Fields behind the body are bounded as in HTTP/1.1 (HTTP-20): the body is kept.
+#[tokio::test]
+async fn h2_14_trailers() {
+    for (name, wanted, is_cut) in [
+        ("trailers", Outcome::http(200), false),
+        ("many-trailers", Outcome::http(200), true),
+        ("endless-trailers", Outcome::H2_FLOOD, false),
+    ] {
+        let visit = Visit::to("H2-14", name);
+        let exchange = visit.trick().await;
+        assert_eq!(exchange.outcome, wanted, "{name}: {:?}", exchange.detail);
+        assert_eq!(exchange.flags.has(Flags::TRUNCATED), is_cut, "{name}");
+        assert_eq!(body(&exchange), b"hello", "{name}");
+        if name == "trailers" {
+            // Nothing is wrong with it, so that the next page comes over the same connection, and with some too.
+            outcome(&visit.get("/next").await, Outcome::http(200));
+            assert_eq!(visit.door.connections(), 1);
+            continue;
+        }
+        // Who sends too much behind a body is asked on another connection.
+        visit.leave().await;
+        assert_eq!(visit.door.connections(), 2, "{name}");
     }
 }

@@ -9,6 +9,7 @@ mod env;
 mod h2;
 mod html;
 mod http;
+mod limits;
 mod map;
 mod redir;
 mod rob;

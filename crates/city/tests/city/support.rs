@@ -16,6 +16,8 @@ use tokio::runtime::Runtime;
 const PROCESS_BYTES: u64 = 1 << 30;
 /// Processor time of one case, in its own thread. Most need a thousandth of it.
 const CASE_TIME: Duration = Duration::from_secs(10);
+/// The same for a crawl of many pages.
+const CRAWL_TIME: Duration = Duration::from_secs(60);
 
 struct City {
     runtime: Runtime,
@@ -276,11 +278,24 @@ impl Crawled {
         self.attempts.iter().map(tell).collect()
     }
 
-    /// Every URL has one state, and the sums add up.
+    /// Every URL has one state, and the sums add up; every attempt has one outcome, which the list knows.
     #[track_caller]
     pub(crate) fn check_accounts(&self) {
         let sum: u64 = self.report.states.values().sum();
         assert_eq!(sum, self.report.known_urls, "{:?}", self.report.states);
+        let pages = self.attempts.iter().filter(|one| !one.is_robots());
+        let mut tries = std::collections::BTreeSet::new();
+        for attempt in pages {
+            let name = attempt.outcome.name();
+            assert!(!name.starts_with("unknown"), "{name}");
+            // What was decided without asking counts as no try, and may be decided again.
+            let one = (attempt.url.request(), attempt.visit, attempt.try_number);
+            assert!(
+                tries.insert(one) || !attempt.answered,
+                "{one:?} has two outcomes: {:?}",
+                self.told()
+            );
+        }
     }
 }
 
@@ -324,6 +339,7 @@ pub(crate) fn crawl_by(
         .build()
         .unwrap();
     let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let began = thread_time();
     let crawl = Crawl {
         files: Arc::clone(&files),
         root: "data".into(),
@@ -345,6 +361,14 @@ pub(crate) fn crawl_by(
         disk: disk.clone(),
     };
     crawled.check_accounts();
+    // The ring and everything that is fetched; workers have their own bound for each page.
+    let spent = thread_time() - began;
+    assert!(spent < CRAWL_TIME, "{spent:?} of processor time");
+    assert!(
+        peak_bytes() < PROCESS_BYTES,
+        "{} bytes of memory",
+        peak_bytes()
+    );
     crawled
 }
 

@@ -46,7 +46,7 @@ impl Default for IndexSection {
             queue_bytes: 16 << 20,
             memory_bytes: 32 << 20,
             threads: 1,
-            max_text_bytes: 512 << 10,
+            max_text_bytes: 2 << 20,
             max_anchors: 64,
         }
     }

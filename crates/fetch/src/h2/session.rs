@@ -213,6 +213,10 @@ impl Session {
     fn settle(&self, end: End, answer: &mut Answer) {
         match end {
             End::Whole => answer.reusable = true,
+            End::Trailers => {
+                answer.flags.add(Flags::TRUNCATED);
+                answer.detail = Some(TOO_LARGE.into());
+            }
             End::Beyond(Beyond::Refused) => answer.outcome = Outcome::SIZE_EXCEEDED,
             End::Beyond(Beyond::Truncated) => {
                 answer.flags.add(Flags::TRUNCATED);
@@ -261,6 +265,8 @@ impl fmt::Debug for Session {
 /// How a body ended.
 enum End {
     Whole,
+    /// The whole body, and behind it more fields than a head may have.
+    Trailers,
     Beyond(Beyond),
     Late(Limit),
     Broken(h2::Error),
@@ -283,7 +289,7 @@ impl Gathering<'_> {
         loop {
             let data = match self.next(patience).await {
                 Ok(Some(data)) => data,
-                Ok(None) => return End::Whole,
+                Ok(None) => return self.end().await,
                 Err(end) => return end,
             };
             let have = self.intake.body_len();
@@ -300,6 +306,15 @@ impl Gathering<'_> {
             if let Err(error) = self.stream.flow_control().release_capacity(data.len()) {
                 return End::Broken(error);
             }
+        }
+    }
+
+    /// What stands behind the body; it came with the end of it.
+    async fn end(&mut self) -> End {
+        match poll_fn(|cx| self.stream.poll_trailers(cx)).await {
+            Ok(Some(trailers)) if is_too_large(&trailers, self.setting.config) => End::Trailers,
+            Ok(_) => End::Whole,
+            Err(error) => End::Broken(error),
         }
     }
 

@@ -251,7 +251,7 @@ static STORED: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
     names.into_iter().map(read).collect()
 });
 
-fn put(disk: &SimulatedDisk, path: &Path, content: &[u8]) {
+pub(super) fn put(disk: &SimulatedDisk, path: &Path, content: &[u8]) {
     if let Some(folder) = path.parent() {
         disk.create_dir(folder).expect("a folder in memory");
     }

@@ -1,6 +1,7 @@
 //! Everything that reads what others wrote: the web, a person, a damaged disk.
 
 mod address;
+mod derived;
 mod files;
 mod http;
 mod people;
@@ -43,6 +44,9 @@ pub const TARGETS: &[Target] = &[
     files::JOURNAL,
     files::PACK,
     files::STORE,
+    derived::LINKS,
+    derived::LISTS,
+    derived::RECORDS,
     people::COLLECTION,
     people::SEED,
     people::QUERY,

@@ -199,7 +199,7 @@ pub(super) const ROBOTS: Target = Target {
             rules.verdict(path);
         }
         let delay = rules.crawl_delay().unwrap_or_default();
-        hold(delay.as_secs() < u64::from(u32::MAX), || {
+        hold(delay.as_secs() <= u64::from(u32::MAX), || {
             format!("a delay of {delay:?}")
         })
     },

@@ -28,6 +28,7 @@ use super::statistics::{Counted, Statistics};
 use super::{expansion, snippet, spelling};
 use crate::config::SearchConfig;
 use crate::error::SearchError;
+use crate::guard::guarded;
 use crate::page::Page;
 use crate::query::{Repair, parse};
 use crate::record::Stored;
@@ -176,15 +177,18 @@ impl Searcher {
 
     /// Opens one more index, under the name of its collection.
     pub fn open(&mut self, collection: &str, path: &Path) -> Result<(), SearchError> {
-        let (index, fields) = store::open(path)?;
-        let reader = index
-            .reader_builder()
-            .reload_policy(ReloadPolicy::OnCommitWithDelay)
-            .try_into()
-            .map_err(|source| SearchError::Open {
-                path: path.to_owned(),
-                source,
-            })?;
+        let (reader, fields) = guarded(|| {
+            let (index, fields) = store::open(path)?;
+            let reader = index
+                .reader_builder()
+                .reload_policy(ReloadPolicy::OnCommitWithDelay)
+                .try_into()
+                .map_err(|source| SearchError::Open {
+                    path: path.to_owned(),
+                    source,
+                })?;
+            Ok((reader, fields))
+        })?;
         // What was known is of another index, which may have come as far.
         self.known_words = KnownWords::default();
         self.copies = copies::Memory::default();
@@ -202,15 +206,17 @@ impl Searcher {
     /// Sees every commit so far, at once.
     pub fn refresh(&self) -> Result<(), SearchError> {
         for open in &self.indexes {
-            open.reader.reload()?;
+            guarded(|| Ok(open.reader.reload()?))?;
         }
         Ok(())
     }
 
     /// Documents in all indexes.
     pub fn documents(&self) -> Result<u64, SearchError> {
-        let shards = self.shards(&[], &Hidden::default())?;
-        Ok(self.counted.of(&shards)?.documents)
+        guarded(|| {
+            let shards = self.shards(&[], &Hidden::default())?;
+            Ok(self.counted.of(&shards)?.documents)
+        })
     }
 
     /// The collections that are open, each with the entries of its index: documents and other addresses.
@@ -220,7 +226,8 @@ impl Searcher {
             .map(|open| {
                 let searcher = open.reader.searcher();
                 // What others say of a page is no entry of its own.
-                let reputes = open.reputes.of(&searcher).map_or(0, |found| found.count);
+                let count = || open.reputes.of(&searcher).map_or(0, |found| found.count);
+                let reputes = guarded(|| Ok(count())).unwrap_or(0);
                 (
                     open.name.clone(),
                     searcher.num_docs().saturating_sub(reputes),
@@ -231,6 +238,10 @@ impl Searcher {
 
     /// Answers a query. Never fails for what the query says.
     pub fn search(&self, request: &SearchRequest) -> Result<Results, SearchError> {
+        guarded(|| self.answer(request))
+    }
+
+    fn answer(&self, request: &SearchRequest) -> Result<Results, SearchError> {
         let began = Instant::now();
         let deadline = Arc::new(Deadline::after(began, self.config.max_milliseconds));
         let shards = self.shards(&request.collections, &request.hidden)?;
