@@ -261,7 +261,8 @@ fn what_is_removed_under_a_run_is_not_fetched_any_more() {
 /// URLs that wait, as everybody who counts them says: two commands, and the run where there is one.
 #[track_caller]
 fn check_waiting(home: &Home, server: &Server, hosts: &[u32]) {
-    let listed = home.good(&["urls", "list", "--state", "waiting"]);
+    let all = ["urls", "list", "--state", "waiting", "--limit", "100000"];
+    let listed = home.good(&all);
     for host in 0..2 {
         let name = server.web().host_name(host);
         let is_there = listed.contains(&name);
