@@ -110,7 +110,7 @@ mod tests {
         let text = annotated(&config);
         for (key, value) in [
             ("schedule.start", "2026-11-15"),
-            ("schedule.every", "1d"),
+            ("schedule.window", "01:00-06:00"),
             ("filter.max-pages", "500"),
             ("run.max-time", "1h"),
             ("fetch.bandwidth", "1MB"),

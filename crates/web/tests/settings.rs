@@ -65,7 +65,10 @@ const OTHERS: &[(&str, &str)] = &[
 ];
 
 /// Settings that make sense only beside another.
-const BESIDE: &[(&str, &str, &str)] = &[("schedule.end", "schedule.every", "1d")];
+const BESIDE: &[(&str, &str, &str)] = &[
+    ("schedule.end", "schedule.start", "2030-01-01"),
+    ("schedule.every", "schedule.start", "2030-01-01"),
+];
 
 /// What only a person on the machine may set: it is shown, and refused with what to type there.
 const OF_THE_MACHINE: &[&str] = &[
