@@ -148,7 +148,9 @@ impl CollectionFile {
         let text = Value::from(value);
         let mut list = toml_edit::Array::new();
         list.push(value);
+        // A moment is a text here.
         let typed = value.parse::<Value>().ok();
+        let typed = typed.filter(|value| !value.is_datetime());
         let meant = typed.into_iter().chain([text, Value::Array(list)]);
         let mut wrong = None;
         for value in meant {

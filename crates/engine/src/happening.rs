@@ -252,7 +252,7 @@ fn for_people(time: Duration) -> String {
     match millis {
         0 if micros == 0 => "0".to_owned(),
         0 => format!("{micros}µs"),
-        ..10_000 => format!("{millis}ms"),
+        1..10_000 => format!("{millis}ms"),
         _ => format!("{seconds:.1}s"),
     }
 }

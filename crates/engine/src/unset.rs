@@ -105,12 +105,14 @@ mod tests {
 
     #[test]
     fn a_setting_goes_to_its_place_and_leaves_it_behind() {
-        let mut config = CollectionConfig::default();
-        config.seeds = vec!["a.example".to_owned()];
+        let config = CollectionConfig {
+            seeds: vec!["a.example".to_owned()],
+            ..CollectionConfig::default()
+        };
         let text = annotated(&config);
         for (key, value) in [
             ("schedule.start", "2026-11-15"),
-            ("schedule.every", "1d"),
+            ("schedule.window", "01:00-06:00"),
             ("filter.max-pages", "500"),
             ("run.max-time", "1h"),
             ("fetch.bandwidth", "1MB"),

@@ -359,12 +359,15 @@ fn a_run_in_another_process_goes_by_its_file_however_that_was_changed() {
     let running = serve(&home, &[]);
     let client = Client::new(&home, &running);
     let path = "/api/collections/default";
-    // A first limit of depth is the one thing that waits, and that is said at once.
+    // What waits for the next start is said at once; a first limit of depth does not.
     let deep = json!({"settings": {"filter.max-depth": 50, "run.retries": 1}});
     let changed = client.good("PATCH", path, &deep);
+    assert_eq!(changed["counts"], "the run goes by the new settings");
+    let other = json!({"settings": {"fetch.user-agent": "Other/1.0"}});
+    let changed = client.good("PATCH", path, &other);
     assert!(
-        changed.to_string().contains("filter.max-depth")
-            && changed.to_string().contains("next start"),
+        changed["counts"].to_string().contains("fetch.user-agent")
+            && changed["counts"].to_string().contains("next start"),
         "{changed}"
     );
     let limit = json!({"settings": {"filter.max-pages": 230}});

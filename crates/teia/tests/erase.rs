@@ -261,7 +261,8 @@ fn what_is_removed_under_a_run_is_not_fetched_any_more() {
 /// URLs that wait, as everybody who counts them says: two commands, and the run where there is one.
 #[track_caller]
 fn check_waiting(home: &Home, server: &Server, hosts: &[u32]) {
-    let listed = home.good(&["urls", "list", "--state", "waiting"]);
+    let all = ["urls", "list", "--state", "waiting", "--limit", "100000"];
+    let listed = home.good(&all);
     for host in 0..2 {
         let name = server.web().host_name(host);
         let is_there = listed.contains(&name);
@@ -284,10 +285,26 @@ fn check_what_waits(memory: &str) {
     let home = Home::new();
     let file = home.write(
         "memory.toml",
-        &format!("[run]\nalias-pages = 0\nrepository-memory = \"{memory}\"\n"),
+        &format!(
+            "[run]\nalias-pages = 0\nrepository-memory = \"{memory}\"\n[traps]\nenabled = false\n[politeness]\nlatency-factor = 0\n"
+        ),
     );
-    let more = ["--config", file.as_str(), "--max-pages", "60"];
-    home.good(&support::crawl(&home, &server, "0s", &more));
+    let resolve = format!("*.test={}", server.addr());
+    let seed = server.web().front(0);
+    home.good(&[
+        "crawl",
+        seed.as_str(),
+        "--resolve",
+        &resolve,
+        "--scope",
+        "suffix:.web.test",
+        "--delay",
+        "0s",
+        "--config",
+        &file,
+        "--max-pages",
+        "60",
+    ]);
     let name = server.web().host_name(1);
     let asked = |host: u32| {
         let log = server.log().matching(|entry| entry.host == Some(host));

@@ -168,8 +168,8 @@ fn buttons_and_forms_ask_for_the_session_s_own_token() {
     );
     assert!(settings("default.toml").contains("a.test/{n}"));
 
-    let remove = format!("collection=default&csrf={csrf}");
-    let answer = served.form("/hosts/127.0.0.1/remove", &headers, &remove);
+    let remove = format!("collection=default&kind=host&value=127.0.0.1&csrf={csrf}");
+    let answer = served.form("/removals/remove", &headers, &remove);
     assert_eq!(answer.status, 303);
     let shown = served.ask("GET", "/hosts/127.0.0.1", &[("Cookie", &session)]);
     assert!(

@@ -18,6 +18,9 @@ const ENGLISH: &[&str] = &[
     "more", "less", "yes",
 ];
 
+/// What settings may be set to, as it stands in files in every language.
+const AS_WRITTEN: &[&str] = &["host", "run"];
+
 /// A web that is Portuguese, so that what is English is ours.
 fn web() -> LittleWeb {
     let web = LittleWeb::start();
@@ -137,6 +140,9 @@ fn no_page_is_half_english_for_who_reads_portuguese() {
         let texts = shown(&seen);
         assert!(texts.len() > 10, "{path}");
         for text in texts {
+            if AS_WRITTEN.contains(&text.trim()) {
+                continue;
+            }
             let found = known.iter().find(|it| text.contains(*it));
             let mut tokens = text.split_whitespace().map(|token| {
                 token.trim_matches(|letter: char| !letter.is_alphanumeric() && letter != '`')

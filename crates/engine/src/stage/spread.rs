@@ -213,13 +213,14 @@ impl Ring {
             return;
         };
         match (url.state, now.state) {
-            (State::Waiting, State::Waiting) if now.leased => {
-                // Without a row in memory it is on its way out.
-                if self.repository.is_in_memory(url.url.normal()) {
-                    let asked = (url.url.into_normal(), exclusion);
-                    self.backlog.asked.push(asked);
-                }
+            (State::Waiting, State::Waiting)
+                if now.leased && self.repository.is_in_memory(url.url.normal()) =>
+            {
+                let asked = (url.url.into_normal(), exclusion);
+                self.backlog.asked.push(asked);
             }
+            // Without a row in memory it is on its way out.
+            (State::Waiting, State::Waiting) if now.leased => {}
             (State::Waiting, State::Waiting) => {
                 self.backlog.has_left = true;
                 self.leave_out(now, exclusion);

@@ -100,8 +100,11 @@ impl Counter {
             if state.waiting.len() >= MOST_WAITING {
                 return Err(DeskError::Busy("too much is being counted".to_owned()));
             }
+            // It failed when nobody waited: that is told once, and tried again by who asks then.
+            if let Some(error) = state.failed.remove(name) {
+                return Err(error);
+            }
             state.waiting.push_back(name.to_owned());
-            state.failed.remove(name);
             if state.waiting.len() == 1 {
                 self.begin()?;
             }
