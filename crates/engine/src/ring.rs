@@ -764,6 +764,7 @@ impl Ring {
         let places = self.limit.get() + self.waiting;
         let can_lease = !self.stopping && !self.paused && self.frontier.leased() < places;
         if can_lease
+            && (self.outstanding == 0 || !self.is_short)
             && self.outage.lets_out(self.clock.now(), self.outstanding)
             && !self.window_is_full()
             && !self.repository.is_behind()

@@ -116,7 +116,6 @@ mod tests {
             ("filter.max-pages", "500"),
             ("run.max-time", "1h"),
             ("fetch.bandwidth", "1MB"),
-            ("seeds-file", "list.txt"),
         ] {
             let set = file(&text).with_setting(key, value).unwrap();
             let name = key.rsplit('.').next().unwrap();

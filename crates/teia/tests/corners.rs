@@ -70,6 +70,14 @@ struct Price {
 
 /// Looks at a process until it ends: the most memory that it had, and what it has computed.
 fn price_of(pid: u32, price: &mut Price) {
+    // Until it has become the program it is a copy of this process, with its memory.
+    let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+    if program != std::env::current_exe().unwrap_or_default() {
+        price_of_program(pid, price);
+    }
+}
+
+fn price_of_program(pid: u32, price: &mut Price) {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());

@@ -553,10 +553,18 @@ fn check_share(share: usize, shares: usize) {
     let places = from_environment("TEIA_DAMAGES").unwrap_or(1);
     let only = std::env::var("TEIA_DAMAGE_KIND").unwrap_or_default();
     let mut kinds: BTreeMap<&str, (Nature, Vec<String>)> = BTreeMap::new();
+    let index = fs::read_to_string(collected.home.data().join("default/index/meta.json")).unwrap();
+    let index = index.replace('-', "");
     for path in files(collected.home.data()) {
         let Some((name, nature)) = kind(&path) else {
             panic!("{path} is of a kind that this test does not know: say in `kind` what it is");
         };
+        // The killed run left files of the index behind that were never committed: nobody reads them.
+        let segment = path.strip_prefix("default/index/");
+        let segment = segment.and_then(|name| name.split('.').next());
+        if segment.is_some_and(|it| it.len() == 32 && !index.contains(it)) {
+            continue;
+        }
         kinds
             .entry(name)
             .or_insert((nature, Vec::new()))

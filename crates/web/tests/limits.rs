@@ -173,20 +173,23 @@ fn bodies_and_queries_at_their_limits() {
     assert_eq!(
         (
             config.max_query_bytes,
+            config.max_query_clauses,
             config.max_query_words,
             config.max_query_depth,
             config.max_body_bytes,
             config.head_timeout,
         ),
-        (1024, 32, 16, 1 << 20, Duration::from_secs(10))
+        (1024, 32, 64, 16, 1 << 20, Duration::from_secs(10))
     );
     assert_eq!(teia_search::SearchConfig::default().max_milliseconds, 2000);
     let served = empty(config);
     let words = |count: usize| vec!["a"; count].join("+");
+    let clauses = |count: usize| vec!["%2Ba"; count].join("+");
     let deep = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
     for (at, past) in [
         ("a".repeat(1024), "a".repeat(1025)),
-        (words(32), words(33)),
+        (words(64), words(65)),
+        (clauses(32), clauses(33)),
         (deep(16), deep(17)),
     ] {
         for page in ["/search", "/api/search"] {

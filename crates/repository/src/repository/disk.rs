@@ -225,7 +225,10 @@ impl Repository {
                 Ok(Some(known)) if known.state == State::Excluded && admits => Answer::Pending,
                 Ok(Some(_)) => Answer::Known,
                 Err(error) => {
-                    disk.fail(error);
+                    // What a damaged page says of it a visit will tell, when there is one.
+                    if let Err(error) = disk.store.note_damage(error) {
+                        disk.fail(error);
+                    }
                     Answer::Pending
                 }
             };

@@ -1,7 +1,7 @@
 //! What is known of all indexes together.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tantivy::index::SegmentId;
 use tantivy::postings::TermInfo;
@@ -68,7 +68,9 @@ const MAX_REMEMBERED: usize = 4_096;
 
 impl Counted {
     pub(super) fn of(&self, shards: &[Shard]) -> Result<Statistics, SearchError> {
-        let mut remembered = self.segments.lock().expect("no holder panics");
+        // Damaged columns may have made a holder panic; what it had remembered by then is true.
+        let remembered = self.segments.lock();
+        let mut remembered = remembered.unwrap_or_else(PoisonError::into_inner);
         if remembered.len() > MAX_REMEMBERED {
             remembered.clear();
         }
