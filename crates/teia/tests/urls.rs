@@ -9,7 +9,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use support::{Home, crawl, crawl_with};
+use support::{Home, crawl};
 use teia_testweb::{Listen, Server, WebConfig};
 
 /// URLs with repeats, and two lines that are none; how many different ones there are.
@@ -169,36 +169,6 @@ fn damage_is_told_with_its_remedy_and_repair_makes_the_urls_again() {
         json(&home, &["urls", "verify"])["problems"],
         serde_json::json!([])
     );
-}
-
-/// With so little memory most URLs are on disk after a few pages.
-#[test]
-fn a_crawl_goes_on_around_a_damaged_page_and_the_next_one_mends_it() {
-    let config = WebConfig {
-        hosts: 4,
-        pages_per_host: 60,
-        ..WebConfig::default()
-    };
-    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
-    let home = Home::new();
-    let little = "[run]\ncommit-bytes = \"4KiB\"\nrepository-memory = \"8KiB\"\n";
-    let limit = ["--max-pages", "60"];
-    home.good(&crawl_with(&home, &server, "0s", little, &limit));
-    let folder = home.data().join("default/part-0/urls");
-    let runs = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
-    let runs = runs.filter(|file| file.file_name().to_string_lossy().starts_with("run-"));
-    for run in runs {
-        let mut bytes = std::fs::read(run.path()).unwrap();
-        bytes[40] ^= 0xFF;
-        std::fs::write(run.path(), bytes).unwrap();
-    }
-    // Another rule asks for every URL on disk.
-    let ended = home.run(&["resume", "--max-pages", "90", "--exclude", "zzz"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.err);
-    let ended = home.run(&["resume", "--max-pages", "none"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.err);
-    let verified = json(&home, &["urls", "verify"]);
-    assert_eq!(verified["problems"], serde_json::json!([]));
 }
 
 #[test]
