@@ -124,6 +124,6 @@ pub use tables::{catalog_reader, size_of, store_of, tables};
 pub use tester::{MatchedSite, Tester, Trial};
 pub use traps::{Brought, Sketch, Suspicion, TrapWatch, TrapsConfig, patterns, rule};
 pub use turn::Turn;
-pub use url_list::{AddReport, INVALID_TOLD, UrlList};
+pub use url_list::{AddReport, INVALID_TOLD, UrlList, forget_urls};
 pub use watch::{Attempted, Counts, Happened, Histogram, Point, SPANS, Watch};
 pub use webhook::{Delivery, DeliveryState, WebhookConfig, deliveries};

@@ -61,6 +61,16 @@ impl AddReport {
     }
 }
 
+/// Removes the URLs on disk of a collection, so that whoever opens them next makes them again from the journal. Says
+/// whether it did: where the journal is not whole, they are all that some URLs are known by, and stay.
+pub fn forget_urls(
+    files: &Arc<dyn Files>,
+    layout: &Layout,
+    _lock: &DirectoryLock,
+) -> Result<bool, EngineError> {
+    forget_blocks(files, layout)
+}
+
 impl UrlList {
     /// Opens the URLs of a collection, which may be empty.
     pub fn open(
@@ -201,20 +211,6 @@ impl UrlList {
             return Err(damage.into());
         }
         Ok(())
-    }
-
-    /// Makes the URLs on disk again from the journal, which must be whole: for a list of which a part cannot be read.
-    pub fn rebuild(
-        files: &Arc<dyn Files>,
-        root: &Path,
-        key: u64,
-        layout: &Layout,
-        config: &CollectionConfig,
-        clock: Arc<dyn Clock>,
-        lock: DirectoryLock,
-    ) -> Result<Self, EngineError> {
-        forget_blocks(files, layout)?;
-        Self::open(files, root, key, layout, config, clock, lock)
     }
 
     /// What people should know of, since the last call; nothing is wrong with the list.

@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use teia_base::{NormalForm, SystemClock};
 use teia_engine::{
-    CollectionConfig, Directory, EngineError, INVALID_TOLD, Layout, Reading, UrlList,
+    CollectionConfig, Directory, EngineError, INVALID_TOLD, Layout, Reading, UrlList, forget_urls,
 };
 use teia_graph::Snapshot;
 use teia_repository::{State, UrlState};
@@ -134,14 +134,13 @@ fn state(text: &str) -> Result<State, String> {
 
 fn size(text: &str) -> Result<u64, String> {
     let size = teia_base::measure::parse_size(text).map_err(|error| error.to_string())?;
-    let config = |size| {
-        let mut config = CollectionConfig::default();
-        config.run.repository_memory = size;
-        config
-    };
     // What a collection file may say.
-    let checked = config(size).check();
-    checked.map(|()| size).map_err(|error| error.to_string())
+    let mut config = CollectionConfig::default();
+    config.run.repository_memory = size;
+    config
+        .check()
+        .map(|()| size)
+        .map_err(|error| error.to_string())
 }
 
 /// Does it.
@@ -482,10 +481,15 @@ fn repair(data: &Path, collection: &str) -> Result<ExitCode> {
             );
             return Ok(ExitCode::SUCCESS);
         }
-        let key = directory.key();
+        if !forget_urls(&files, layout, &lock)? {
+            let verify = Place::new(data, collection).command(&["urls", "verify"]);
+            anyhow::bail!(
+                "the URLs on disk are damaged, and the journal cannot be read to its end; nothing was changed (`{verify}` says where)"
+            );
+        }
+        let (root, key) = (directory.root(), directory.key());
         let clock = Arc::new(SystemClock);
-        let mut list =
-            UrlList::rebuild(&files, directory.root(), key, layout, &config, clock, lock)?;
+        let mut list = UrlList::open(&files, root, key, layout, &config, clock, lock)?;
         list.decide()?;
         warn(&mut list);
         outln!(
