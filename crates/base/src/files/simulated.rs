@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -36,6 +37,7 @@ struct State {
     calls_left: Option<u64>,
     free_bytes: Option<u64>,
     failing_sync: bool,
+    failing_dir_sync: bool,
 }
 
 #[derive(Debug)]
@@ -49,6 +51,20 @@ struct Inode {
     content: Vec<u8>,
     /// Length and content that survive a power cut for certain.
     synced: Vec<u8>,
+    /// What a failed sync has dropped: it is seen until the power is cut, and no later sync brings it to the disk.
+    dropped: Vec<Range<usize>>,
+}
+
+impl Inode {
+    /// The content as far as it can reach the disk.
+    fn writable(&self) -> Vec<u8> {
+        let mut bytes = self.content.clone();
+        for range in &self.dropped {
+            let end = range.end.min(bytes.len());
+            bytes[range.start.min(end)..end].fill(0);
+        }
+        bytes
+    }
 }
 
 impl SimulatedDisk {
@@ -72,9 +88,15 @@ impl SimulatedDisk {
         self.lock().free_bytes = free;
     }
 
-    /// Makes every sync fail, as a dying disk does.
+    /// Makes every sync fail, as a dying disk does. What it should have brought to the disk is dropped, as Linux does: it can still be
+    /// read, and a later sync succeeds without it.
     pub fn set_failing_sync(&self, failing: bool) {
         self.lock().failing_sync = failing;
+    }
+
+    /// The same for directories only: names that should have come to the disk are dropped, and seen until the power is cut.
+    pub fn set_failing_dir_sync(&self, failing: bool) {
+        self.lock().failing_dir_sync = failing;
     }
 
     /// Cuts the power and turns it on again. What had been synced is there; of the rest, the seed
@@ -85,6 +107,7 @@ impl SimulatedDisk {
         state.epoch += 1;
         state.calls_left = None;
         state.failing_sync = false;
+        state.failing_dir_sync = false;
         // Directory operations that were not synced reach the disk one by one or not at all;
         // each alone is atomic, and a file system may write them in any order.
         let mut names = std::mem::take(&mut state.durable_names);
@@ -102,8 +125,9 @@ impl SimulatedDisk {
         state.names.clone_from(&names);
         state.durable_names = names;
         for inode in &mut state.inodes {
-            let survivor = survive(&inode.synced, &inode.content, &mut random);
+            let survivor = survive(&inode.synced, &inode.writable(), &mut random);
             inode.content.clone_from(&survivor);
+            inode.dropped.clear();
             inode.synced = survivor;
         }
     }
@@ -237,7 +261,7 @@ impl Files for SimulatedDisk {
         inode
             .content
             .resize(usize::try_from(len).map_err(io::Error::other)?, 0);
-        inode.synced.clone_from(&inode.content);
+        inode.synced = inode.writable();
         Ok(())
     }
 
@@ -283,7 +307,9 @@ impl Files for SimulatedDisk {
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         let mut state = self.lock();
         state.change()?;
-        if state.failing_sync {
+        if state.failing_sync || state.failing_dir_sync {
+            let is_of = |change: &NameChange| change.directories.iter().any(|it| it == path);
+            state.pending_names.retain(|change| !is_of(change));
             return Err(io::Error::other("the disk failed to sync"));
         }
         let pending = std::mem::take(&mut state.pending_names);
@@ -344,11 +370,13 @@ impl AppendFile for SimulatedAppend {
             return Err(io::Error::other("the power was cut"));
         }
         state.change()?;
-        if state.failing_sync {
+        let failing = state.failing_sync;
+        let inode = &mut state.inodes[self.inode];
+        if failing {
+            inode.dropped.push(inode.synced.len()..inode.content.len());
             return Err(io::Error::other("the disk failed to sync"));
         }
-        let inode = &mut state.inodes[self.inode];
-        inode.synced.clone_from(&inode.content);
+        inode.synced = inode.writable();
         Ok(())
     }
 
@@ -397,6 +425,25 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_failed_sync_dropped_is_seen_until_the_power_is_cut_and_no_later_sync_saves_it() {
+        let disk = SimulatedDisk::new();
+        let mut file = disk.create(Path::new("a")).unwrap();
+        file.append(b"synced").unwrap();
+        file.sync().unwrap();
+        disk.sync_dir(Path::new("")).unwrap();
+        file.append(b" dropped").unwrap();
+        disk.set_failing_sync(true);
+        file.sync().unwrap_err();
+        disk.set_failing_sync(false);
+        file.append(b" later").unwrap();
+        file.sync().unwrap();
+        assert_eq!(disk.read(Path::new("a")).unwrap(), b"synced dropped later");
+        disk.cut_power(1);
+        let content = disk.read(Path::new("a")).unwrap();
+        assert_eq!(content, b"synced\0\0\0\0\0\0\0\0 later");
+    }
 
     #[test]
     fn what_is_synced_survives_and_what_is_not_may_not() {

@@ -69,6 +69,22 @@ impl Record {
         told as u64
     }
 
+    /// Whether it leaves something to be decided: a later entry says what was.
+    #[must_use]
+    pub fn has_undecided(&self) -> bool {
+        let mut verdicts: Box<dyn Iterator<Item = &LinkVerdict>> = match self {
+            Self::RunStarted(run) => Box::new(run.seeds.iter().map(|seed| &seed.verdict)),
+            Self::Commit(commit) => {
+                let links = commit.attempts.iter().flat_map(|attempt| &attempt.links);
+                Box::new(links.map(|link| &link.verdict))
+            }
+            Self::Added(added) => Box::new(added.urls.iter().map(|(_, verdict)| verdict)),
+            Self::Recovered(recovered) => Box::new(recovered.urls.iter().map(|url| &url.verdict)),
+            _ => return false,
+        };
+        verdicts.any(|verdict| *verdict == LinkVerdict::Pending)
+    }
+
     /// Whether the collection rests after this, if it did or did not before. An end lifts a pause,
     /// but for a signal's: a machine that is restarted must not lift what a person wished.
     #[must_use]

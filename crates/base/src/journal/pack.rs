@@ -65,32 +65,30 @@ pub fn pack_segment(
         source,
     };
     files.create_dir(&history).map_err(write)?;
-    if files.exists(&place) {
-        // The power went before the segment did; or it is of another past, and must stay.
-        if !says_the_same(files, (directory, first), &place)? {
-            return Err(write(io::Error::other(format!(
-                "{} is there already, and says something else; move one of the two away",
-                place.display()
-            ))));
-        }
-    } else {
-        let written = write_pack(files, (directory, first), &aside, is_over).and_then(|it| {
-            // It will be the only copy.
-            if it && !says_the_same(files, (directory, first), &aside)? {
-                return Err(write(io::Error::other(
-                    "it was not written as it should be",
-                )));
-            }
-            Ok(it)
-        });
-        if !matches!(written, Ok(true)) {
-            // Whether it can be removed or not, it does not count.
-            let _ = files.remove(&aside);
-            return written;
-        }
-        files.rename(&aside, &place).map_err(write)?;
-        files.sync_dir(&history).map_err(write)?;
+    // A pack of an earlier try may be of another past, and must stay; or its name never reached the disk, because syncing failed then:
+    // a later sync would not bring it there. So whatever is there is written anew, and only that sync counts.
+    if files.exists(&place) && !says_the_same(files, (directory, first), &place)? {
+        return Err(write(io::Error::other(format!(
+            "{} is there already, and says something else; move one of the two away",
+            place.display()
+        ))));
     }
+    let written = write_pack(files, (directory, first), &aside, is_over).and_then(|it| {
+        // It will be the only copy.
+        if it && !says_the_same(files, (directory, first), &aside)? {
+            return Err(write(io::Error::other(
+                "it was not written as it should be",
+            )));
+        }
+        Ok(it)
+    });
+    if !matches!(written, Ok(true)) {
+        // Whether it can be removed or not, it does not count.
+        let _ = files.remove(&aside);
+        return written;
+    }
+    files.rename(&aside, &place).map_err(write)?;
+    files.sync_dir(&history).map_err(write)?;
     files.remove(&segment).map_err(write)?;
     files.sync_dir(directory).map_err(write)?;
     Ok(true)
@@ -319,7 +317,7 @@ impl Pack {
     fn open_block(&mut self, from: u64) -> Result<(), JournalError> {
         let mut head = [0; BLOCK_HEAD];
         let read = self.file.read_exact_at(self.offset, &mut head);
-        read.map_err(|_| self.damaged())?;
+        read.map_err(|error| self.damaged_or_unread(error))?;
         let file_bytes = self.file.len().map_err(|source| self.read(source))?;
         let head = BlockHead::read(&head)
             .filter(|head| self.offset + head.frame_bytes() <= file_bytes)
@@ -332,11 +330,18 @@ impl Pack {
         }
         let mut body = vec![0; head.body_bytes];
         let read = self.file.read_exact_at(self.offset + 16, &mut body);
-        read.map_err(|_| self.damaged())?;
+        read.map_err(|error| self.damaged_or_unread(error))?;
         let raw = head.unpack(&body, self.offset);
         self.raw = raw.ok_or_else(|| self.damaged())?;
         (self.at, self.left, self.offset) = (0, head.entries, end);
         Ok(())
+    }
+
+    fn damaged_or_unread(&self, error: io::Error) -> JournalError {
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            return self.damaged();
+        }
+        self.read(error)
     }
 
     fn damaged(&self) -> JournalError {

@@ -36,7 +36,7 @@ pub enum JournalError {
     },
     /// A frame is bad although good ones follow: this is damage, not an interrupted write.
     #[error(
-        "journal segment {path} is damaged at byte {offset}; restore that file from a copy, or let `teia urls repair` keep all that can still be read (the archive is not affected)"
+        "journal segment {path} is damaged at byte {offset}; restore that file from a copy (the archive is not affected)"
     )]
     Damaged {
         /// Which.
@@ -46,7 +46,7 @@ pub enum JournalError {
     },
     /// A file of the journal is gone.
     #[error(
-        "entry {expected} of the journal in {path} is in no file there nor in `history` beside it: a file is missing; restore it from a copy, or let `teia urls repair` keep all that is still there"
+        "entry {expected} of the journal in {path} is in no file there nor in `history` beside it: a file is missing; restore it from a copy"
     )]
     Missing {
         /// Where the journal lies.
@@ -172,7 +172,8 @@ pub fn walk_segment(
         ..SegmentEnd::default()
     };
     let mut header = [0; SEGMENT_HEADER.len()];
-    if file.read_exact_at(0, &mut header).is_err() || &header != SEGMENT_HEADER {
+    let has_header = read_all(&*file, 0, &mut header).map_err(read)?;
+    if !has_header || &header != SEGMENT_HEADER {
         // A segment whose header was not synced holds nothing that happened.
         let bytes = files.read(&path).map_err(read)?;
         let never_written = bytes.len() <= SEGMENT_HEADER.len() || bytes.iter().all(|&b| b == 0);
@@ -184,8 +185,9 @@ pub fn walk_segment(
     let mut offset = SEGMENT_HEADER.len() as u64;
     let mut payload = Vec::new();
     while offset < file_bytes {
-        let Some((entry, next)) = read_frame(&*file, offset, file_bytes, &mut payload) else {
-            if is_closed_at(&*file, offset, file_bytes) {
+        let frame = read_frame(&*file, offset, file_bytes, &mut payload).map_err(read)?;
+        let Some((entry, next)) = frame else {
+            if is_closed_at(&*file, offset, file_bytes).map_err(read)? {
                 break;
             }
             if is_last {
@@ -237,8 +239,10 @@ impl Frames {
             Err(source) => return Err(JournalError::Read { path, source }),
         };
         let mut header = [0; SEGMENT_HEADER.len()];
-        if file.read_exact_at(0, &mut header).is_err() || &header != SEGMENT_HEADER {
-            return Err(JournalError::Foreign { path });
+        match read_all(&*file, 0, &mut header) {
+            Ok(true) if &header == SEGMENT_HEADER => {}
+            Ok(_) => return Err(JournalError::Foreign { path }),
+            Err(source) => return Err(JournalError::Read { path, source }),
         }
         Ok(Self {
             path,
@@ -257,19 +261,18 @@ impl Frames {
     /// The payload of the next entry that is not before `from`.
     pub(super) fn next(&mut self, from: u64) -> Result<Option<&[u8]>, JournalError> {
         loop {
-            let len = self.file.len().map_err(|source| JournalError::Read {
-                path: self.path.clone(),
-                source,
-            })?;
+            let len = self.file.len().map_err(|source| self.unread(source))?;
             if self.offset >= len {
                 return Ok(None);
             }
-            if is_closed_at(&*self.file, self.offset, len) {
+            let is_end = is_closed_at(&*self.file, self.offset, len);
+            if is_end.map_err(|source| self.unread(source))? {
                 return Ok(None);
             }
             let is_wanted = self.sequence >= from;
             let next = self
                 .frame(is_wanted, len)
+                .map_err(|source| self.unread(source))?
                 .ok_or_else(|| JournalError::Damaged {
                     path: self.path.clone(),
                     offset: self.offset,
@@ -282,24 +285,49 @@ impl Frames {
         }
     }
 
+    fn unread(&self, source: io::Error) -> JournalError {
+        let path = self.path.clone();
+        JournalError::Read { path, source }
+    }
+
     /// Reads the payload where it is wanted; where the next frame begins.
-    fn frame(&mut self, is_wanted: bool, file_bytes: u64) -> Option<u64> {
-        let mut head = [0; FRAME_HEAD];
-        self.file.read_exact_at(self.offset, &mut head).ok()?;
-        let (len, checksum) = frame_head(&head)?;
-        let start = self.offset + FRAME_HEAD as u64;
-        if start + len as u64 > file_bytes {
-            return None;
-        }
+    fn frame(&mut self, is_wanted: bool, file_bytes: u64) -> io::Result<Option<u64>> {
+        let Some((start, len, checksum)) = frame_at(&*self.file, self.offset, file_bytes)? else {
+            return Ok(None);
+        };
         if is_wanted {
             self.payload.resize(len, 0);
-            self.file.read_exact_at(start, &mut self.payload).ok()?;
-            if xxh3_64_with_seed(&self.payload, self.offset) != checksum {
-                return None;
+            let is_there = read_all(&*self.file, start, &mut self.payload)?;
+            if !is_there || xxh3_64_with_seed(&self.payload, self.offset) != checksum {
+                return Ok(None);
             }
         }
-        Some(start + len as u64)
+        Ok(Some(start + len as u64))
     }
+}
+
+/// Fills the buffer; false where the file ends before. A disk that cannot be read is no end of anything: what is taken for one is
+/// cut off.
+fn read_all(file: &dyn ReadFile, offset: u64, buffer: &mut [u8]) -> io::Result<bool> {
+    match file.read_exact_at(offset, buffer) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| true),
+    }
+}
+
+/// Where the payload of the frame at this offset begins, its length and its checksum.
+fn frame_at(
+    file: &dyn ReadFile,
+    offset: u64,
+    file_bytes: u64,
+) -> io::Result<Option<(u64, usize, u64)>> {
+    let mut head = [0; FRAME_HEAD];
+    if !read_all(file, offset, &mut head)? {
+        return Ok(None);
+    }
+    let start = offset + FRAME_HEAD as u64;
+    let found = frame_head(&head).filter(|(len, _)| start + *len as u64 <= file_bytes);
+    Ok(found.map(|(len, checksum)| (start, len, checksum)))
 }
 
 /// The entry at this offset, and where the next one begins.
@@ -308,21 +336,17 @@ fn read_frame(
     offset: u64,
     file_bytes: u64,
     payload: &mut Vec<u8>,
-) -> Option<(Entry, u64)> {
-    let mut head = [0; FRAME_HEAD];
-    file.read_exact_at(offset, &mut head).ok()?;
-    let (len, checksum) = frame_head(&head)?;
-    let start = offset + FRAME_HEAD as u64;
-    let end = start + len as u64;
-    if end > file_bytes {
-        return None;
-    }
+) -> io::Result<Option<(Entry, u64)>> {
+    let Some((start, len, checksum)) = frame_at(file, offset, file_bytes)? else {
+        return Ok(None);
+    };
     payload.resize(len, 0);
-    file.read_exact_at(start, payload).ok()?;
-    if xxh3_64_with_seed(payload, offset) != checksum {
-        return None;
+    let is_there = read_all(file, start, payload)?;
+    if !is_there || xxh3_64_with_seed(payload, offset) != checksum {
+        return Ok(None);
     }
-    postcard::from_bytes(payload).ok().map(|entry| (entry, end))
+    let entry = postcard::from_bytes(payload).ok();
+    Ok(entry.map(|entry| (entry, start + len as u64)))
 }
 
 /// Where the payload of the whole frame at this byte begins and ends.
@@ -361,11 +385,11 @@ pub fn closing(whole_bytes: u64) -> [u8; CLOSING] {
 
 /// Whether the frames of a segment end here, as its writer said. Another segment may follow all the same: that this was to be cut
 /// off before may have been lost with the power.
-fn is_closed_at(file: &dyn ReadFile, offset: u64, file_bytes: u64) -> bool {
+fn is_closed_at(file: &dyn ReadFile, offset: u64, file_bytes: u64) -> io::Result<bool> {
     let mut end = [0; CLOSING];
-    file_bytes.checked_sub(offset) == Some(CLOSING as u64)
-        && file.read_exact_at(offset, &mut end).is_ok()
-        && end == closing(offset)
+    Ok(file_bytes.checked_sub(offset) == Some(CLOSING as u64)
+        && read_all(file, offset, &mut end)?
+        && end == closing(offset))
 }
 
 /// Whether a writer said at the end of a segment that its frames go on beyond this byte.

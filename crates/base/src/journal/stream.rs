@@ -337,6 +337,25 @@ mod tests {
     }
 
     #[test]
+    fn a_pack_whose_name_did_not_reach_the_disk_does_not_cost_its_segment() {
+        for seed in 0..20 {
+            let disk = journal();
+            for first in [1, 4, 9] {
+                let path = segment_name(first);
+                disk.append(Path::new(&path)).unwrap().sync().unwrap();
+            }
+            disk.sync_dir(Path::new("")).unwrap();
+            disk.set_failing_dir_sync(true);
+            pack_segment(&*disk, Path::new(""), 4, &|| false).unwrap_err();
+            disk.set_failing_dir_sync(false);
+            pack_segment(&*disk, Path::new(""), 4, &|| false).unwrap();
+            disk.cut_power(seed);
+            let read = EntryStream::open(disk, Path::new(""), 1, 13).unwrap();
+            assert_eq!(read.filter(Result::is_ok).count(), 13, "seed {seed}");
+        }
+    }
+
+    #[test]
     fn every_byte_of_a_pack_that_is_changed_is_found_out() {
         let disk = journal();
         pack_segment(&*disk, Path::new(""), 4, &|| false).unwrap();
