@@ -7,6 +7,7 @@ mod journal;
 mod moving;
 mod queue;
 mod saving;
+mod survey;
 mod take_in;
 
 use std::collections::HashMap;
@@ -19,6 +20,7 @@ use teia_base::{CanonicalUrl, FoundUrl, HostId, Order, Outcome, Retry, Timestamp
 
 use self::disk::Disk;
 pub use self::disk::{Backing, News};
+use crate::blocks::StoreError;
 use crate::host::{HostRecord, HostRow};
 use crate::row::{Rare, Row, State, UrlRef, UrlState};
 use crate::table::Table;
@@ -140,6 +142,8 @@ pub struct Repository {
     disk: Option<Box<Disk>>,
     /// The journal is being replayed.
     replaying: bool,
+    /// What is replayed was told to nobody yet: there were no blocks before these.
+    tells_first: bool,
     /// Attempts, links and added URLs that were told by earlier processes.
     replayed: u64,
     /// Up to this entry, what is told of hosts was restored.
@@ -178,6 +182,7 @@ impl Repository {
             backing: None,
             disk: None,
             replaying: false,
+            tells_first: false,
             replayed: 0,
             hosts_position: 0,
             hosts_known: false,
@@ -465,6 +470,14 @@ impl Repository {
         match self.table.find(url.as_str()) {
             Some(at) => Some(self.view(at)),
             None => self.state_on_disk(url),
+        }
+    }
+
+    /// The same, for one who must not take a URL on a damaged page for one that was never met.
+    pub fn try_state(&self, url: &CanonicalUrl) -> Result<Option<UrlState>, StoreError> {
+        match self.table.find(url.as_str()) {
+            Some(at) => Ok(Some(self.view(at))),
+            None => self.try_state_on_disk(url),
         }
     }
 

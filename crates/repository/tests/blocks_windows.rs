@@ -427,6 +427,38 @@ fn between_windows_a_host_keeps_next_to_nothing_in_memory() {
     }
 }
 
+#[test]
+fn what_was_chosen_of_many_hosts_takes_bounded_memory_and_none_of_it_is_lost() {
+    const HOSTS: u64 = 1_500;
+    const EACH: u64 = 60;
+    let config = StoreConfig {
+        front_urls: 1_000,
+        ..config()
+    };
+    let mut store = Store::open(Arc::new(SimulatedDisk::default()), config).unwrap();
+    let host = |number: u64| format!("h{number}.test");
+    let long = "x".repeat(200);
+    for number in 0..HOSTS * EACH {
+        let url = format!("https://{}/{long}{}", host(number % HOSTS), number / HOSTS);
+        store.offer(&Link::new(&url, 1));
+    }
+    store.fold_everything(0).unwrap();
+    let mut handed = std::collections::HashSet::new();
+    for round in 0..2 {
+        for number in 0..HOSTS {
+            let n = if round == 0 { 46 } else { 60 };
+            let window = store.window(&host(number), n, WindowOrder::Insertion, NOW);
+            handed.extend(window.unwrap().into_iter().map(|leased| leased.url));
+        }
+        let before = store.stats().schedule_bytes;
+        assert!(round > 0 || before > 4 << 20, "{before} shows nothing");
+        store.fold_everything(0).unwrap();
+        let after = store.stats().schedule_bytes;
+        assert!(after <= 2 << 20, "{after}");
+    }
+    assert_eq!(handed.len() as u64, HOSTS * EACH);
+}
+
 /// The worst of ten tenths of a host that is drained, with folds, in bytes read for each URL; and how many stood
 /// in the right order.
 fn drained_by_tenths(urls: u64, order: WindowOrder<'_>, key: impl Fn(u64) -> i64) -> (u64, u64) {
@@ -584,5 +616,46 @@ fn who_was_taken_for_another_comes_after_the_visit() {
     assert!(
         passed_over > 0,
         "none was taken for another: this test says nothing"
+    );
+}
+
+/// Whoever asks for many URLs has each page read once or twice, and is told the same as one who asks for each.
+#[test]
+fn many_urls_are_looked_up_with_few_reads() {
+    let disk = Arc::new(Counting::default());
+    let read = Arc::clone(&disk.read);
+    let mut store = Store::open(disk, config()).unwrap();
+    let far = |number: u64| format!("https://h{}.many.test/{number}", mix(number) % 500);
+    for fold in 0..4_u64 {
+        for number in (0..12_000_u64).filter(|number| number % 4 == fold || number % 7 == 0) {
+            store.offer(&Link::new(&url(number), 1));
+            store.offer(&Link::new(&far(number), 1));
+        }
+        store.fold_everything(fold + 1).unwrap();
+        store.verdicts().unwrap();
+    }
+    // Some of it waits in memory.
+    for number in 11_990..12_020 {
+        store.offer(&Link::new(&far(number), 0));
+    }
+    let texts: Vec<String> = (0..12_100)
+        .flat_map(|number| [far(number), url(number)])
+        .collect();
+    let urls: Vec<&str> = texts.iter().map(String::as_str).collect();
+    read.store(0, Ordering::Relaxed);
+    let states = store.states(&urls);
+    let of_many = read.swap(0, Ordering::Relaxed);
+    let mut known = 0;
+    for (text, state) in urls.iter().zip(states) {
+        let state = state.unwrap();
+        known += usize::from(state.is_some());
+        assert_eq!(state, store.state(text).unwrap(), "{text}");
+    }
+    assert_eq!(known, 24_000 + 20);
+    let of_each = read.load(Ordering::Relaxed);
+    let bytes = store.stats().run_bytes;
+    assert!(
+        of_many < 4 * bytes && of_many * 20 < of_each,
+        "{of_many} bytes read of {bytes}; one by one {of_each}"
     );
 }

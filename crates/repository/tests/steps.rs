@@ -249,3 +249,41 @@ fn after_a_start_new_urls_are_known_at_once_again() {
     let at_once = ring.at_once * 100 / (ALL - FIRST);
     assert!(at_once >= 90, "{at_once} % at once");
 }
+
+#[test]
+fn a_survey_tells_of_each_url_once_a_page_at_a_time_while_folds_go_on() {
+    const FIRST: u64 = 60_000;
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let mut ring = Ring::open(&files, Vec::new(), 0);
+    for first in (0..FIRST).step_by(1000) {
+        ring.offer(first..first + 1000);
+        ring.look_after();
+    }
+    assert!(ring.repository.is_on_disk());
+    // Much of it was not decided yet, and more is met while it goes on.
+    ring.repository.begin_survey();
+    let (mut told, mut met, mut calls) = (BTreeSet::new(), FIRST, 0);
+    while ring.repository.is_surveying() {
+        ring.offer(met..met + 1000);
+        met += 1000;
+        ring.look_after();
+        let before = told.len();
+        let gone_on = ring.repository.survey_some(
+            1,
+            |_| true,
+            |url| {
+                assert!(told.insert(url.url.normal().to_string()), "twice");
+            },
+        );
+        gone_on.unwrap();
+        let at_once = told.len() - before;
+        assert!(at_once < 5000, "{at_once} at once");
+        calls += usize::from(at_once > 0);
+        assert!(met < 100 * FIRST, "it does not end");
+    }
+    assert!(calls > 10, "{calls} calls");
+    assert!(ring.most > 0, "no fold went on beside it");
+    for number in 0..FIRST {
+        assert!(told.contains(&url(number)), "{}", url(number));
+    }
+}

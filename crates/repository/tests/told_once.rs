@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use support::{ByDepth, at, exclusion, found};
+use support::{ByDepth, Draw, at, exclusion, found};
 use teia_base::journal::{Added, Attempt, Commit, Entry, Folded, LinkRecord, LinkVerdict, Record};
 use teia_base::{Files, LinkKind, Outcome, Rel, SimulatedDisk};
 use teia_repository::blocks::{Decided, Link, Store, StoreConfig};
@@ -166,6 +167,103 @@ fn a_kill_between_two_pieces_of_news_tells_none_of_them_again() {
     let not_once = new.values().filter(|count| **count != 1).count();
     assert_eq!((new.len(), not_once), (140_000, 0));
     assert_eq!(process.repository.len(), 140_000);
+}
+
+/// The blocks are lost, and a process that makes them again ends before it has told what they find out, several times.
+#[test]
+fn blocks_that_are_made_again_call_nothing_new_twice_and_leave_nothing_out() {
+    let memory = 20_000 * 1024;
+    for seed in 0..6_u64 {
+        let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+        let mut draw = Draw::new(seed);
+        let mut process = Process::start(&files, memory, Vec::new());
+        process.add((0..60_000).map(url));
+        process.repository.maintain(at(1), true).unwrap();
+        let mut process = Process::start(&files, memory, process.journal);
+        // Much of it is told, some of it in part, and some waits.
+        for first in [60_000, 70_000, 80_000, 90_000] {
+            process.add_until_half_told(first..first + 10_000);
+            process.write_news();
+            // As at the end of a run: other moments than those of a process that only reads.
+            process.decide();
+        }
+        process.add_until_half_told(95_000..105_000);
+        let mut journal = process.journal;
+        for life in 0..4 {
+            if life == 0 || draw.below(3) == 0 {
+                Store::forget(&*files, Path::new("urls")).unwrap();
+            }
+            let mut process = Process::start(&files, memory, journal);
+            assert!(process.repository.is_on_disk());
+            let first = draw.below(100) * 1000;
+            process.add((first..first + 5000).map(url));
+            for _ in 0..draw.below(4) {
+                process.repository.maintain(at(1), true).unwrap();
+                process.write_news_until_half_told();
+            }
+            journal = process.journal;
+        }
+        let mut process = Process::start(&files, memory, journal);
+        process.add((0..105_000).map(url));
+        process.decide();
+        let new = called_new(&process.journal);
+        let not_once = new.values().filter(|count| **count != 1).count();
+        assert_eq!((new.len(), not_once), (105_000, 0), "seed {seed}");
+        assert_eq!(process.repository.len(), 105_000, "seed {seed}");
+    }
+}
+
+/// A run that visits everything again, or gives every page its next visit, cannot do so where a page of what waits is
+/// damaged; and does not try for ever.
+#[test]
+fn a_run_begins_or_fails_where_waiting_news_is_damaged() {
+    for periodic in [true, false] {
+        let disk = SimulatedDisk::new();
+        let files: Arc<dyn Files> = Arc::new(disk.clone());
+        let memory = 256 << 10;
+        let mut process = Process::start(&files, memory, Vec::new());
+        process.add((0..20_000).map(url));
+        process.decide();
+        let mut process = Process::start(&files, memory, process.journal);
+        let mut visited = Commit::default();
+        for number in 0..2000 {
+            let attempt = Attempt::new(found(&url(number)), at(2), Outcome::http(200));
+            visited.attempts.push(attempt);
+        }
+        process.commit(Record::Commit(visited));
+        for first in (20_000..40_000).step_by(500) {
+            process.add((first..first + 500).map(url));
+            process.repository.maintain(at(3), true).unwrap();
+            // A fold that nobody waits for leaves files that no manifest names; damage to those is no loss.
+            process.repository.catch_up().unwrap();
+            process.write_news();
+        }
+        let journal = process.journal.clone();
+        drop(process);
+        let names = disk.list(Path::new("urls")).unwrap();
+        let pending: Vec<_> = names
+            .iter()
+            .filter(|it| it.starts_with("pending-"))
+            .collect();
+        assert!(!pending.is_empty(), "{names:?}");
+        for name in pending {
+            let path = Path::new("urls").join(name);
+            let mut bytes = disk.read(&path).unwrap();
+            bytes[60] ^= 0xFF;
+            disk.replace(&path, &bytes).unwrap();
+        }
+        let mut process = Process::start(&files, memory, journal);
+        if periodic {
+            process.repository.begin_again();
+        } else {
+            process.repository.begin_revisits(Duration::from_secs(60));
+        }
+        let error = process.repository.maintain(at(9), true).unwrap_err();
+        assert!(
+            error.is_loss() && error.to_string().contains("pending-"),
+            "{error}"
+        );
+    }
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Store {
                 self.sealed_position = position;
                 self.sealed_notes = self.notes.clone();
                 let spare = self.spare.take();
-                let next = spare.unwrap_or_else(|| Front::like(&self.front));
+                let next = spare.unwrap_or_else(|| Front::like(&self.front, self.front_room));
                 let front = Arc::new(std::mem::replace(&mut self.front, next));
                 self.sealed = Some(Arc::clone(&front));
                 front
@@ -174,7 +174,8 @@ impl Store {
                 }
             }
         }
-        if sealed.len() <= self.disk.config.front_urls * 2
+        // One that is too large by now gives its memory back.
+        if sealed.fits(self.front_room)
             && let Ok(mut front) = Arc::try_unwrap(sealed)
         {
             front.clear();

@@ -6,10 +6,11 @@
 //! directory            counted again from the pages
 //! page                 its block waits, with the news for it; windows pass over its host
 //! index and trailer    the run is lost: its block waits, with the news for it
+//! file that is gone    the same
 //! ```
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashSet;
 use teia_base::Files;
@@ -81,12 +82,27 @@ impl Store {
 
     /// Notes what was mended or found lost when the runs were opened.
     pub(crate) fn note_flaws(&self) -> Result<(), StoreError> {
-        let runs = self.blocks.iter().flat_map(|block: &Block| &block.runs);
-        let told = self.news.iter().flat_map(|(_, runs)| runs);
-        for run in runs.chain(&self.waiting).chain(told) {
+        for run in self.all_runs() {
             run.flaw().map_or(Ok(()), |error| self.damage.note(error))?;
         }
         Ok(())
+    }
+
+    /// The first run of which nothing can be read.
+    pub fn lost_run(&self) -> Option<StoreError> {
+        self.all_runs().find_map(|run| run.whole().err())
+    }
+
+    /// Whether files that the manifest names were not there. For one who reads beside the owner this
+    /// means that the owner has others now.
+    pub fn misses_files(&self) -> bool {
+        self.all_runs().any(|run| run.is_gone())
+    }
+
+    fn all_runs(&self) -> impl Iterator<Item = &Arc<RunFile>> {
+        let runs = self.blocks.iter().flat_map(|block: &Block| &block.runs);
+        let told = self.news.iter().flat_map(|(_, runs)| runs);
+        runs.chain(&self.waiting).chain(told)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A page unpacked row by row, in buffers that are used again.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::error::Flaw;
@@ -43,7 +44,8 @@ impl DecodedPage {
         self.load_state(state)
     }
 
-    fn load_state(&mut self, state: &[u8]) -> Result<(), Flaw> {
+    /// Unpacks the states of a page whose text is unpacked.
+    pub(crate) fn load_state(&mut self, state: &[u8]) -> Result<(), Flaw> {
         let facts = Facts::read(state)?;
         if facts.rows() != self.rows.len() {
             return Err(Flaw("text and state of a page have different rows"));
@@ -97,6 +99,26 @@ impl DecodedPage {
             host: &self.texts[at.host.0 as usize..at.host.1 as usize],
             rest: &self.texts[at.rest.0 as usize..at.rest.1 as usize],
         }
+    }
+
+    /// Whether the URL would lie between the first and the last row.
+    pub(crate) fn spans(&self, key: &Key<'_>) -> bool {
+        let last = self.len().checked_sub(1);
+        last.is_some_and(|last| self.key(0) <= *key && *key <= self.key(last))
+    }
+
+    /// The row of this URL.
+    pub(crate) fn find(&self, key: &Key<'_>) -> Option<usize> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match self.key(middle).cmp(key) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Some(middle),
+                Ordering::Greater => high = middle,
+            }
+        }
+        None
     }
 
     /// How many rows are of hosts with hashes below this one.

@@ -22,6 +22,8 @@ pub(crate) const DECIDED_OUT: u8 = 8;
 pub(crate) const PRIORITISED: u8 = 16;
 /// Something became of it.
 pub(crate) const SETTLED: u8 = 32;
+/// Earlier blocks, which were lost, have called it new: whatever a visit of these finds out, that was told.
+pub(crate) const TOLD: u8 = 64;
 
 /// News of one URL. Packed, so that an entry of the front is as long as one line of the processor's
 /// cache: most of the time that a link takes is spent on waiting for these.
@@ -202,6 +204,7 @@ impl Delta {
                 State::Excluded
             },
             again: false,
+            told: self.ops & TOLD != 0,
             flags: self.flags,
             tries: 0,
             news,
@@ -251,6 +254,7 @@ impl Delta {
             }
         }
         row.flags |= self.flags;
+        row.told |= self.ops & TOLD != 0;
         if self.ops & PRIORITISED != 0 {
             row.priority = self.priority;
         }

@@ -39,6 +39,8 @@ pub(crate) struct Front {
     /// Places in the list of entries, with half of each URL's hash.
     index: HashTable<(u32, u32)>,
     hosts: HashMap<u64, u32, ByHash>,
+    /// The most URLs that it held before: the room of so many is in memory, whether it is used or not.
+    most: usize,
 }
 
 /// News of one URL.
@@ -57,27 +59,35 @@ pub(crate) struct Entry {
 }
 
 impl Front {
-    /// An empty one with room for as much as another one held.
-    pub(crate) fn like(other: &Self) -> Self {
-        let urls = other.entries.len();
+    /// An empty one with room for as much as another one held, or for so many URLs.
+    pub(crate) fn like(other: &Self, most: usize) -> Self {
+        let urls = other.entries.len().min(most);
+        let texts = other.texts.len() / other.entries.len().max(1) * urls;
         Self {
             entries: Vec::with_capacity(urls + urls / 16),
-            texts: Vec::with_capacity(other.texts.len() + other.texts.len() / 16),
+            texts: Vec::with_capacity(texts + texts / 16),
             events: Vec::new(),
             event_bytes: 0,
             index: HashTable::with_capacity(urls + urls / 16),
             hosts: HashMap::with_capacity_and_hasher(other.hosts.len(), ByHash::default()),
+            most: 0,
         }
     }
 
     /// Forgets everything and keeps its room, which is then not asked of the system again.
     pub(crate) fn clear(&mut self) {
+        self.most = self.most.max(self.entries.len());
         self.entries.clear();
         self.texts.clear();
         self.events.clear();
         self.event_bytes = 0;
         self.index.clear();
         self.hosts.clear();
+    }
+
+    /// Whether it takes no more memory than one for so many URLs, more or less.
+    pub(crate) fn fits(&self, urls: usize) -> bool {
+        self.most.max(self.entries.len()) <= urls + urls / 8
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -72,6 +72,11 @@ pub(crate) struct OwnedKey {
 }
 
 impl OwnedKey {
+    /// About as much memory as it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.host.len() + self.rest.len()
+    }
+
     /// The first place of a host hash.
     pub(crate) fn of_hash(hash: u64) -> Self {
         Self {

@@ -5,19 +5,17 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use super::block::{Block, Disk, bounds_of};
+use super::block::Disk;
 use super::error::{Flaw, StoreError};
 use super::front::ByHash;
-use super::key::{Key, OwnedKey, text_of};
+use super::key::{Key, text_of};
 use super::lookup::second_of;
 use super::page::{Facts, Group, Text, Unpacker, grow, take_row};
-use super::pending::Bounds;
 use super::row::{DUE, MARK, SEQUENCE, SUPERSEDES, flags_of, state_of};
 use super::run::RunFile;
-use super::schedule::{Candidate, Schedule, Sorting};
-use super::store::Store;
+use super::schedule::{Candidate, Sorting};
 use super::taken::Taken;
-use super::window::{Part, Place, Slot, WindowOrder, mix};
+use super::window::{Part, Place, Slot, WindowOrder};
 use crate::row::State;
 
 /// One look at a host chooses one in so many of the rows that it goes through, whether they wait or not: so
@@ -27,17 +25,14 @@ const SHARE: u64 = 32;
 /// And no more than this, for what it takes to put them in order.
 const MOST: usize = 1 << 19;
 
-/// What was chosen is kept for so many hosts.
-const MOST_SCHEDULES: usize = 4096;
-
 /// Parts of so many pages are kept while a host is looked at: a small host lies in a few pages, of
 /// which each part is then read once.
 const KEPT: usize = 32;
 
 /// A row that was chosen by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Choice {
-    place: Place,
+pub(crate) struct Choice {
+    pub(crate) place: Place,
     run: u32,
     page: u32,
     row: u32,
@@ -46,10 +41,10 @@ struct Choice {
 /// A run that is looked at.
 #[derive(Clone, Debug)]
 pub(crate) struct Looked {
-    block: usize,
-    run: Arc<RunFile>,
+    pub(crate) block: usize,
+    pub(crate) run: Arc<RunFile>,
     /// The oldest of its block: none of its rows replaces another one.
-    is_base: bool,
+    pub(crate) is_base: bool,
 }
 
 /// What one look at a host works with.
@@ -67,11 +62,11 @@ pub(crate) struct Look<'a> {
     /// Runs of the host's blocks, oldest first within each block.
     runs: Vec<Looked>,
     /// Tell of every row, because it may replace one that was chosen before.
-    tells_all: bool,
+    pub(crate) tells_all: bool,
     /// A URL was taken for one that was handed out, by four bytes of a hash.
-    passed_over: bool,
+    pub(crate) passed_over: bool,
     /// When the next URL that is not due yet will be.
-    until: u32,
+    pub(crate) until: u32,
     /// Sequence numbers of URLs with a newer row than those still to be looked at.
     newer: HashSet<u64, ByHash>,
     texts: Kept,
@@ -83,13 +78,13 @@ pub(crate) struct Look<'a> {
 /// URLs that were handed out and not folded in since.
 #[derive(Clone, Copy)]
 pub(crate) struct Held<'a> {
-    taken: &'a [Taken],
-    leased: &'a HashSet<u64, ByHash>,
+    pub(crate) taken: &'a [Taken],
+    pub(crate) leased: &'a HashSet<u64, ByHash>,
 }
 
 /// Rows of a host in a page of a run, and how long their texts are where that is asked for.
 #[derive(Debug)]
-struct Span {
+pub(crate) struct Span {
     run: u32,
     page: usize,
     rows: Range<usize>,
@@ -113,194 +108,25 @@ impl Kept {
     }
 }
 
-impl Store {
-    /// Tells one look at a host from another one after more was folded in.
-    pub(crate) fn version_of(&self, hash: u64) -> u64 {
-        let blocks = self.blocks_of(hash);
-        blocks.fold(0, |version, at| mix(version ^ self.blocks[at].visited))
-    }
-
-    fn blocks_of(&self, hash: u64) -> impl Iterator<Item = usize> + use<> {
-        let first = self.blocks.partition_point(|block| block.lower.hash < hash);
-        let end = self
-            .blocks
-            .partition_point(|block| block.lower.hash <= hash);
-        first.saturating_sub(1)..end.max(1)
-    }
-
-    /// Where each block of a host begins, and its oldest run.
-    fn bases_of(&self, hash: u64) -> Vec<(OwnedKey, u64)> {
-        let blocks = self.blocks_of(hash).map(|at| &self.blocks[at]);
-        let base = |block: &Block| block.runs.first().map_or(0, |run| run.id);
-        blocks
-            .map(|block| (block.lower.clone(), base(block)))
-            .collect()
-    }
-
-    /// The runs of a host's blocks, oldest first within each block.
-    fn runs_of(&self, hash: u64) -> Vec<Looked> {
-        let mut runs = Vec::new();
-        for block in self.blocks_of(hash) {
-            for (number, run) in self.blocks[block].runs.iter().enumerate() {
-                runs.push(Looked {
-                    block,
-                    run: Arc::clone(run),
-                    is_base: number == 0,
-                });
-            }
-        }
-        runs
-    }
-
-    /// Chooses URLs of a host and keeps them aside in order; one with very many URLs is looked at on another
-    /// thread. Says whether there is any now.
-    pub(crate) fn look(
-        &mut self,
-        host: &str,
-        slot: Slot,
-        n: usize,
-        order: WindowOrder<'_>,
+impl<'a> Look<'a> {
+    /// A look at a host that has read nothing yet.
+    pub(crate) fn new(
+        (host, slot): (&'a str, Slot),
         now: u32,
-        after: Option<Place>,
-    ) -> Result<bool, StoreError> {
-        let plan = Plan {
-            slot,
-            n,
-            now,
-            after,
-            kind: order.kind(),
-            version: self.version_of(slot.hash),
-            bases: self.bases_of(slot.hash),
-            runs: self.runs_of(slot.hash),
-        };
-        if plan.rows() > self.disk.config.look_rows {
-            self.look_aside(host, plan, order);
-            return Ok(false);
-        }
-        let mut unpacker = std::mem::take(&mut self.unpacker);
-        let held = Held {
-            taken: &self.taken,
-            leased: &self.leased,
-        };
-        let epochs = &self.epochs;
-        let found = plan.run(host, order, &self.disk, epochs, Some(held), &mut unpacker);
-        self.unpacker = unpacker;
-        self.finish_look(plan, found)
-    }
-
-    /// Keeps aside what a look has chosen. Says whether there is any.
-    pub(crate) fn finish_look(
-        &mut self,
-        plan: Plan,
-        found: Result<Found, StoreError>,
-    ) -> Result<bool, StoreError> {
-        let found = found.or_else(|error| {
-            // Nobody can say what waits on this host, so nothing of it is handed out.
-            self.damage.note(error)?;
-            Ok(Found {
-                is_last: true,
-                until: u32::MAX,
-                ..Found::default()
-            })
-        })?;
-        // A look that goes on does not come back to those before it.
-        let before = self.schedules.get(&plan.slot);
-        let before = before.filter(|_| plan.after.is_some());
-        let passed_over = before.and_then(|schedule| schedule.passed_over);
-        let mut schedule = Schedule::new(plan.kind, found.sorting);
-        schedule.version = plan.version;
-        schedule.bases = plan.bases;
-        schedule.seen = plan.runs.iter().map(|looked| looked.run.id).collect();
-        schedule.last = found.last.or(plan.after);
-        schedule.is_last = found.is_last;
-        schedule.until = found.until;
-        schedule.now = plan.now;
-        schedule.rows = found.rows;
-        schedule.passed_over = passed_over.or(found.passed_over.then_some(schedule.version));
-        self.put_schedule(plan.slot, schedule);
-        self.drop_least_schedules();
-        Ok(found.last.is_some() || !found.is_last)
-    }
-
-    /// Bounded; those that are dropped are chosen anew. The larger a host, the dearer that is.
-    fn drop_least_schedules(&mut self) {
-        if self.schedules.len() <= MOST_SCHEDULES {
-            return;
-        }
-        let mut slots: Vec<(u64, Slot)> = self
-            .schedules
-            .iter()
-            .map(|(slot, schedule)| (schedule.rows, *slot))
-            .collect();
-        slots.select_nth_unstable_by_key(MOST_SCHEDULES / 4, |(rows, _)| std::cmp::Reverse(*rows));
-        for (_, slot) in slots.drain(MOST_SCHEDULES / 4..) {
-            self.drop_schedule(slot);
-        }
-    }
-
-    /// Brings what was chosen of a host up to what was folded in since: only runs that are new are read. A block
-    /// whose runs were merged is chosen anew.
-    pub(crate) fn refresh_schedule(
-        &mut self,
-        host: &str,
-        slot: Slot,
-        order: WindowOrder<'_>,
-    ) -> Result<(), StoreError> {
-        let Some(schedule) = self.schedules.get(&slot) else {
-            return Ok(());
-        };
-        let version = self.version_of(slot.hash);
-        if schedule.is_of(order.kind()) && schedule.version == version {
-            return Ok(());
-        }
-        // URLs that were taken from waiting news may have another number in their block.
-        let is_mixed = schedule.waited > 0 && !schedule.is_spent();
-        if is_mixed || !schedule.is_of(order.kind()) || order.goes_by_length() {
-            self.drop_schedule(slot);
-            return Ok(());
-        }
-        let up_to = schedule.last.filter(|_| !schedule.is_last);
-        let (seen, old) = (schedule.seen.clone(), schedule.bases.clone());
-        let bases = self.bases_of(slot.hash);
-        // What has become due since the look is for the next one, wherever it lies.
-        let now = schedule.now;
-        let all = self.runs_of(slot.hash);
-        let runs: Vec<u64> = all.iter().map(|looked| looked.run.id).collect();
-        let first = self.blocks_of(slot.hash).next().unwrap_or(0);
-        let is_remade = |block: usize| {
-            let base = bases.get(block - first);
-            base.is_none_or(|base| !old.contains(base))
-        };
-        let (mut remade, mut others) = (Vec::new(), Vec::new());
-        for looked in all {
-            if is_remade(looked.block) {
-                remade.push(looked);
-            } else if !seen.contains(&looked.run.id) {
-                others.push(looked);
-            }
-        }
-        let mut ranges: Vec<usize> = remade.iter().map(|looked| looked.block).collect();
-        ranges.dedup();
-        let ranges: Vec<Bounds> = ranges
-            .into_iter()
-            .map(|block| bounds_of(&self.blocks, block))
-            .collect();
-        let mut outdated = Vec::new();
-        let mut last = None;
-        let mut sorting = Sorting::default();
-        let mut unpacker = std::mem::take(&mut self.unpacker);
-        let mut look = Look {
+        order: WindowOrder<'a>,
+        (disk, epochs): (&'a Disk, &'a [(u64, u32)]),
+        held: Option<Held<'a>>,
+        unpacker: &'a mut Unpacker,
+    ) -> Self {
+        Self {
             host: host.as_bytes(),
             hash: slot.hash,
             part: slot.part,
             now,
             order,
-            disk: &self.disk,
-            epochs: &self.epochs,
-            held: Some(Held {
-                taken: &self.taken,
-                leased: &self.leased,
-            }),
+            disk,
+            epochs,
+            held,
             runs: Vec::new(),
             tells_all: false,
             passed_over: false,
@@ -308,68 +134,19 @@ impl Store {
             newer: HashSet::default(),
             texts: Kept::default(),
             states: Kept::default(),
-            unpacker: &mut unpacker,
-        };
-        let mut read = |look: &mut Look<'_>, runs: Vec<Looked>, tells_all: bool| {
-            look.runs = runs;
-            look.tells_all = tells_all;
-            look.texts = Kept::default();
-            look.states = Kept::default();
-            let mut choices = Vec::new();
-            let (spans, _) = look.spans()?;
-            look.walk(spans, |sequence, choice| {
-                if tells_all {
-                    outdated.push(sequence);
-                }
-                choices.extend(choice.filter(|it| up_to.is_none_or(|last| it.place <= last)));
-            })?;
-            last = last.max(choices.iter().map(|choice| choice.place).max());
-            look.sort_texts(choices, &mut sorting)
-        };
-        let met = read(&mut look, others, true).and_then(|()| read(&mut look, remade, false));
-        let (passed_over, until) = (look.passed_over, look.until);
-        self.unpacker = unpacker;
-        if let Err(error) = met {
-            sorting.remove(&self.disk);
-            self.damage.note(error)?;
-            self.drop_schedule(slot);
-            return Ok(());
+            unpacker,
         }
-        let Some(schedule) = self.schedules.get_mut(&slot) else {
-            return Ok(());
-        };
-        schedule.version = version;
-        schedule.seen = runs;
-        schedule.bases = bases;
-        if passed_over {
-            schedule.passed_over = Some(version);
-        }
-        schedule.until = schedule.until.min(until);
-        for range in &ranges {
-            schedule.remake(range);
-        }
-        schedule.last = schedule.last.max(last);
-        for sequence in outdated {
-            schedule.outdate(sequence);
-        }
-        if !schedule.add(sorting) {
-            self.drop_schedule(slot);
-        }
-        Ok(())
     }
 
-    /// The earliest moment at which a URL of the blocks is due, found without reading one: no URL
-    /// is due before it.
-    pub fn next_due(&self) -> Option<u32> {
-        let runs = self.blocks.iter().flat_map(|block| &block.runs);
-        let due = runs.map(|run| run.least_due).min()?;
-        (due < u32::MAX).then_some(due)
+    /// Goes on with these runs.
+    pub(crate) fn turn_to(&mut self, runs: Vec<Looked>) {
+        self.runs = runs;
+        self.texts = Kept::default();
+        self.states = Kept::default();
     }
-}
 
-impl Look<'_> {
     /// Finds the rows of a host.
-    fn spans(&mut self) -> Result<(Vec<Span>, u64), StoreError> {
+    pub(crate) fn spans(&mut self) -> Result<(Vec<Span>, u64), StoreError> {
         let mut spans = Vec::new();
         let mut buffer = Vec::new();
         let mut all = 0;
@@ -424,7 +201,7 @@ impl Look<'_> {
 
     /// Goes through rows of a host, and tells of those that are due and of no newer row; or of all of them.
     /// Newest runs first: they tell which rows of the older ones are outdated.
-    fn walk(
+    pub(crate) fn walk(
         &mut self,
         spans: Vec<Span>,
         mut tell: impl FnMut(u64, Option<Choice>),
@@ -483,7 +260,7 @@ impl Look<'_> {
     }
 
     /// Goes through the numbers of a host's URLs and keeps the first in order.
-    fn choose(&mut self, n: usize, after: Option<Place>) -> Result<Choices, StoreError> {
+    pub(crate) fn choose(&mut self, n: usize, after: Option<Place>) -> Result<Choices, StoreError> {
         let (spans, rows) = self.spans()?;
         let share = usize::try_from(rows / SHARE).unwrap_or(MOST).min(MOST);
         let most = share.max(n).max(1);
@@ -511,7 +288,7 @@ impl Look<'_> {
     }
 
     /// Unpacks the pages of what was chosen, and drops what is not to be handed out.
-    fn read_texts(&mut self, choices: Vec<Choice>) -> Result<Sorting, StoreError> {
+    pub(crate) fn read_texts(&mut self, choices: Vec<Choice>) -> Result<Sorting, StoreError> {
         let mut sorting = Sorting::default();
         match self.sort_texts(choices, &mut sorting) {
             Ok(()) => Ok(sorting),
@@ -522,7 +299,7 @@ impl Look<'_> {
         }
     }
 
-    fn sort_texts(
+    pub(crate) fn sort_texts(
         &mut self,
         mut choices: Vec<Choice>,
         sorting: &mut Sorting,
@@ -591,105 +368,14 @@ impl Look<'_> {
     }
 }
 
-/// A look that is to be made.
-#[derive(Debug)]
-pub(crate) struct Plan {
-    pub(crate) slot: Slot,
-    /// So many are asked for.
-    n: usize,
-    /// It goes on behind this place.
-    after: Option<Place>,
-    now: u32,
-    /// Of the order.
-    kind: u8,
-    version: u64,
-    bases: Vec<(OwnedKey, u64)>,
-    runs: Vec<Looked>,
-}
-
-/// What came of it.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    sorting: Sorting,
-    last: Option<Place>,
-    is_last: bool,
-    rows: u64,
-    until: u32,
-    passed_over: bool,
-}
-
-impl Found {
-    /// Leaves nothing behind.
-    pub(crate) fn remove(&mut self, disk: &Disk) {
-        self.sorting.remove(disk);
-    }
-}
-
-impl Plan {
-    /// Rows of the host that it goes through, and those of its neighbours in the same pages.
-    fn rows(&self) -> u64 {
-        let hash = self.slot.hash;
-        let pages = self.runs.iter().flat_map(|looked| {
-            let run = &looked.run;
-            &run.index[run.pages_of(hash, hash)]
-        });
-        pages.map(|page| u64::from(page.rows)).sum()
-    }
-
-    /// Whether it goes on behind what another one chose.
-    pub(crate) fn goes_on(&self) -> bool {
-        self.after.is_some()
-    }
-
-    pub(crate) fn run(
-        &self,
-        host: &str,
-        order: WindowOrder<'_>,
-        disk: &Disk,
-        epochs: &[(u64, u32)],
-        held: Option<Held<'_>>,
-        unpacker: &mut Unpacker,
-    ) -> Result<Found, StoreError> {
-        let mut look = Look {
-            host: host.as_bytes(),
-            hash: self.slot.hash,
-            part: self.slot.part,
-            now: self.now,
-            order,
-            disk,
-            epochs,
-            held,
-            runs: self.runs.clone(),
-            tells_all: false,
-            passed_over: false,
-            until: u32::MAX,
-            newer: HashSet::default(),
-            texts: Kept::default(),
-            states: Kept::default(),
-            unpacker,
-        };
-        let choices = look.choose(self.n, self.after)?;
-        let last = choices.first.last().map(|choice| choice.place);
-        let sorting = look.read_texts(choices.first)?;
-        Ok(Found {
-            sorting,
-            last,
-            is_last: choices.is_all,
-            rows: choices.rows,
-            until: look.until,
-            passed_over: look.passed_over,
-        })
-    }
-}
-
 /// What a look chose.
-struct Choices {
+pub(crate) struct Choices {
     /// In order.
-    first: Vec<Choice>,
+    pub(crate) first: Vec<Choice>,
     /// Whether nothing was left out.
-    is_all: bool,
+    pub(crate) is_all: bool,
     /// Rows of the host.
-    rows: u64,
+    pub(crate) rows: u64,
 }
 
 /// How long the texts of these rows are.

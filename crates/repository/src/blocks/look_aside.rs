@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use super::block::Disk;
 use super::error::StoreError;
 use super::key::host_hash;
-use super::look::{Found, Plan};
+use super::look_plan::{Found, Plan};
 use super::page::Unpacker;
 use super::store::Store;
 use super::window::{OwnedOrder, Part, Slot, WindowOrder};

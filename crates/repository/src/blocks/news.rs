@@ -45,6 +45,8 @@ pub struct Told {
     pub depth: u16,
     /// Its sequence number.
     pub sequence: u64,
+    /// Earlier blocks have called it new, and it is not to be called so again.
+    pub told_before: bool,
 }
 
 impl Store {
@@ -95,6 +97,9 @@ impl Store {
                 telling.page = 0;
             }
         }
+        if fold <= self.checks_told {
+            self.note_told(&mut urls);
+        }
         let is_last = telling.run >= runs.len();
         self.telling = telling;
         if is_last {
@@ -105,6 +110,38 @@ impl Store {
             urls,
             is_last,
         }))
+    }
+
+    /// Whether earlier blocks have called a URL new is looked up for each that folds up to this one call so: for
+    /// blocks that are made again from what was told to those, and in what order nobody knows. Later folds have heard
+    /// of all that was told.
+    pub fn check_told(&mut self, until: u64) {
+        self.checks_told = until;
+    }
+
+    fn note_told(&self, urls: &mut [Told]) {
+        let texts: Vec<&str> = urls.iter().map(|told| told.url.as_str()).collect();
+        // What cannot be read is told: better twice than never.
+        let states = self.states(&texts);
+        let told: Vec<bool> = states
+            .into_iter()
+            .map(|known| known.is_ok_and(|known| known.is_some_and(|known| known.told)))
+            .collect();
+        for (url, told) in urls.iter_mut().zip(told) {
+            url.told_before |= told && url.news == News::New;
+        }
+    }
+
+    /// Whether the caller has noted the news of all folds for which that is looked up.
+    pub fn is_checked(&self) -> bool {
+        let unheard = self.news.iter().map(|(fold, _)| *fold);
+        let mut unheard = unheard.filter(|fold| *fold > self.acknowledged);
+        unheard.all(|fold| fold > self.checks_told)
+    }
+
+    /// Folds up to this number were made by earlier blocks: those to come have others.
+    pub fn number_folds_after(&mut self, fold: u64) {
+        self.fold = self.fold.max(fold);
     }
 
     /// Whether there is news that was not told yet.
@@ -161,6 +198,7 @@ fn read_page(
                 rule: row.rule,
                 depth: row.depth,
                 sequence: row.sequence,
+                told_before: row.told && news == News::New,
             });
         }
     }

@@ -5,7 +5,7 @@ use teia_base::journal::Chain;
 use super::block::block_of;
 use super::delta::{
     ADMITS, DECIDED, DECIDED_OUT, Delta, Event, OFFERED, PRIORITISED, SETTLED, Settled, Settlement,
-    Standing, Stands,
+    Standing, Stands, TOLD,
 };
 use super::filter::Filter;
 use super::key::{Key, host_hash, write_key};
@@ -295,6 +295,12 @@ impl Store {
             self.front.delta_mut(at).ops |= SETTLED;
         }
         self.front.add_event(at, &Event::Standing(stands));
+    }
+
+    /// Earlier blocks, which were lost, have called this URL new: see [`Store::check_told`].
+    pub fn told(&mut self, url: &str) {
+        let at = self.touch(url);
+        self.front.delta_mut(at).ops |= TOLD;
     }
 
     /// A run begins that visits everything again: the URL is left out by this rule, and no way is

@@ -63,6 +63,12 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
+    /// About as much memory as they take.
+    pub(crate) fn bytes(&self) -> usize {
+        let upper = self.upper.as_ref().map_or(0, OwnedKey::bytes);
+        size_of::<Self>() + self.lower.bytes() + upper
+    }
+
     /// The parts before and from the first place of a host hash, if it lies within.
     pub(crate) fn cut(&self, hash: u64) -> Option<(Self, Self)> {
         let (lower, cut) = (self.lower.clone(), OwnedKey::of_hash(hash));

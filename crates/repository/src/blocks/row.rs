@@ -40,6 +40,8 @@ pub(crate) struct Row<'a> {
     pub(crate) state: State,
     /// It waits, and was visited before.
     pub(crate) again: bool,
+    /// Earlier blocks, which were lost, have called it new.
+    pub(crate) told: bool,
     pub(crate) flags: u8,
     pub(crate) tries: u8,
     pub(crate) news: Option<News>,
@@ -65,6 +67,9 @@ const STATES: [State; 6] = [
 /// The number of a URL that waits and was visited before.
 const AGAIN: u64 = 5;
 
+/// Behind all else in a mark, because next to none has it.
+const TOLD: u64 = 1 << 17;
+
 /// The state within a mark. A number that no state has reads as the last one; the page's checksum
 /// has already said that it was written so.
 pub(crate) fn state_of(mark: u64) -> State {
@@ -84,6 +89,11 @@ pub(crate) fn flags_of(mark: u64) -> u8 {
 /// The tries within a mark.
 pub(crate) fn tries_of(mark: u64) -> u8 {
     ((mark >> 9) & 0xFF) as u8
+}
+
+/// Whether a mark says that earlier blocks have called it new.
+fn is_told(mark: u64) -> bool {
+    mark & TOLD != 0
 }
 
 /// What a visit found out, within a mark.
@@ -119,6 +129,7 @@ impl<'a> Row<'a> {
         Self {
             state: state_of(mark),
             again: is_again(mark),
+            told: is_told(mark),
             flags: flags_of(mark),
             tries: tries_of(mark),
             news: news_of(mark),
@@ -140,7 +151,11 @@ impl<'a> Row<'a> {
         let state = if self.again { AGAIN } else { state };
         let news = self.news.map_or(0, |news| news as u64 + 1);
         [
-            state | (u64::from(self.flags) << 3) | (news << 7) | (u64::from(self.tries) << 9),
+            state
+                | (u64::from(self.flags) << 3)
+                | (news << 7)
+                | (u64::from(self.tries) << 9)
+                | (u64::from(self.told) * TOLD),
             u64::from(self.depth),
             self.sequence,
             self.referrer,

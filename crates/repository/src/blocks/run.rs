@@ -292,6 +292,8 @@ fn read_entry(bytes: &[u8; ENTRY]) -> PageEntry {
     }
 }
 
+const GONE: Flaw = Flaw("the file is gone");
+
 /// A run to be read; its index is in memory.
 #[derive(Debug)]
 pub(crate) struct RunFile {
@@ -308,7 +310,8 @@ pub(crate) struct RunFile {
     /// What was found wrong when it was opened, and where.
     flaw: Option<(u64, Flaw)>,
     directory: Range<u64>,
-    file: Box<dyn ReadFile>,
+    /// Nothing where the file is gone: then the run is lost.
+    file: Option<Box<dyn ReadFile>>,
 }
 
 /// The end of a run, which says where its parts are.
@@ -350,30 +353,39 @@ impl Trailer {
 }
 
 impl RunFile {
-    /// Opens a run. Where index or trailer are damaged its pages are sought; if they are not found
-    /// it is open all the same, and lost.
+    /// Opens a run. Where index or trailer are damaged its pages are sought; if they are not found,
+    /// or the file is not, it is open all the same, and lost.
     pub(crate) fn open(
         files: &dyn Files,
         path: &Path,
         id: u64,
         key: u64,
     ) -> Result<Self, StoreError> {
-        let file = files.open(path).map_err(StoreError::disk("open", path))?;
-        let bytes = file.len().map_err(StoreError::disk("measure", path))?;
-        let trailer = Trailer::read(&*file, bytes).map_err(StoreError::disk("read", path))?;
         let mut run = Self {
             path: path.to_owned(),
             id,
             index: Vec::new(),
             rows: 0,
             news: 0,
-            bytes,
+            bytes: 0,
             least_due: u32::MAX,
             is_lost: false,
             flaw: None,
             directory: 0..0,
-            file,
+            file: None,
         };
+        let file = match files.open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                run.is_lost = true;
+                run.flaw = Some((0, GONE));
+                return Ok(run);
+            }
+            opened => opened.map_err(StoreError::disk("open", path))?,
+        };
+        let bytes = file.len().map_err(StoreError::disk("measure", path))?;
+        let trailer = Trailer::read(&*file, bytes).map_err(StoreError::disk("read", path))?;
+        run.bytes = bytes;
+        run.file = Some(file);
         match trailer {
             Ok(trailer) => {
                 let (directory, end) = trailer.directory;
@@ -398,7 +410,8 @@ impl RunFile {
 
     fn mend(&mut self, offset: u64, flaw: Flaw, trailer: Option<&Trailer>, key: u64) {
         self.flaw = Some((offset, flaw));
-        match mend(&*self.file, self.bytes, trailer, key) {
+        let file = self.file.as_deref();
+        match file.and_then(|file| mend(file, self.bytes, trailer, key)) {
             Some(mended) => {
                 self.index = mended.index;
                 self.rows = mended.rows;
@@ -406,6 +419,11 @@ impl RunFile {
             }
             None => self.is_lost = true,
         }
+    }
+
+    /// Whether its file is not there, which can mean that someone else has put others in its place.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.file.is_none()
     }
 
     /// What was found wrong when it was opened.
@@ -421,8 +439,10 @@ impl RunFile {
 
     /// Reads all of these bytes. A file that ends before them is damaged.
     fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<(), StoreError> {
-        self.file
-            .read_exact_at(offset, buffer)
+        let Some(file) = &self.file else {
+            return Err(GONE.at(&self.path, 0));
+        };
+        file.read_exact_at(offset, buffer)
             .map_err(|error| match error.kind() {
                 std::io::ErrorKind::UnexpectedEof => {
                     Flaw("the file is cut off").at(&self.path, offset)

@@ -1,14 +1,16 @@
 //! Going through what the blocks hold: by state, by host, and which hosts have anything.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use hashbrown::HashSet;
 
+use super::block::{Block, block_of};
 use super::decoded::DecodedPage;
 use super::delta::Delta;
 use super::error::StoreError;
 use super::front::ByHash;
-use super::key::host_hash;
+use super::key::{OwnedKey, host_hash};
 use super::lookup::Known;
 use super::page::Facts;
 use super::row::{MARK, Row, SEQUENCE, SUPERSEDES, flags_of, state_of};
@@ -16,6 +18,22 @@ use super::run::RunFile;
 use super::store::Store;
 use super::stream::RowStream;
 use crate::row::State;
+
+/// How far a scan has come that goes on later.
+#[derive(Debug, Default)]
+pub struct ScanPlace(OwnedKey);
+
+/// All that the blocks held at one moment, gone through a few pages at a time while they change.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// Blocks that are still to be gone through, the next one last.
+    blocks: Vec<Block>,
+    /// Runs of the block that is open, the newest last, which comes first; and its next page.
+    runs: Vec<Arc<RunFile>>,
+    page: usize,
+    /// As in a scan.
+    newer: HashSet<u64, ByHash>,
+}
 
 /// Going through pages.
 struct Scan<'s> {
@@ -28,7 +46,18 @@ struct Scan<'s> {
     newer: HashSet<u64, ByHash>,
 }
 
-impl Scan<'_> {
+impl<'s> Scan<'s> {
+    fn new(store: &'s Store, host: Option<&'s str>) -> Self {
+        Self {
+            store,
+            host,
+            page: DecodedPage::default(),
+            state: Vec::new(),
+            text: Vec::new(),
+            newer: HashSet::default(),
+        }
+    }
+
     fn page(
         &mut self,
         run: &RunFile,
@@ -89,22 +118,92 @@ impl Store {
         })
     }
 
-    /// The same, until nobody wants to hear more.
+    /// The same, until nobody wants to hear more. Whoever goes on, after what was told has reached the blocks, begins
+    /// with the block in which this ended. Says whether it came to the end.
+    pub fn scan_on(
+        &self,
+        place: &mut ScanPlace,
+        wanted: impl Fn(State) -> bool,
+        mut tell: impl FnMut(&str, Known) -> ControlFlow<()>,
+    ) -> Result<bool, StoreError> {
+        let first = block_of(&self.blocks, &place.0.as_key());
+        let ended = self.scan_blocks(first, None, &wanted, &mut tell)?;
+        if let Some(block) = ended {
+            place.0 = self.blocks[block].lower.clone();
+        }
+        Ok(ended.is_none())
+    }
+
+    /// What a survey goes through: all that was folded in by now.
+    pub fn survey(&self) -> Survey {
+        Survey {
+            blocks: self.blocks.iter().rev().cloned().collect(),
+            ..Survey::default()
+        }
+    }
+
+    /// Goes on with a survey by so many pages, and says whether it came to the end. A damaged page is passed over, and is the
+    /// error of this call; the next one goes on behind it.
+    pub fn survey_on(
+        &self,
+        survey: &mut Survey,
+        pages: usize,
+        wanted: impl Fn(State) -> bool,
+        mut tell: impl FnMut(&str, Known),
+    ) -> Result<bool, StoreError> {
+        let mut scan = Scan::new(self, None);
+        scan.newer = std::mem::take(&mut survey.newer);
+        let mut tell = |url: &str, known: Known| {
+            tell(url, known);
+            ControlFlow::Continue(())
+        };
+        let mut read = 0;
+        let mut gone_through = Ok(());
+        while read < pages && gone_through.is_ok() {
+            let Some(run) = survey.runs.last() else {
+                let Some(block) = survey.blocks.pop() else {
+                    return Ok(true);
+                };
+                scan.newer.clear();
+                (survey.runs, survey.page) = (block.runs, 0);
+                continue;
+            };
+            if survey.page == 0 {
+                gone_through = run.whole();
+            }
+            if gone_through.is_err() || survey.page >= run.index.len() {
+                survey.runs.pop();
+                survey.page = 0;
+                continue;
+            }
+            gone_through = scan.page(run, survey.page, &wanted, &mut tell).map(drop);
+            survey.page += 1;
+            read += 1;
+        }
+        survey.newer = scan.newer;
+        gone_through.map(|()| false)
+    }
+
+    /// The same as a scan, until nobody wants to hear more.
     pub fn scan_until(
         &self,
         host: Option<&str>,
         wanted: impl Fn(State) -> bool,
         mut tell: impl FnMut(&str, Known) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
+        self.scan_blocks(0, host, &wanted, &mut tell).map(drop)
+    }
+
+    /// Goes through blocks from this one on; the one in which it was ended.
+    fn scan_blocks(
+        &self,
+        first: usize,
+        host: Option<&str>,
+        wanted: &impl Fn(State) -> bool,
+        tell: &mut impl FnMut(&str, Known) -> ControlFlow<()>,
+    ) -> Result<Option<usize>, StoreError> {
         let hash = host.map(|host| host_hash(self.disk.config.key, host.as_bytes()));
-        let mut scan = Scan {
-            store: self,
-            host,
-            page: DecodedPage::default(),
-            state: Vec::new(),
-            text: Vec::new(),
-            newer: HashSet::default(),
-        };
+        let mut scan = Scan::new(self, host);
         let mut damage = None;
         let mut pass_over = |error: StoreError| match error {
             StoreError::Damaged { .. } => {
@@ -113,7 +212,7 @@ impl Store {
             }
             error => Err(error),
         };
-        for block in &self.blocks {
+        for (number_of_block, block) in self.blocks.iter().enumerate().skip(first) {
             // Newest runs first: they tell which rows of the older ones are outdated.
             scan.newer.clear();
             for run in block.runs.iter().rev() {
@@ -126,15 +225,17 @@ impl Store {
                     None => 0..run.index.len(),
                 };
                 for number in pages {
-                    match scan.page(run, number, &wanted, &mut tell) {
+                    match scan.page(run, number, wanted, tell) {
                         Ok(ControlFlow::Continue(())) => {}
-                        Ok(ControlFlow::Break(())) => return damage.map_or(Ok(()), Err),
+                        Ok(ControlFlow::Break(())) => {
+                            return damage.map_or(Ok(Some(number_of_block)), Err);
+                        }
                         Err(error) => pass_over(error)?,
                     }
                 }
             }
         }
-        damage.map_or(Ok(()), Err)
+        damage.map_or(Ok(None), Err)
     }
 
     /// Tells the host of every piece of news that waits for its block, and whether a URL may be

@@ -189,6 +189,15 @@ impl Schedule {
         sources.map(|source| source.next.len()).sum()
     }
 
+    /// About as much memory as it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let bases = self.bases.iter().map(|(key, _)| key.bytes() + 8);
+        let layers = self.layers.iter().map(Layer::bytes);
+        let replaced = self.replaced.iter().map(|it| size_of_val(it) + it.bytes());
+        let rest = size_of::<Self>() + self.seen.capacity() * 8;
+        bases.chain(layers).chain(replaced).sum::<usize>() + rest
+    }
+
     /// Whether it was made in an order of this kind.
     pub(crate) fn is_of(&self, kind: u8) -> bool {
         self.kind == kind
@@ -294,6 +303,12 @@ impl Schedule {
 }
 
 impl Layer {
+    fn bytes(&self) -> usize {
+        let sources = self.sources.iter().map(Source::bytes);
+        let remade = self.remade.iter().map(Bounds::bytes);
+        sources.chain(remade).sum::<usize>() + size_of::<Self>()
+    }
+
     /// Whether nothing newer is known of it.
     fn holds(&self, candidate: &Candidate, replaced: &[Taken], key: u64) -> bool {
         let sequence = mix(candidate.cells[SEQUENCE]);
@@ -313,6 +328,18 @@ impl Layer {
 }
 
 impl Source {
+    fn bytes(&self) -> usize {
+        let texts = self
+            .next
+            .iter()
+            .map(|it| it.url.capacity() + it.rare.capacity());
+        let texts: usize = texts.sum();
+        let file = self.file.as_ref().map_or(0, |file| {
+            file.path.as_os_str().len() + file.pieces.capacity() * size_of::<Piece>()
+        });
+        size_of::<Self>() + self.next.capacity() * size_of::<Candidate>() + texts + file
+    }
+
     fn peek(&mut self, disk: &Disk) -> Result<Option<Place>, StoreError> {
         while self.next.is_empty()
             && let Some(file) = &mut self.file

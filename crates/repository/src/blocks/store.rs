@@ -45,7 +45,7 @@ pub struct Store {
     pub(crate) waiting: Vec<Arc<RunFile>>,
     pub(crate) front: Front,
     /// URLs that the front may hold.
-    front_room: usize,
+    pub(crate) front_room: usize,
     pub(crate) sealed: Option<Arc<Front>>,
     /// An empty front with the room of one that was folded.
     pub(crate) spare: Option<Front>,
@@ -55,6 +55,8 @@ pub struct Store {
     pub(crate) news: Vec<(u64, Vec<Arc<RunFile>>)>,
     pub(crate) told: u64,
     pub(crate) telling: Telling,
+    /// News of folds up to this one may be of URLs that earlier blocks have called new.
+    pub(crate) checks_told: u64,
     pub(crate) acknowledged: u64,
     pub(crate) position: u64,
     pub(crate) sealed_position: u64,
@@ -90,6 +92,14 @@ pub struct StoreStats {
     pub front: usize,
     /// URLs that were chosen for windows and are in memory.
     pub kept_aside: usize,
+    /// Hosts of which URLs were chosen.
+    pub scheduled_hosts: usize,
+    /// Bytes of memory that those take, about.
+    pub schedule_bytes: usize,
+    /// Bytes of memory that the indexes of the runs take.
+    pub index_bytes: usize,
+    /// Bytes of memory that URLs take which were handed out since the last visits of their blocks.
+    pub taken_bytes: usize,
 }
 
 impl Store {
@@ -182,6 +192,7 @@ impl Store {
             news,
             told: 0,
             telling: Telling::default(),
+            checks_told: 0,
             acknowledged: 0,
             position: manifest.position,
             sealed_position: manifest.position,
@@ -199,15 +210,21 @@ impl Store {
         Ok(store)
     }
 
-    /// What grows with the store is kept in the front's memory: the indexes of the runs, and what was handed out.
+    /// What grows with the store is kept in the front's memory: the indexes of the runs, what was handed out, and what was
+    /// chosen of hosts.
     pub(crate) fn make_room(&mut self) {
-        let runs = self.blocks.iter().flat_map(|block| &block.runs);
-        let pages: usize = runs.chain(&self.waiting).map(|run| run.index.len()).sum();
+        let scheduled = self.bound_schedules();
         let taken: usize = self.taken.iter().map(Taken::bytes).sum();
-        let bytes = (pages * size_of::<PageEntry>() + taken) as u64;
+        let bytes = (self.index_bytes() + taken + scheduled) as u64;
         let fewer = usize::try_from(bytes / FRONT_BYTES).unwrap_or(usize::MAX);
         let most = self.disk.config.front_urls;
         self.front_room = most.saturating_sub(fewer).max(most / 4).max(1);
+    }
+
+    fn index_bytes(&self) -> usize {
+        let runs = self.blocks.iter().flat_map(|block| &block.runs);
+        let pages = runs.chain(&self.waiting).map(|run| run.index.len());
+        pages.sum::<usize>() * size_of::<PageEntry>()
     }
 
     /// The caller's position as of the last fold: what came after it is to be told again.
@@ -262,7 +279,17 @@ impl Store {
         self.states[state as usize]
     }
 
-    /// How large everything is.
+    /// Rows that wait for the visit of their block, or for the fold before it.
+    pub fn undecided(&self) -> u64 {
+        self.waiting_rows() + self.front.len() as u64
+    }
+
+    /// Rows that wait for the visit of their block.
+    pub fn waiting_rows(&self) -> u64 {
+        self.waiting.iter().map(|run| run.rows).sum()
+    }
+
+    /// How large everything is. Goes through all that is in memory: not to be asked often.
     pub fn stats(&self) -> StoreStats {
         let runs = || self.blocks.iter().flat_map(|block| &block.runs);
         StoreStats {
@@ -270,11 +297,15 @@ impl Store {
             blocks: self.blocks.len(),
             runs: runs().count(),
             run_bytes: runs().map(|run| run.bytes).sum(),
-            waiting_rows: self.waiting.iter().map(|run| run.rows).sum(),
+            waiting_rows: self.waiting_rows(),
             waiting_bytes: self.waiting.iter().map(|run| run.bytes).sum(),
             filter_bytes: self.filters.iter().flatten().map(Filter::bytes).sum(),
             front: self.front.len(),
             kept_aside: self.schedules.values().map(Schedule::in_memory).sum(),
+            scheduled_hosts: self.schedules.len(),
+            schedule_bytes: self.schedules.values().map(Schedule::bytes).sum(),
+            index_bytes: self.index_bytes(),
+            taken_bytes: self.taken.iter().map(Taken::bytes).sum(),
         }
     }
 

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use teia_base::Files;
+
 use super::block::bounds_of;
 use super::decoded::DecodedPage;
 use super::directory::for_each_host;
@@ -42,6 +44,25 @@ impl Store {
             self.verify_run(run, None, &mut report);
         }
         report
+    }
+
+    /// What is wrong with the manifest or its copy as they lie there; whoever opens the store puts it right.
+    pub fn verify_manifests(files: &dyn Files, prefix: &Path) -> Vec<StoreError> {
+        let path = prefix.join("manifest");
+        let copy = copy_of(&path);
+        if !Manifest::exists(files, &path) {
+            return Vec::new();
+        }
+        let mut problems = Vec::new();
+        for (path, is_there) in [(&path, files.exists(&path)), (&copy, files.exists(&copy))] {
+            let read = files.read(path).map_err(StoreError::disk("read", path));
+            problems.extend(match read {
+                Ok(bytes) => Manifest::decode(&bytes, path).err(),
+                Err(_) if !is_there => Some(Flaw("the file is gone").at(path, 0)),
+                Err(error) => Some(error),
+            });
+        }
+        problems
     }
 
     /// The manifest and its copy must read, and be the same. A process that collects may be replacing

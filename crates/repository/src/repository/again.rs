@@ -8,7 +8,7 @@
 //! So each run finds its own way from the seeds, and a URL's depth is that of the run. What no link
 //! leads to any more is visited last: only so is it found to be gone.
 
-use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use teia_base::Outcome;
@@ -16,7 +16,7 @@ use teia_base::journal::Exclusion;
 
 use super::Repository;
 use super::disk::{moment, seconds};
-use crate::blocks::{Stands, StoreError};
+use crate::blocks::{ScanPlace, Stands, StoreError};
 use crate::host::Stored;
 use crate::row::{State, UrlState};
 
@@ -28,6 +28,14 @@ fn not_met_yet() -> Exclusion {
     Exclusion {
         outcome: Outcome::OUT_OF_SCOPE,
         rule: "visited in an earlier run; no link of this run has led here yet".to_owned(),
+    }
+}
+
+fn until_full<T>(urls: &[T]) -> ControlFlow<()> {
+    if urls.len() < STEP {
+        ControlFlow::Continue(())
+    } else {
+        ControlFlow::Break(())
     }
 }
 
@@ -88,23 +96,20 @@ impl Repository {
     }
 
     fn try_revisits(&mut self, interval: Duration) -> Result<(), StoreError> {
-        self.fold_everything()?;
-        loop {
+        self.fold_whole()?;
+        let mut place = ScanPlace::default();
+        let mut is_end = false;
+        while !is_end {
             let Some(disk) = &mut self.disk else {
                 return Ok(());
             };
             let mut urls = Vec::new();
-            let is_full = Cell::new(false);
             let is_over = |state| matches!(state, State::Fetched | State::Failed | State::Gone);
-            let wanted = |state| is_over(state) && !is_full.get();
-            disk.store.scan(None, wanted, |url, known| {
+            is_end = disk.store.scan_on(&mut place, is_over, |url, known| {
                 let last = known.rare.visited.as_ref().map_or(0, |it| it.last_attempt);
                 urls.push((url.to_owned(), known.state, last));
-                is_full.set(urls.len() >= STEP);
+                until_full(&urls)
             })?;
-            if urls.is_empty() {
-                break;
-            }
             for (url, state, last) in &urls {
                 let due = seconds(moment(*last).plus(interval)).saturating_add(1);
                 let stands = Stands {
@@ -115,9 +120,21 @@ impl Repository {
                 disk.expect(*state, -1);
                 disk.expect(State::Waiting, 1);
             }
-            self.fold_everything()?;
+            self.fold_whole()?;
         }
         self.find_hosts()
+    }
+
+    /// Brings everything into the blocks. A block that cannot be visited would be found as it was, again and again.
+    fn fold_whole(&mut self) -> Result<(), StoreError> {
+        self.fold_everything()?;
+        let disk = self.disk.as_mut();
+        let damaged = disk.map(|disk| &mut disk.damaged);
+        let damage = damaged.and_then(|all| {
+            let at = all.iter().position(|damage| !damage.is_mended())?;
+            Some(all.swap_remove(at))
+        });
+        damage.map_or(Ok(()), Err)
     }
 
     /// In steps, so that memory holds a bounded number of them.
@@ -127,27 +144,25 @@ impl Repository {
         for at in rows {
             self.let_go(at);
         }
-        self.fold_everything()?;
-        loop {
+        self.fold_whole()?;
+        let mut place = ScanPlace::default();
+        let mut is_end = false;
+        while !is_end {
             let Some(disk) = &mut self.disk else {
                 return Ok(());
             };
             let mut urls = Vec::new();
-            let is_full = Cell::new(false);
-            let wanted = |state| state != State::Excluded && !is_full.get();
-            disk.store.scan(None, wanted, |url, known| {
+            let is_in = |state| state != State::Excluded;
+            is_end = disk.store.scan_on(&mut place, is_in, |url, known| {
                 urls.push((url.to_owned(), known.state));
-                is_full.set(urls.len() >= STEP);
+                until_full(&urls)
             })?;
-            if urls.is_empty() {
-                break;
-            }
             for (url, state) in &urls {
                 disk.store.again(url, rule);
                 disk.expect(*state, -1);
                 disk.expect(State::Excluded, 1);
             }
-            self.fold_everything()?;
+            self.fold_whole()?;
         }
         for host in &mut self.hosts {
             host.waiting = 0;

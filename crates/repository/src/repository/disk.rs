@@ -24,6 +24,7 @@ use teia_base::{CanonicalUrl, Files, FoundUrl, HostId, Outcome, Timestamp};
 
 use super::folding::Notes;
 use super::moving::Moving;
+use super::survey::Stage;
 use super::{Admission, NewHosts, Offer, Offered, Repository};
 use crate::blocks::{
     Answer, FRONT_BYTES, FoldDone, Known, Leased, Part, Standing, Stands, Store, StoreConfig,
@@ -96,6 +97,9 @@ pub(super) struct Disk {
     pub(super) store: Store,
     pub(super) folding: Option<JoinHandle<Result<FoldDone, StoreError>>>,
     pub(super) moving: Option<Moving>,
+    pub(super) survey: Option<Stage>,
+    /// Another survey is to follow.
+    pub(super) survey_again: bool,
     /// Where rows went that were referred to before the move.
     pub(super) moved_rows: HashMap<UrlRef, UrlRef>,
     /// Commits that must pass before the first fold: what was met before the move is in them.
@@ -111,6 +115,8 @@ pub(super) struct Disk {
     pub(super) inherited: u64,
     /// What the journal tells of a fold of which it has no end: the fold, and how many of its changes.
     pub(super) half_told: (u64, usize),
+    /// The blocks are made again from the journal, and not all that is new to them is news.
+    pub(super) remade: bool,
     window: usize,
     rows_at_ease: usize,
 }
@@ -130,6 +136,8 @@ impl Disk {
         Ok(Self {
             folding: None,
             moving: None,
+            survey: None,
+            survey_again: false,
             moved_rows: HashMap::new(),
             open_commits: 0,
             ahead: [[0; 5]; 2],
@@ -140,6 +148,7 @@ impl Disk {
             last_fold: None,
             inherited: store.last_fold(),
             half_told: (0, 0),
+            remade: false,
             window: backing.window,
             rows_at_ease: usize::try_from(backing.memory / 1024).unwrap_or(usize::MAX),
             store,
@@ -157,6 +166,12 @@ impl Disk {
         self.ahead[1][state as usize] += change;
     }
 
+    /// Whether the blocks are made again from the journal.
+    pub(super) fn are_remade(&mut self, remade: bool) {
+        self.remade = remade;
+        self.store.check_told(if remade { u64::MAX } else { 0 });
+    }
+
     /// After this nothing goes on; the owner is told at the next [`Repository::maintain`].
     pub(super) fn fail(&self, error: StoreError) {
         let _ = self.failure.set(error);
@@ -169,10 +184,11 @@ impl Repository {
     pub fn open(config: super::RepositoryConfig, backing: Backing) -> Result<Self, StoreError> {
         let mut repository = Self::new(config);
         if Store::exists(&*backing.files, &backing.prefix) {
-            let disk = Disk::open(&backing, repository.config.key)?;
+            let mut disk = Disk::open(&backing, repository.config.key)?;
             repository.position = disk.store.position();
             repository.table.let_rows_go();
-            let notes: Notes = postcard::from_bytes(disk.store.notes()).unwrap_or_default();
+            let notes = Notes::read(disk.store.notes());
+            disk.are_remade(notes.remade);
             for rule in &notes.rules {
                 repository.intern_rule(rule);
             }
@@ -200,8 +216,8 @@ impl Repository {
 
     /// Links and outcomes that have not reached the blocks: counts and states do not know of them yet.
     pub fn undecided(&self) -> u64 {
-        let stats = self.disk.as_ref().map(|disk| disk.store.stats());
-        stats.map_or(0, |stats| stats.waiting_rows + stats.front as u64)
+        let disk = self.disk.as_ref();
+        disk.map_or(0, |disk| disk.store.undecided())
     }
 
     /// Whether the disk holds what memory cannot.
@@ -442,10 +458,13 @@ impl Repository {
         found
     }
 
-    /// Tells how near every URL is that was visited. Where there is a disk, everything is folded first.
-    pub fn visited_depths(&mut self, mut tell: impl FnMut(&str, u16)) -> Result<(), StoreError> {
+    /// Tells how near every URL in one of these states is. Where there is a disk, everything is folded first.
+    pub fn visited_depths(
+        &mut self,
+        is_visited: impl Fn(State) -> bool,
+        mut tell: impl FnMut(&str, u16),
+    ) -> Result<(), StoreError> {
         self.fold_everything()?;
-        let is_visited = |state| matches!(state, State::Fetched | State::Failed | State::Gone);
         let Some(disk) = &self.disk else {
             let visited = self.table.rows().filter(|(_, row)| is_visited(row.state));
             visited.for_each(|(_, row)| tell(&row.text, row.depth));
@@ -499,16 +518,47 @@ impl Repository {
 
     pub(super) fn state_on_disk(&self, url: &CanonicalUrl) -> Option<UrlState> {
         let disk = self.disk.as_ref()?;
-        match disk.store.state(url.as_str()) {
-            Ok(known) => known.map(|known| self.view_known(url.as_str(), &known)),
-            Err(error) => {
-                // Of a URL on a damaged page nothing is known; its block waits.
-                if let Err(error) = disk.store.note_damage(error) {
-                    disk.fail(error);
-                }
-                None
+        let known = self.readable(disk.store.state(url.as_str()));
+        known.map(|known| self.view_known(url.as_str(), &known))
+    }
+
+    pub(super) fn try_state_on_disk(
+        &self,
+        url: &CanonicalUrl,
+    ) -> Result<Option<UrlState>, StoreError> {
+        let Some(disk) = &self.disk else {
+            return Ok(None);
+        };
+        let known = disk.store.state(url.as_str())?;
+        Ok(known.map(|known| self.view_known(url.as_str(), &known)))
+    }
+
+    /// What is known of each of these URLs. Many at once are looked up on disk with far fewer reads than one by one.
+    pub fn states(&self, urls: &[&CanonicalUrl]) -> Vec<Option<UrlState>> {
+        let Some(disk) = &self.disk else {
+            return urls.iter().map(|url| self.state(url)).collect();
+        };
+        let texts: Vec<&str> = urls.iter().map(|url| url.as_str()).collect();
+        let on_disk = disk.store.states(&texts);
+        let states = texts.into_iter().zip(on_disk).map(|(url, known)| {
+            let known = self.readable(known);
+            match self.table.find(url) {
+                Some(at) => Some(self.view(at)),
+                None => known.map(|known| self.view_known(url, &known)),
             }
-        }
+        });
+        states.collect()
+    }
+
+    /// What was found on disk. Of a URL on a damaged page nothing is known; its block waits.
+    fn readable(&self, found: Result<Option<Known>, StoreError>) -> Option<Known> {
+        let disk = self.disk.as_ref()?;
+        found.unwrap_or_else(|error| {
+            if let Err(error) = disk.store.note_damage(error) {
+                disk.fail(error);
+            }
+            None
+        })
     }
 
     pub(super) fn set_priority_on_disk(&mut self, url: &CanonicalUrl, priority: i32) {
@@ -526,7 +576,7 @@ impl Repository {
         Some(fetched(visited, disk.store.media_type(visited.media_type)))
     }
 
-    fn view_known(&self, url: &str, known: &Known) -> UrlState {
+    pub(super) fn view_known(&self, url: &str, known: &Known) -> UrlState {
         let url = CanonicalUrl::from_stored(url);
         let host = self.host(url.host_str()).unwrap_or(HostId(u32::MAX));
         let rule = known.rule.checked_sub(1);

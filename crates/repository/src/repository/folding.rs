@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use teia_base::journal::{Exclusion, LinkVerdict, UrlChange};
 use teia_base::{CanonicalUrl, HostId, Outcome, Timestamp};
 
 use super::Repository;
 use super::disk::{News, moment};
+use super::survey::Stage;
 use crate::blocks::{FoldDone, FoldJob, News as Found, Stands, StoreError};
 use crate::row::State;
 
@@ -22,10 +22,30 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) const NEWS_AT_ONCE: usize = 10_000;
 
 /// What the store keeps for the Repository beside the URLs.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default)]
 pub(super) struct Notes {
     /// The rules that left URLs out, by number.
     pub(super) rules: Vec<Exclusion>,
+    /// See [`super::disk::Disk`].
+    pub(super) remade: bool,
+}
+
+impl Notes {
+    pub(super) fn read(bytes: &[u8]) -> Self {
+        let read = postcard::take_from_bytes(bytes);
+        let (rules, rest) = read.unwrap_or_default();
+        Self {
+            rules,
+            // Notes of earlier builds end before it.
+            remade: rest == [1],
+        }
+    }
+
+    fn write(&self) -> Vec<u8> {
+        let mut bytes = postcard::to_stdvec(&self.rules).unwrap_or_default();
+        bytes.push(u8::from(self.remade));
+        bytes
+    }
 }
 
 impl Repository {
@@ -43,6 +63,10 @@ impl Repository {
             return Err(error);
         }
         if std::mem::take(&mut self.replaying) {
+            if let Some(disk) = self.disk.as_mut().filter(|disk| disk.remade) {
+                // Folds from now on have heard of all that was told.
+                disk.store.check_told(disk.store.last_fold());
+            }
             self.hear_all_news()?;
         }
         let Some(disk) = &mut self.disk else {
@@ -65,9 +89,18 @@ impl Repository {
         };
         let last = *disk.last_fold.get_or_insert(now);
         let is_old = disk.store.has_unfolded() && now.since(last) >= PATIENCE;
-        if disk.folding.is_none() && disk.open_commits == 0 && (disk.store.wants_fold() || is_old) {
+        let may_fold = disk.folding.is_none() && disk.open_commits == 0;
+        if may_fold && matches!(disk.survey, Some(Stage::Wanted)) {
+            let unfolded = disk.store.has_unfolded();
+            let fold = disk.store.last_fold() + u64::from(unfolded);
+            disk.survey = Some(Stage::Folding(fold));
+            if unfolded {
+                disk.last_fold = Some(now);
+                self.begin_fold(FoldJob::everywhere);
+            }
+        } else if may_fold && (disk.store.wants_fold() || is_old) {
             disk.last_fold = Some(now);
-            self.begin_fold();
+            self.begin_fold(|job| job);
         }
         Ok(())
     }
@@ -84,20 +117,24 @@ impl Repository {
 
     /// Seals what was told so far, to be folded.
     fn seal(&mut self) -> Option<FoldJob> {
+        let disk = self.disk.as_mut()?;
+        let is_all_told = !self.replaying && disk.store.is_checked();
+        if disk.remade && is_all_told {
+            disk.are_remade(false);
+        }
         let notes = Notes {
             rules: self.rules.clone(),
+            remade: disk.remade,
         };
-        let disk = self.disk.as_mut()?;
-        disk.store
-            .set_notes(postcard::to_stdvec(&notes).unwrap_or_default());
+        disk.store.set_notes(notes.write());
         for state in 0..5 {
             disk.ahead[0][state] += std::mem::take(&mut disk.ahead[1][state]);
         }
         Some(disk.store.begin_fold(self.position))
     }
 
-    fn begin_fold(&mut self) {
-        let job = self.seal();
+    fn begin_fold(&mut self, plan: impl FnOnce(FoldJob) -> FoldJob) {
+        let job = self.seal().map(plan);
         let (Some(job), Some(disk)) = (job, &mut self.disk) else {
             return;
         };
@@ -163,6 +200,9 @@ impl Repository {
                     row.waiting += 1;
                 }
                 self.wake_for_store(host);
+                if told.told_before {
+                    continue;
+                }
                 changes.push(UrlChange {
                     url,
                     depth: told.depth,
@@ -189,8 +229,9 @@ impl Repository {
             }
         }
         if let Some(disk) = &mut self.disk
+            && disk.folding.is_none()
             && !disk.store.has_verdicts()
-            && disk.store.stats().waiting_rows == 0
+            && disk.store.waiting_rows() == 0
         {
             // What the blocks say is all that was sealed.
             disk.ahead[0] = [0; 5];
@@ -239,6 +280,17 @@ impl Repository {
     pub fn take_damage(&mut self) -> Vec<StoreError> {
         let disk = self.disk.as_mut();
         disk.map_or_else(Vec::new, |disk| std::mem::take(&mut disk.damaged))
+    }
+
+    /// A file of the blocks of which nothing can be read.
+    pub fn lost_run(&self) -> Option<StoreError> {
+        self.disk.as_ref().and_then(|disk| disk.store.lost_run())
+    }
+
+    /// Whether files of the blocks were gone when they were opened: their owner has others now, or they are lost.
+    pub fn misses_files(&self) -> bool {
+        let disk = self.disk.as_ref();
+        disk.is_some_and(|disk| disk.store.misses_files())
     }
 
     /// Decides everything that is still to be decided, and waits for it: for a moment in which there
@@ -334,7 +386,7 @@ impl Repository {
             .as_ref()
             .is_some_and(|disk| disk.store.wants_fold())
         {
-            self.begin_fold();
+            self.begin_fold(|job| job);
             self.wait_for_fold()?;
         }
         Ok(())
@@ -369,14 +421,16 @@ impl Repository {
                 state == State::Failed
             }
         };
-        disk.store.scan(host, wanted, |url, known| {
+        let scanned = disk.store.scan(host, wanted, |url, known| {
             let visited = known.rare.visited.as_ref();
             if visited.is_some_and(|it| {
                 worth_it(Outcome::from_number(it.outcome), moment(it.last_attempt))
             }) {
                 urls.push((url.to_owned(), known.state));
             }
-        })?;
+        });
+        // What stands on a damaged page stays as it is.
+        scanned.or_else(|error| disk.store.note_damage(error))?;
         for (url, state) in &urls {
             disk.store.stand(url, Stands::default());
             disk.expect(*state, -1);

@@ -40,6 +40,11 @@ impl Repository {
         }
     }
 
+    /// What will be replayed is of another collection, and news of it is news here.
+    pub fn tell_first(&mut self) {
+        self.tells_first = true;
+    }
+
     /// Takes an entry of an earlier process: links, outcomes and all.
     pub fn replay(&mut self, entry: &Entry) {
         self.replaying = true;
@@ -57,6 +62,10 @@ impl Repository {
             } else {
                 self.take_in_hosts(entry);
             }
+            return;
+        }
+        if entry.record.has_undecided() && self.move_at_once() {
+            self.replay_entry(entry);
             return;
         }
         match &entry.record {

@@ -28,6 +28,7 @@ impl Repository {
         };
         let mut disk = Disk::open(backing, self.config.key)?;
         disk.open_commits = open_commits;
+        disk.are_remade(self.replaying && !self.tells_first);
         disk.moving = Some(Moving {
             next: 0,
             end: self.table.places(),
@@ -37,6 +38,18 @@ impl Repository {
         self.forget_links();
         self.disk = Some(Box::new(disk));
         Ok(())
+    }
+
+    /// Moves everything, where that can be: there are links which only blocks can decide, and say so. Whether it did.
+    pub(super) fn move_at_once(&mut self) -> bool {
+        if self.backing.is_none() {
+            return false;
+        }
+        let begun = self.begin_moving(0);
+        if begun.is_ok() {
+            self.move_some(u32::MAX);
+        }
+        begun.is_ok() && self.disk.is_some()
     }
 
     /// Moves at most so many rows.

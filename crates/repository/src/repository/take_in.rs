@@ -68,6 +68,14 @@ impl Repository {
     fn take_folded(&mut self, folded: &Folded) {
         let replaying = self.replaying;
         let Some(disk) = &mut self.disk else { return };
+        if disk.remade && replaying {
+            // What earlier blocks, or these before the last start, have found out.
+            disk.store.number_folds_after(folded.fold);
+            for change in &folded.changes {
+                disk.store.told(change.url.as_str());
+            }
+            return;
+        }
         if folded.is_last {
             disk.store.acknowledge(folded.fold);
         } else if replaying {
@@ -93,7 +101,10 @@ impl Repository {
                 };
                 self.apply_host_records(&kept);
             }
-            Record::Folded(folded) => self.take_folded(folded),
+            // What is remade has it in its rows.
+            Record::Folded(folded) if !self.disk.as_ref().is_some_and(|disk| disk.remade) => {
+                self.take_folded(folded);
+            }
             _ => {}
         }
     }
