@@ -8,7 +8,7 @@ use url::Url;
 use crate::budget::Budget;
 use crate::charset::{Decoded, Language};
 use crate::feed_items::{Collected, Item};
-use crate::fold::fold;
+use crate::fold::{fold, fold_title};
 use crate::html;
 use crate::json_feed;
 use crate::markup::{Name, Rules, Scanner, TagEnd, Token, decode_text, key};
@@ -278,7 +278,7 @@ impl<'a> Reader<'a, '_> {
             ..self.source.clone()
         };
         let text = html::fragment(&html, &source, self.limits).text;
-        fold(&text, self.limits.title_bytes)
+        fold_title(&text, self.limits.title_bytes)
     }
 
     fn content(&mut self, name: Name<'a>, attributes: &Attributes<'a>) {

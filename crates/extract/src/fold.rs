@@ -1,5 +1,7 @@
 //! Text with its white space folded, as it grows.
 
+use unicode_segmentation::UnicodeSegmentation;
+
 /// Words with one space between them, no control characters, nothing invisible.
 #[derive(Debug, Default)]
 pub(crate) struct Folded {
@@ -117,6 +119,24 @@ pub(crate) fn fold(text: &str, max_bytes: usize) -> String {
     let mut text = folded.into_string();
     text.truncate(text.trim_end().len());
     text
+}
+
+/// Characters of a title: nobody reads more, and some write a page into it.
+const TITLE_CHARS: usize = 512;
+
+/// A title: folded, and cut after 512 characters, never within what people see as one.
+pub(crate) fn fold_title(text: &str, max_bytes: usize) -> String {
+    // A little more, to see where the last one ends.
+    let mut title = fold(text, max_bytes.saturating_add(64));
+    let beyond = title.char_indices().nth(TITLE_CHARS);
+    let end = beyond.map_or(title.len(), |(end, _)| end).min(max_bytes);
+    if end < title.len() {
+        let borders = title.grapheme_indices(true).map(|(border, _)| border);
+        let border = borders.take_while(|border| *border <= end).last();
+        title.truncate(border.unwrap_or(0));
+        title.truncate(title.trim_end().len());
+    }
+    title
 }
 
 /// The text cut at a character border.

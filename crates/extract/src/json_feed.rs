@@ -9,7 +9,7 @@ use teia_base::{Flags, LinkKind};
 
 use crate::charset::{Decoded, Language};
 use crate::feed_items::{Collected, Item};
-use crate::fold::fold;
+use crate::fold::{fold, fold_title};
 use crate::resolve::Resolver;
 use crate::xml::moment;
 use crate::{Extracted, Limits, Source};
@@ -234,7 +234,9 @@ impl<'de> Fields<'de> for Reading<'_> {
     fn take<A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error> {
         let most = self.limits.title_bytes;
         match name {
-            "title" => self.collected.extracted.title = fold(&map.next_value::<Text>()?.0, most),
+            "title" => {
+                self.collected.extracted.title = fold_title(&map.next_value::<Text>()?.0, most);
+            }
             "description" => {
                 self.collected.extracted.description = fold(&map.next_value::<Text>()?.0, most);
             }
@@ -306,7 +308,7 @@ impl<'a> Reading<'a> {
         let pages = [&entry.url, &entry.external_url];
         let images = [&entry.image, &entry.banner_image];
         let mut item = Item {
-            title: fold(&entry.title.0, self.limits.title_bytes),
+            title: fold_title(&entry.title.0, self.limits.title_bytes),
             moment: moment(&entry.date_modified.0).or_else(|| moment(&entry.date_published.0)),
             pages: pages
                 .into_iter()

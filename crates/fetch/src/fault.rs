@@ -39,11 +39,7 @@ impl Fault {
         {
             return crate::tls::handshake_fault(error);
         }
-        const OUT_OF_DESCRIPTORS: [i32; 2] = [23, 24];
-        if error
-            .raw_os_error()
-            .is_some_and(|code| OUT_OF_DESCRIPTORS.contains(&code))
-        {
+        if is_ours(error) {
             return Self::system("socket", error);
         }
         let outcome = match error.kind() {
@@ -53,6 +49,17 @@ impl Fault {
         };
         Self::new(outcome, error.to_string())
     }
+}
+
+/// Whether this machine, and no server, is why there is no connection: no descriptor, no port of our own, no memory for it.
+pub(crate) fn is_ours(error: &io::Error) -> bool {
+    const ENOMEM: i32 = 12;
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    const EADDRNOTAVAIL: i32 = 99;
+    const ENOBUFS: i32 = 105;
+    let code = error.raw_os_error();
+    code.is_some_and(|code| [ENOMEM, ENFILE, EMFILE, EADDRNOTAVAIL, ENOBUFS].contains(&code))
 }
 
 impl From<Outcome> for Fault {

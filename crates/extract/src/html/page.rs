@@ -10,7 +10,7 @@ use super::foreign::Foreign;
 use super::margins::Margins;
 use super::tag::Tag;
 use crate::budget::Budget;
-use crate::fold::{Folded, cut, fold};
+use crate::fold::{Folded, cut, fold, fold_title};
 use crate::links::{LinkId, Links};
 use crate::markup::{Name, Rules, Scanner, TagEnd, Token, decode_text, is_space, key};
 use crate::resolve::Resolver;
@@ -267,7 +267,7 @@ impl<'a, 's> Page<'a, 's> {
             Tag::Title => {
                 let text = self.scanner.raw_text("title");
                 if self.extracted.title.is_empty() && self.templates == 0 {
-                    self.extracted.title = fold(&decode_text(text), self.limits.title_bytes);
+                    self.extracted.title = fold_title(&decode_text(text), self.limits.title_bytes);
                 }
             }
             Tag::Textarea => {

@@ -1,11 +1,19 @@
 //! `<meta http-equiv=refresh>` and the `Refresh:` header.
 
+/// A page that is shown for longer is one, and where it goes then is none of its links (REDIR-12).
+const SOON_SECONDS: u64 = 30;
+
 /// The reference of a refresh, by the standard's "shared declarative refresh steps"; none where
-/// the value is broken or reloads the page itself.
+/// the value is broken, reloads the page itself, or comes too late.
 pub(crate) fn reference(content: &str) -> Option<&str> {
     let rest = content.trim_start_matches(is_white);
     let after_time = rest.trim_start_matches(|c: char| c.is_ascii_digit());
     if after_time.len() == rest.len() && !rest.starts_with('.') {
+        return None;
+    }
+    let seconds = &rest[..rest.len() - after_time.len()];
+    let is_soon = seconds.is_empty() || seconds.parse().is_ok_and(|it: u64| it <= SOON_SECONDS);
+    if !is_soon {
         return None;
     }
     let rest = after_time.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -65,6 +73,10 @@ mod tests {
     #[test]
     fn a_reload_and_a_broken_value_are_no_links() {
         check("5", None);
+        check("30;url=a", Some("a"));
+        check("31;url=a", None);
+        check("99999999999999999999999;url=a", None);
+        check("-1;url=a", None);
         check("5;", None);
         check("url=a", None);
         check("x;url=a", None);

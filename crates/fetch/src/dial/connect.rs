@@ -9,15 +9,29 @@ use futures_util::stream::FuturesUnordered;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::fault::is_ours;
+
 /// How long an address has before the next one is tried beside it.
 const HEAD_START: Duration = Duration::from_millis(250);
+
+/// The rest before another try where this machine has no descriptor or no port left.
+const LACKING: Duration = Duration::from_millis(100);
 
 /// Connects to one of the addresses by the deadline; the error is the first one met.
 pub(crate) async fn connect(addresses: &[SocketAddr], deadline: Instant) -> io::Result<TcpStream> {
     let race = async {
-        match addresses {
-            [only] => TcpStream::connect(only).await,
-            _ => race(addresses).await,
+        loop {
+            let connected = match addresses {
+                [only] => TcpStream::connect(only).await,
+                _ => race(addresses).await,
+            };
+            match connected {
+                // What this machine lacks now it may have in a while: fetching is slower then, and no server is to blame.
+                Err(error) if is_ours(&error) && Instant::now() + LACKING < deadline => {
+                    sleep(LACKING).await;
+                }
+                connected => return connected,
+            }
         }
     };
     let stream = timeout_at(deadline, race)

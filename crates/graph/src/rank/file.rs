@@ -81,6 +81,11 @@ impl RankFile {
         self.pages.count().into()
     }
 
+    /// Hosts that have a rank.
+    pub fn host_count(&self) -> u64 {
+        self.hosts.count().into()
+    }
+
     /// Whether nothing has a rank.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
