@@ -1,7 +1,8 @@
 //! Teia's side of `./dev bench search`: indexes the corpus, and asks.
 //!
 //!     search_bench index CORPUS DIR N     the first N documents, as `teia index rebuild` does it
-//!     search_bench ask DIR                queries from standard input, one a line
+//!     search_bench ask DIR                queries from standard input, one a line, when the index is warmed up
+//!     search_bench ask-cold DIR           the same, with nothing read ahead
 
 #![expect(
     clippy::print_stdout,
@@ -42,8 +43,9 @@ fn main() -> Result<()> {
         ["index", corpus, directory, most] => {
             index(Path::new(corpus), Path::new(directory), most.parse()?)
         }
-        ["ask", directory] => ask(Path::new(directory)),
-        _ => Err("search_bench index CORPUS DIR N | ask DIR".into()),
+        ["ask", directory] => ask(Path::new(directory), true),
+        ["ask-cold", directory] => ask(Path::new(directory), false),
+        _ => Err("search_bench index CORPUS DIR N | ask DIR | ask-cold DIR".into()),
     }
 }
 
@@ -105,10 +107,15 @@ fn to_document(line: Line) -> Result<Document> {
     })
 }
 
-fn ask(directory: &Path) -> Result<()> {
+fn ask(directory: &Path, warm_up: bool) -> Result<()> {
     let mut searcher = Searcher::new(SearchConfig::default(), Weights::default());
     searcher.open("bench", directory)?;
+    if warm_up {
+        searcher.warm_up();
+    }
     let mut out = io::stdout().lock();
+    writeln!(out, "open")?;
+    out.flush()?;
     for query in io::stdin().lock().lines() {
         let request = SearchRequest::new(query?);
         let (began, worked) = (Instant::now(), worked());

@@ -16,6 +16,11 @@ pub struct IndexConfig {
     pub max_anchors: usize,
     /// Documents added or removed before a commit happens by itself (at the old position).
     pub max_pending: usize,
+    /// Or bytes of their texts: those that wait to be indexed are held beside `memory_bytes`.
+    pub max_pending_bytes: usize,
+    /// Memory that merging may take, in bytes, over all merges at once. A merge that would take more is made of fewer
+    /// pieces, or of none: the index then stays in more of them.
+    pub merge_bytes: u64,
 }
 
 impl Default for IndexConfig {
@@ -26,11 +31,23 @@ impl Default for IndexConfig {
             max_text_bytes: 2 << 20,
             max_anchors: 64,
             max_pending: 20_000,
+            max_pending_bytes: 512 << 20,
+            merge_bytes: 512 << 20,
         }
     }
 }
 
+/// Merges at once where memory is enough, as the library has it by itself.
+const MERGES: u64 = 4;
+/// Less than this for each makes fewer of them at once.
+const MERGE_BYTES: u64 = 64 << 20;
+
 impl IndexConfig {
+    /// How many merges go on at once.
+    pub(crate) fn merges_at_once(&self) -> u64 {
+        (self.merge_bytes / MERGE_BYTES).clamp(1, MERGES)
+    }
+
     /// For an index that is made at once, by so many threads: fewer and larger pieces, hardly any to merge.
     pub fn for_rebuild(threads: usize) -> Self {
         let threads = threads.max(1);
@@ -57,6 +74,9 @@ pub struct SearchConfig {
     pub max_prefix_words: usize,
     /// Documents whose word distances are looked at.
     pub rescored: usize,
+    /// Bytes of the indexes, all together, that are read before the first query and after commits where somebody wants
+    /// that (`Searcher::warm_up`): the rest waits for the disk when it is asked for.
+    pub read_ahead_bytes: u64,
 }
 
 impl Default for SearchConfig {
@@ -66,6 +86,7 @@ impl Default for SearchConfig {
             max_milliseconds: 2_000,
             max_prefix_words: 64,
             rescored: 200,
+            read_ahead_bytes: 1 << 30,
         }
     }
 }

@@ -25,6 +25,7 @@
 //! # }
 //! ```
 
+mod checks;
 mod config;
 mod entry;
 mod error;

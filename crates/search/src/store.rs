@@ -10,6 +10,7 @@ use tantivy::store::{Compressor, StoreReader};
 use tantivy::tokenizer::{RawTokenizer, TextAnalyzer};
 use tantivy::{DocAddress, DocId, Index, IndexSettings, Searcher, TantivyError, Term};
 
+use crate::checks::{self, Checks};
 use crate::error::SearchError;
 use crate::guard::guarded;
 use crate::inverter::Inverter;
@@ -25,13 +26,19 @@ pub(crate) struct Payload {
 }
 
 /// Opens the index of a directory, or makes an empty one.
-pub(crate) fn open_or_create(path: &Path) -> Result<(Index, Fields), SearchError> {
+pub(crate) fn open_or_create(path: &Path, checks: &Checks) -> Result<(Index, Fields), SearchError> {
     std::fs::create_dir_all(path).map_err(|source| SearchError::Directory {
         path: path.to_owned(),
         source,
     })?;
+    let inverter = |fields| {
+        let checks = checks.clone();
+        Arc::new(Inverter { fields, checks })
+    };
     if path.join("meta.json").exists() {
-        return open(path);
+        let (mut index, fields) = open(path)?;
+        index.register_plugin(inverter(fields));
+        return Ok((index, fields));
     }
     let failed = |source| SearchError::Open {
         path: path.to_owned(),
@@ -48,13 +55,14 @@ pub(crate) fn open_or_create(path: &Path) -> Result<(Index, Fields), SearchError
     };
     let directory = MmapDirectory::open(path).map_err(|error| failed(error.into()))?;
     let mut index = Index::create(directory, schema, settings).map_err(failed)?;
-    register(&mut index, fields);
+    register(&index);
+    index.register_plugin(inverter(fields));
     Ok((index, fields))
 }
 
-/// Opens an index that is there.
+/// Opens an index that is there, to read it.
 pub(crate) fn open(path: &Path) -> Result<(Index, Fields), SearchError> {
-    let mut index = Index::open_in_dir(path).map_err(|source| SearchError::Open {
+    let index = Index::open_in_dir(path).map_err(|source| SearchError::Open {
         path: path.to_owned(),
         source: in_short(source),
     })?;
@@ -72,7 +80,7 @@ pub(crate) fn open(path: &Path) -> Result<(Index, Fields), SearchError> {
             expected,
         });
     }
-    register(&mut index, fields);
+    register(&index);
     Ok((index, fields))
 }
 
@@ -80,7 +88,9 @@ pub(crate) fn open(path: &Path) -> Result<(Index, Fields), SearchError> {
 pub fn verify(path: &Path) -> Result<Vec<PathBuf>, SearchError> {
     let damaged = guarded(|| {
         let (index, _) = open(path)?;
-        index.validate_checksum().map_err(SearchError::Read)
+        let mut damaged = index.validate_checksum().map_err(SearchError::Read)?;
+        damaged.extend(checks::misnamed(path, &index)?);
+        Ok(damaged)
     })
     .map_err(|error| match error {
         SearchError::Damaged(told) => SearchError::Damaged(format!("{}: {told}", path.display())),
@@ -154,9 +164,8 @@ pub(crate) fn holding(searcher: &Searcher, term: &Term) -> Result<Vec<DocAddress
     Ok(found)
 }
 
-fn register(index: &mut Index, fields: Fields) {
+fn register(index: &Index) {
     // The library asks for one and is given no text.
     let none = TextAnalyzer::from(RawTokenizer::default());
     index.tokenizers().register(TOKENIZER, none);
-    index.register_plugin(Arc::new(Inverter { fields }));
 }

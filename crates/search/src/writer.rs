@@ -12,9 +12,11 @@
 
 use std::path::Path;
 
-use tantivy::{DocAddress, IndexReader, IndexWriter, ReloadPolicy, Term};
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::{DocAddress, IndexReader, IndexWriter, ReloadPolicy, Searcher, Term};
 use teia_base::{CanonicalUrl, Document};
 
+use crate::checks::{Careful, Checks};
 use crate::config::IndexConfig;
 use crate::entry::{self, Entry};
 use crate::error::SearchError;
@@ -42,6 +44,9 @@ pub struct Writer {
     config: IndexConfig,
     position: u64,
     pending: Pending,
+    /// Bytes of texts in it.
+    pending_bytes: usize,
+    checks: Checks,
 }
 
 impl std::fmt::Debug for Writer {
@@ -57,7 +62,9 @@ impl std::fmt::Debug for Writer {
 impl Writer {
     /// Opens the index of a directory, or makes an empty one at position 0.
     pub fn open(path: &Path, config: IndexConfig) -> Result<Self, SearchError> {
-        let (index, fields) = store::open_or_create(path)?;
+        let checks = Checks::default();
+        let (index, fields) = store::open_or_create(path, &checks)?;
+        checks.removed(&index)?;
         let position = store::payload(&index).map_or(0, |payload| payload.position);
         let failed = |source| SearchError::Open {
             path: path.to_owned(),
@@ -69,9 +76,19 @@ impl Writer {
             .try_into()
             .map_err(failed)?;
         let threads = config.threads.max(1);
-        let writer = index
-            .writer_with_num_threads(threads, config.memory_bytes.max(threads * (16 << 20)))
-            .map_err(failed)?;
+        let merges = config.merges_at_once();
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(threads)
+            .memory_budget_per_thread((config.memory_bytes / threads).max(16 << 20))
+            .num_merge_threads(usize::try_from(merges).unwrap_or(1))
+            .build();
+        let writer = index.writer_with_options(options).map_err(failed)?;
+        writer.set_merge_policy(Box::new(Careful {
+            usual: LogMergePolicy::default(),
+            checks: checks.clone(),
+            index,
+            most_bytes: config.merge_bytes / merges,
+        }));
         Ok(Self {
             index: writer,
             reader,
@@ -79,6 +96,8 @@ impl Writer {
             config,
             position,
             pending: Pending::default(),
+            checks,
+            pending_bytes: 0,
         })
     }
 
@@ -125,7 +144,7 @@ impl Writer {
         match standing {
             Standing::Alias(_) if page.repute == repute => return Ok(true),
             Standing::Alias(_) => {
-                let mut page = store::page(&self.reader.searcher(), at)?;
+                let mut page = self.page(&self.reader.searcher(), at)?;
                 page.repute = repute;
                 self.delete(url.as_str());
                 self.write(entry::alias(&self.fields, &page)?)?;
@@ -152,7 +171,9 @@ impl Writer {
     }
 
     /// Makes everything so far durable and visible, together with the journal position it stands for.
+    /// An error where a merge since the last commit has met a damaged file.
     pub fn commit(&mut self, position: u64) -> Result<(), SearchError> {
+        self.checks.told(self.index.index())?;
         let payload = Payload {
             format: FORMAT.to_owned(),
             position,
@@ -163,15 +184,18 @@ impl Writer {
         prepared.commit().map_err(SearchError::Write)?;
         self.reader.reload()?;
         self.pending.clear();
+        self.pending_bytes = 0;
         self.position = position;
         Ok(())
     }
 
-    /// Commits nothing more, waits for merges under way, and closes.
+    /// Commits nothing more, waits for merges under way, and closes. An error where one of them has met a damaged file.
     pub fn close(self) -> Result<(), SearchError> {
+        let index = self.index.index().clone();
         self.index
             .wait_merging_threads()
-            .map_err(SearchError::Write)
+            .map_err(SearchError::Write)?;
+        self.checks.told_at_the_end(&index)
     }
 
     fn put(&mut self, page: Page) -> Result<Added, SearchError> {
@@ -183,6 +207,7 @@ impl Writer {
             self.pending.note(&page.url, Some(Standing::Alias(digest)));
             return Ok(Added::Duplicate);
         }
+        self.pending_bytes += page.text.len();
         self.put_indexed(page)?;
         Ok(Added::Indexed)
     }
@@ -239,7 +264,13 @@ impl Writer {
                 heir = Some((url, at));
             }
         }
-        heir.map(|(_, at)| store::page(&searcher, at)).transpose()
+        heir.map(|(_, at)| self.page(&searcher, at)).transpose()
+    }
+
+    /// A stored page with its text, to be written once more.
+    fn page(&self, searcher: &Searcher, at: DocAddress) -> Result<Page, SearchError> {
+        self.checks.pages(searcher.segment_reader(at.segment_ord))?;
+        store::page(searcher, at)
     }
 
     fn is_indexed_elsewhere(&self, page: &Page) -> Result<bool, SearchError> {
@@ -315,7 +346,9 @@ impl Writer {
 
     /// Keeps what is pending within its bound.
     fn bound(&mut self) -> Result<(), SearchError> {
-        if self.pending.len() >= self.config.max_pending.max(1) {
+        let is_full = self.pending.len() >= self.config.max_pending.max(1)
+            || self.pending_bytes >= self.config.max_pending_bytes.max(1);
+        if is_full {
             self.flush()?;
         }
         Ok(())
@@ -324,5 +357,40 @@ impl Writer {
     /// Commits at the old position: what is already in is then added again at a replay, which changes nothing.
     fn flush(&mut self) -> Result<(), SearchError> {
         self.commit(self.position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Writer;
+    use crate::config::IndexConfig;
+    use crate::page::Extras;
+
+    fn commit(writer: &mut Writer, number: u64) {
+        let document = crate::page::tests::document(&format!("http://a.pt/{number}"), "zebra");
+        writer.add(&document, &Extras::default()).unwrap();
+        writer.commit(number + 1).unwrap();
+    }
+
+    /// A full disk, say: the library leaves the segments as they were and tells nobody.
+    #[test]
+    fn after_a_merge_that_failed_its_segments_are_merged_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open(folder.path(), IndexConfig::default()).unwrap();
+        // Seven are too few to be merged.
+        for number in 0..7 {
+            commit(&mut writer, number);
+        }
+        let before = writer.index.index().searchable_segment_ids().unwrap();
+        assert_eq!(before.len(), 7);
+        writer.checks.merge_failed(&before);
+        for number in 7..10 {
+            commit(&mut writer, number);
+        }
+        let index = writer.index.index().clone();
+        writer.close().unwrap();
+        let after = index.searchable_segment_ids().unwrap();
+        let left = after.iter().filter(|id| before.contains(id)).count();
+        assert_eq!(left, 0, "{left} of {} are as they were", before.len());
     }
 }

@@ -107,6 +107,24 @@ fn the_pending_bound_commits_at_the_old_position() {
 }
 
 #[test]
+fn texts_that_wait_to_be_indexed_have_a_bound_in_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = IndexConfig {
+        max_pending_bytes: 3_000,
+        ..IndexConfig::default()
+    };
+    let mut writer = Writer::open(folder.path(), config).unwrap();
+    let mut most = 0;
+    for number in 0..20 {
+        let text = format!("{number} {}", "palavra ".repeat(125));
+        let page = document(&format!("http://a.pt/{number}"), "t", &text);
+        writer.add(&page, &Extras::default()).unwrap();
+        most = most.max(writer.pending());
+    }
+    assert_eq!(most, 3, "of a thousand bytes each");
+}
+
+#[test]
 fn the_same_text_is_indexed_once_and_its_other_addresses_are_listed() {
     let mut place = Place::new();
     let text = "O melro canta, de manhã, no jardim da cidade.";

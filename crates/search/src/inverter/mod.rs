@@ -28,12 +28,15 @@ use tantivy::{
 };
 
 use self::segment::Gathered;
+use crate::checks::Checks;
 use crate::entry::Entry;
+use crate::error::SearchError;
 use crate::schema::Fields;
 
 /// Takes the place of the library's own inverted lists.
 pub(crate) struct Inverter {
     pub(crate) fields: Fields,
+    pub(crate) checks: Checks,
 }
 
 impl SegmentPlugin for Inverter {
@@ -51,9 +54,14 @@ impl SegmentPlugin for Inverter {
         }))
     }
 
-    /// The lists are merged by the library: they are its own.
-    fn merge(&self, _context: PluginMergeContext<'_>) -> tantivy::Result<()> {
-        Ok(())
+    /// The lists are merged by the library: they are its own. What it has just read and copied is looked at before it counts.
+    fn merge(&self, context: PluginMergeContext<'_>) -> tantivy::Result<()> {
+        self.checks
+            .merged(context.readers)
+            .map_err(|error| match error {
+                SearchError::Read(error) => error,
+                error => TantivyError::InternalError(error.to_string()),
+            })
     }
 }
 

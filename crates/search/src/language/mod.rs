@@ -12,11 +12,13 @@ mod closed_words;
 mod detect;
 mod endings;
 mod letters;
+mod names;
 mod script;
 mod stem;
 mod stop_words;
 
 pub use detect::{Detected, UNDETERMINED, detect};
+pub(crate) use names::named;
 pub(crate) use stem::Stemmer;
 pub use stem::{STEMMED, stem};
 pub(crate) use stop_words::{is_query_stop_word, is_stop_word};

@@ -221,7 +221,10 @@ impl Parser {
                 let value = value.trim().to_lowercase();
                 return self.counted(|| match name {
                     "site" | "host" => Node::Site(plain_site(&value)),
-                    "lang" | "language" => Node::Language(crate::page::primary(&value)),
+                    "lang" | "language" => {
+                        let code = crate::language::named(&value).map(str::to_owned);
+                        Node::Language(code.unwrap_or_else(|| crate::page::primary(&value)))
+                    }
                     _ => Node::Type(value),
                 });
             }

@@ -132,6 +132,21 @@ fn a_site_is_a_host_without_its_port_as_addresses_spell_it() {
 }
 
 #[test]
+fn a_language_may_be_called_by_its_name() {
+    let language = |code: &str| [(Occur::Must, Node::Language(code.into()))];
+    for (query, code) in [
+        ("lang:Portuguese", "pt"),
+        ("lang:português", "pt"),
+        ("language:english", "en"),
+        ("lang:inglês", "en"),
+        ("lang:Deutsch", "de"),
+        ("lang:pt", "pt"),
+    ] {
+        check(query, &language(code), &[]);
+    }
+}
+
+#[test]
 fn fields_are_conditions() {
     check(
         "title:gato site:https://A.pt/x/ lang:pt-BR type:PDF inurl:ajuda gat*",

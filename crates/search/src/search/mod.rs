@@ -30,6 +30,7 @@ mod snippet;
 mod spelling;
 mod statistics;
 mod tally;
+mod warming;
 mod word;
 
 pub use filter::Filter;

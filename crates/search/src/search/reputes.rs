@@ -96,11 +96,18 @@ pub(super) struct Memory(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    generation: Option<u64>,
-    reputes: Arc<Reputes>,
+    /// Two at most: a state is joined before anybody asks for it, and the one before it is asked meanwhile.
+    states: Vec<State>,
     keys: HashMap<SegmentId, Arc<Keys>>,
     /// Of pages in one segment and reputes in another.
     pairs: HashMap<(SegmentId, SegmentId), Pairs>,
+}
+
+/// An index as one commit left it.
+struct State {
+    generation: u64,
+    segments: Vec<SegmentId>,
+    reputes: Arc<Reputes>,
 }
 
 /// A page and its repute.
@@ -111,20 +118,50 @@ impl Memory {
     pub(super) fn of(&self, searcher: &Searcher) -> Result<Arc<Reputes>, SearchError> {
         let generation = searcher.generation().generation_id();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.generation != Some(generation) {
-            let segments = searcher.segment_readers().iter();
-            let ids: Vec<SegmentId> = segments.map(SegmentReader::segment_id).collect();
-            known.keys.retain(|id, _| ids.contains(id));
-            let stay = |(to, from): &(SegmentId, SegmentId)| ids.contains(to) && ids.contains(from);
-            known.pairs.retain(|pair, _| stay(pair));
-            known.reputes = Arc::new(Reputes::new(searcher, &mut known)?);
-            known.generation = Some(generation);
+        if let Some(state) = known.states.iter().find(|it| it.generation == generation) {
+            return Ok(Arc::clone(&state.reputes));
         }
-        Ok(Arc::clone(&known.reputes))
+        let newest = known.states.iter().map(|state| state.generation).max();
+        known.states.retain(|it| Some(it.generation) == newest);
+        let segments = searcher.segment_readers().iter();
+        let segments: Vec<SegmentId> = segments.map(SegmentReader::segment_id).collect();
+        known.forget_all_but(&segments);
+        let reputes = Arc::new(Reputes::new(searcher, &mut known)?);
+        known.states.push(State {
+            generation,
+            segments,
+            reputes: Arc::clone(&reputes),
+        });
+        Ok(reputes)
+    }
+
+    /// Forgets what was joined for others than this state, when nobody will ask for them.
+    pub(super) fn forget_all_but(&self, searcher: &Searcher) {
+        let generation = searcher.generation().generation_id();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.states.retain(|it| it.generation == generation);
+        known.forget_all_but(&[]);
+    }
+
+    #[cfg(test)]
+    pub(super) fn knows(&self, searcher: &Searcher) -> bool {
+        let generation = searcher.generation().generation_id();
+        let known = self.0.lock().unwrap();
+        known.states.iter().any(|it| it.generation == generation)
     }
 }
 
 impl Known {
+    /// Forgets segments that are neither among these nor in a state that is remembered.
+    fn forget_all_but(&mut self, segments: &[SegmentId]) {
+        let states = &self.states;
+        let stays = |id: &SegmentId| {
+            segments.contains(id) || states.iter().any(|state| state.segments.contains(id))
+        };
+        self.keys.retain(|id, _| stays(id));
+        self.pairs.retain(|(to, from), _| stays(to) && stays(from));
+    }
+
     fn keys(&mut self, segment: &SegmentReader) -> Result<Arc<Keys>, SearchError> {
         if let Some(keys) = self.keys.get(&segment.segment_id()) {
             return Ok(Arc::clone(keys));

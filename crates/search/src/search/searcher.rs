@@ -2,12 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hashbrown::HashSet;
-use tantivy::directory::OwnedBytes;
+use tantivy::directory::{Directory, OwnedBytes, WatchCallback, WatchHandle};
 use tantivy::index::SegmentId;
-use tantivy::{DocAddress, IndexReader, ReloadPolicy, Term};
+use tantivy::{DocAddress, Index, IndexReader, ReloadPolicy, TantivyError, Term, Warmer};
 use teia_base::{Clock, SystemClock, Timestamp};
 
 use super::closeness::{self, Lists};
@@ -25,6 +25,7 @@ use super::reputes::{self, Anchors, Reputes};
 use super::results::{Hit, Results, Snippet};
 use super::snippet::Marked;
 use super::statistics::{Counted, Statistics};
+use super::warming::{MOST_BEFORE, ReadAhead, Warming};
 use super::{expansion, snippet, spelling};
 use crate::config::SearchConfig;
 use crate::error::SearchError;
@@ -100,8 +101,9 @@ pub enum Sort {
 /// another process.
 pub struct Searcher {
     indexes: Vec<Open>,
-    counted: Counted,
-    columns: columns::Opened,
+    counted: Arc<Counted>,
+    columns: Arc<columns::Opened>,
+    ahead: Arc<ReadAhead>,
     known_words: KnownWords,
     copies: copies::Memory,
     config: SearchConfig,
@@ -124,7 +126,18 @@ struct Open {
     reader: IndexReader,
     fields: Fields,
     hidden: hidden::Memory,
-    reputes: reputes::Memory,
+    reputes: Arc<reputes::Memory>,
+    warming: Arc<Warming>,
+    /// Commits are looked for as long as it is there.
+    _watch: Option<WatchHandle>,
+}
+
+/// Whether commits are looked for.
+#[derive(Clone, Copy)]
+pub(super) enum Watch {
+    Commits,
+    #[cfg(test)]
+    Never,
 }
 
 /// One index as it stood when a query began.
@@ -166,8 +179,9 @@ impl Searcher {
     pub fn new(config: SearchConfig, weights: Weights) -> Self {
         Self {
             indexes: Vec::new(),
-            counted: Counted::default(),
-            columns: columns::Opened::default(),
+            counted: Arc::default(),
+            columns: Arc::default(),
+            ahead: Arc::new(ReadAhead::new(config.read_ahead_bytes)),
             known_words: KnownWords::default(),
             copies: copies::Memory::default(),
             config,
@@ -177,18 +191,43 @@ impl Searcher {
 
     /// Opens one more index, under the name of its collection.
     pub fn open(&mut self, collection: &str, path: &Path) -> Result<(), SearchError> {
-        let (reader, fields) = guarded(|| {
+        self.open_with(collection, path, MOST_BEFORE, Watch::Commits)
+    }
+
+    pub(super) fn open_with(
+        &mut self,
+        collection: &str,
+        path: &Path,
+        most_before: Duration,
+        watch: Watch,
+    ) -> Result<(), SearchError> {
+        let failed = |source| SearchError::Open {
+            path: path.to_owned(),
+            source,
+        };
+        let (index, reader, warming) = guarded(|| {
             let (index, fields) = store::open(path)?;
-            let reader = index
-                .reader_builder()
-                .reload_policy(ReloadPolicy::OnCommitWithDelay)
-                .try_into()
-                .map_err(|source| SearchError::Open {
-                    path: path.to_owned(),
-                    source,
-                })?;
-            Ok((reader, fields))
+            let warming = Arc::new(Warming {
+                path: path.to_owned(),
+                fields,
+                columns: Arc::clone(&self.columns),
+                counted: Arc::clone(&self.counted),
+                reputes: Arc::default(),
+                ahead: Arc::clone(&self.ahead),
+                is_wanted: false.into(),
+                most_before,
+            });
+            let warmer: Arc<dyn Warmer> = Arc::clone(&warming) as _;
+            let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual);
+            let reader = reader.warmers(vec![Arc::downgrade(&warmer)]);
+            let reader: IndexReader = reader.try_into().map_err(failed)?;
+            Ok((index, reader, warming))
         })?;
+        let watch = match watch {
+            Watch::Commits => Some(watched(&index, &reader, &warming).map_err(failed)?),
+            #[cfg(test)]
+            Watch::Never => None,
+        };
         // What was known is of another index, which may have come as far.
         self.known_words = KnownWords::default();
         self.copies = copies::Memory::default();
@@ -196,17 +235,47 @@ impl Searcher {
         self.indexes.push(Open {
             name: collection.to_owned(),
             reader,
-            fields,
+            fields: warming.fields,
             hidden: hidden::Memory::default(),
-            reputes: reputes::Memory::default(),
+            reputes: Arc::clone(&warming.reputes),
+            warming,
+            _watch: watch,
         });
         Ok(())
+    }
+
+    /// Reads what queries will ask for, and counts what they will need, before the first of them; from now on after every
+    /// commit too. It takes as long as reading `read_ahead_bytes` does; queries may be asked meanwhile.
+    pub fn warm_up(&self) {
+        for open in &self.indexes {
+            open.warming.begin(&open.reader.searcher());
+        }
+        // Between indexes: what cannot be compared now is said by the first query.
+        let compared = guarded(|| {
+            let shards = self.shards(&[], &Hidden::default())?;
+            self.copies.of(&shards, || self.open_segments())
+        });
+        if let Err(error) = compared {
+            tracing::debug!(%error, "indexes cannot be compared");
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn first_reader(&self) -> (IndexReader, Arc<Warming>) {
+        let open = &self.indexes[0];
+        (open.reader.clone(), Arc::clone(&open.warming))
+    }
+
+    #[cfg(test)]
+    pub(super) fn ahead(&self) -> &ReadAhead {
+        &self.ahead
     }
 
     /// Sees every commit so far, at once.
     pub fn refresh(&self) -> Result<(), SearchError> {
         for open in &self.indexes {
             guarded(|| Ok(open.reader.reload()?))?;
+            open.warming.again(&open.reader.searcher());
         }
         Ok(())
     }
@@ -330,6 +399,23 @@ impl Searcher {
         }
         Ok(shards)
     }
+}
+
+/// Looks for commits, also of another process, as long as what it gives is held.
+fn watched(
+    index: &Index,
+    reader: &IndexReader,
+    warming: &Arc<Warming>,
+) -> Result<WatchHandle, TantivyError> {
+    let (reader, warming) = (reader.clone(), Arc::clone(warming));
+    let seen = move || match guarded(|| Ok(reader.reload()?)) {
+        Ok(()) => warming.again(&reader.searcher()),
+        Err(error) => {
+            let path = warming.path.display();
+            tracing::warn!(%path, %error, "a commit of the search index cannot be read; what was searched before still is");
+        }
+    };
+    index.directory().watch(WatchCallback::new(seen))
 }
 
 /// One query under way.

@@ -68,6 +68,19 @@ const MAX_REMEMBERED: usize = 4_096;
 
 impl Counted {
     pub(super) fn of(&self, shards: &[Shard]) -> Result<Statistics, SearchError> {
+        let mut sum = Statistics::default();
+        for shard in shards {
+            sum.add(&self.of_index(shard.searcher.segment_readers(), &shard.fields)?);
+        }
+        Ok(sum)
+    }
+
+    /// Those of one index.
+    pub(super) fn of_index(
+        &self,
+        segments: &[SegmentReader],
+        fields: &Fields,
+    ) -> Result<Statistics, SearchError> {
         // Damaged columns may have made a holder panic; what it had remembered by then is true.
         let remembered = self.segments.lock();
         let mut remembered = remembered.unwrap_or_else(PoisonError::into_inner);
@@ -75,19 +88,17 @@ impl Counted {
             remembered.clear();
         }
         let mut sum = Statistics::default();
-        for shard in shards {
-            for segment in shard.searcher.segment_readers() {
-                let key = (segment.segment_id(), segment.delete_opstamp());
-                let known = match remembered.get(&key) {
-                    Some(known) => *known,
-                    None => {
-                        let counted = count(segment, &shard.fields)?;
-                        remembered.insert(key, counted);
-                        counted
-                    }
-                };
-                sum.add(&known);
-            }
+        for segment in segments {
+            let key = (segment.segment_id(), segment.delete_opstamp());
+            let known = match remembered.get(&key) {
+                Some(known) => *known,
+                None => {
+                    let counted = count(segment, fields)?;
+                    remembered.insert(key, counted);
+                    counted
+                }
+            };
+            sum.add(&known);
         }
         Ok(sum)
     }
@@ -162,7 +173,7 @@ pub(super) fn locate(
 #[cfg(test)]
 mod tests {
     use super::super::deadline::Deadline;
-    use super::locate;
+    use super::{Counted, locate};
     use crate::config::{IndexConfig, SearchConfig};
     use crate::page::Extras;
     use crate::schema::BODY;
@@ -193,5 +204,28 @@ mod tests {
             assert_eq!((documents, found), (u64::from(looks), looks as usize));
             assert_eq!(deadline.was_over(), looks < 3);
         }
+    }
+
+    /// Tantivy panics over damaged columns. One query that does must not end all that come after it.
+    #[test]
+    fn a_query_that_panicked_while_it_counted_does_not_end_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open(folder.path(), IndexConfig::default()).unwrap();
+        let document = crate::page::tests::document("http://a.pt/", "zebra");
+        writer.add(&document, &Extras::default()).unwrap();
+        writer.commit(1).unwrap();
+        let mut searcher = Searcher::new(SearchConfig::default(), Weights::default());
+        searcher.open("a", folder.path()).unwrap();
+        let shards = searcher.every_shard().unwrap();
+        let counted = Counted::default();
+        let panicked = std::thread::scope(|scope| {
+            let holder = scope.spawn(|| {
+                let _held = counted.segments.lock().unwrap();
+                std::panic::resume_unwind(Box::new("a damaged column"));
+            });
+            holder.join().is_err()
+        });
+        assert!(panicked && counted.segments.is_poisoned());
+        assert_eq!(counted.of(&shards).unwrap().documents, 1);
     }
 }
