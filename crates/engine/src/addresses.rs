@@ -14,7 +14,8 @@ use std::sync::Arc;
 use teia_base::HostId;
 use teia_fetch::HttpFetcher;
 
-use crate::ring::{Message, Ring};
+use crate::message::Message;
+use crate::ring::Ring;
 
 /// Lookups at once; the other hosts wait for theirs.
 const MOST_LOOKUPS: usize = 32;

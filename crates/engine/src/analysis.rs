@@ -20,7 +20,7 @@ use crate::analyzer::{Analyzer, Insight};
 use crate::control::Control;
 use crate::directory::Layout;
 use crate::feedback::{Event, Feedback, Level};
-use crate::ring::Message;
+use crate::message::Message;
 use crate::stage::extract::Workshop;
 
 /// Failures that are told one by one; of the others only the number.

@@ -1,6 +1,7 @@
 //! An answer becomes a document: the same one when it has just come and when it is read again from
 //! the archive.
 
+use std::io::Read;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
@@ -16,6 +17,12 @@ use crate::sites::{Settings, Sites};
 
 /// So much of a body tells what it is, and whether anybody reads it.
 const START: usize = 64 << 10;
+
+/// How gzip begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// So much comes out of any body before its ratio counts.
+const UNPACKED_FREELY: u64 = 1 << 20;
 
 /// The body of an answer, its coding undone.
 #[derive(Debug)]
@@ -193,7 +200,12 @@ impl Answers {
         };
         let is_read = declared.as_ref().is_some_and(|it| extractors.accepts(it));
         if is_read || reads(declared.as_ref()) {
-            return self.open_all(host, response);
+            let mut opened = self.open_all(host, response);
+            // What nobody could unpack is kept as it came, and is no page (BODY-05, BODY-10).
+            if matches!(opened.fault, Some((_, "unknown_coding" | "layers"))) {
+                opened.bytes = Bytes::new();
+            }
+            return opened;
         }
         let measured = teia_fetch::measure(response, &limits, START, Extent::Whole);
         Opened {
@@ -202,6 +214,25 @@ impl Answers {
             fault: measured.fault,
             truncated: measured.truncated,
         }
+    }
+
+    /// How large the body of an answer may be once it is unpacked.
+    pub(crate) fn most_bytes(&self, host: &str, response: &Response) -> u64 {
+        let limits = self.decode_limits(host);
+        let bytes = response.body.len();
+        let is_labelled = response.head.all("content-encoding").next().is_some();
+        // One that is not labelled is unpacked all the same.
+        let is_gzip = || {
+            let mut magic = [0; GZIP.len()];
+            let read = response.read_payload(|mut payload| payload.read_exact(&mut magic));
+            read.is_ok() && magic == GZIP
+        };
+        let unpacked = if is_labelled || is_gzip() {
+            bytes.saturating_mul(limits.ratio).max(UNPACKED_FREELY)
+        } else {
+            bytes
+        };
+        unpacked.min(limits.decoded_bytes)
     }
 
     /// The document of a committed attempt, from its answer as the archive has it.

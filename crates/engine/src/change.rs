@@ -85,6 +85,7 @@ impl Ring {
         self.workshop.answers.change_limits(&next);
         self.workshop.throttle.set(next.run.cpu_share);
         self.config = next;
+        self.shortcuts.limits_changed();
         self.workshop.answers.change_sites(Arc::clone(&sites));
         self.count_addresses(&sites);
         self.change_sites(sites);

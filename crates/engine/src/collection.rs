@@ -18,6 +18,7 @@ use crate::cpu_share::CpuShare;
 use crate::directory::Layout;
 use crate::followers::{CatalogSection, IndexSection, LinksSection};
 use crate::logins::LoginConfig;
+use crate::mistakes::{as_text, explain};
 use crate::schedule::ScheduleConfig;
 use crate::sites::SiteConfig;
 use crate::traps::TrapsConfig;
@@ -188,8 +189,9 @@ pub struct RunConfig {
     /// fetching waits. Without it there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_share: Option<CpuShare>,
-    /// Memory of the whole process. Close to it, one page at a time is fetched and read until there is more; large bodies get
-    /// a quarter of it at most, and URLs another. Without it: three quarters of what the machine has, or the box in which it runs.
+    /// Memory of the whole process, files that it has mapped apart. Close to it, one page at a time is fetched and read until there
+    /// is more. Large bodies get a quarter of it at most, URLs another, index, links, catalog and commits smaller parts, and a page is read to
+    /// an eighth of it, whatever their own settings say; so 256 MiB are what reads every page as with more, and 128 MiB the least. Without it: three quarters of what the machine has, or the box in which it runs.
     #[serde(
         with = "measure::optional_size",
         skip_serializing_if = "Option::is_none"
@@ -345,10 +347,7 @@ impl CollectionConfig {
         }
         // The safety limit gives way to the size that a person asked for.
         self.fetch.body_wire_bytes = self.fetch.body_wire_bytes.max(self.filter.max_size);
-        // What parts of the program may have are parts of what the process may have.
-        let quarter = crate::memory::cap(self.run.memory) / 4;
-        self.fetch.body_memory = self.fetch.body_memory.min(quarter);
-        self.run.repository_memory = self.run.repository_memory.min(quarter);
+        crate::memory::share_out(self);
     }
 
     /// Writes it as TOML.
@@ -387,6 +386,11 @@ impl CollectionConfig {
         config
     }
 
+    /// The settings in the bytes of a file; a mistake is told with its line.
+    pub fn parse_bytes(bytes: Vec<u8>) -> Result<Self, String> {
+        as_text(bytes).and_then(|text| Self::parse(&text))
+    }
+
     /// Reads `collections/NAME.toml`, if it is there.
     pub fn load(
         files: &dyn Files,
@@ -401,13 +405,12 @@ impl CollectionConfig {
         let bytes = files
             .read(&path)
             .map_err(EngineError::disk("read", &full))?;
-        let config = Self::parse(&String::from_utf8_lossy(&bytes)).map_err(|message| {
-            EngineError::Config {
-                path: full,
-                message,
-            }
-        })?;
-        Ok(Some(config))
+        let config = Self::parse_bytes(bytes);
+        let wrong = |message| EngineError::Config {
+            path: full,
+            message,
+        };
+        config.map(Some).map_err(wrong)
     }
 
     /// Writes `collections/NAME.toml`, atomically and without secrets. What people wrote there stays
@@ -433,204 +436,6 @@ impl CollectionConfig {
         };
         file.save(files)
     }
-}
-
-/// Where the mistake is, what it is, and what was probably meant.
-fn explain(text: &str, error: &toml::de::Error) -> String {
-    let before = error
-        .span()
-        .map(|span| &text[..span.start.min(text.len())])
-        .unwrap_or_default();
-    let message = error.message();
-    if error.span().is_none() {
-        return message.to_owned();
-    }
-    let line = before.matches('\n').count() + 1;
-    match between(message, "unknown field `", "`") {
-        Some(unknown) => format!("line {line}: {}", tell_unknown(unknown, section_at(before))),
-        None => {
-            let written = error.span().and_then(|span| text.get(span));
-            let key = before.lines().last().unwrap_or_default();
-            let key = key.split('=').next().unwrap_or_default().trim();
-            format!(
-                "line {line}: {}",
-                for_people(message, key, written.unwrap_or_default())
-            )
-        }
-    }
-}
-
-/// What serde calls by the names of Rust's types: in words, for what is written at a key.
-pub(crate) fn for_people(message: &str, key: &str, written: &str) -> String {
-    let Some((found, expected)) = message
-        .strip_prefix("invalid type: ")
-        .and_then(|it| it.rsplit_once(", expected "))
-    else {
-        return match between(message, "unknown variant `", "`") {
-            Some(unknown) => {
-                let choices = message.split("expected ").nth(1).unwrap_or_default();
-                let choices = choices.trim_start_matches("one of ");
-                format!("`{unknown}` is not known here; write {choices}")
-            }
-            None => message.to_owned(),
-        };
-    };
-    // A moment is a text here, because it may leave out its time and its zone.
-    if found == "map" && written.starts_with(|c: char| c.is_ascii_digit()) {
-        return format!("a moment stands between quotes: write \"{written}\"");
-    }
-    let plain = |text: &str, word: &str| Some(format!("{word}{}", text.replace('`', "")));
-    let found = match found.split_once(' ') {
-        Some(("string", text)) => plain(text, "the text "),
-        Some(("integer", number)) => plain(number, "the number "),
-        Some(("boolean", truth)) => plain(truth, ""),
-        _ => found
-            .strip_prefix("floating point ")
-            .and_then(|number| plain(number, "the number ")),
-    }
-    .unwrap_or_else(|| match found {
-        "map" => "a section".to_owned(),
-        "sequence" => "a list".to_owned(),
-        other => other.to_owned(),
-    });
-    let expected = match expected {
-        "u8" => "a whole number from 0 to 255".to_owned(),
-        "u16" => "a whole number from 0 to 65535".to_owned(),
-        "u32" | "u64" | "usize" => "a whole number".to_owned(),
-        "a boolean" => "true or false".to_owned(),
-        "a sequence" => "a list such as [\"one\", \"two\"]".to_owned(),
-        "a string" => "a text between quotes".to_owned(),
-        _ if expected.starts_with("struct ") || expected == "a map" => {
-            format!("a section: write [{key}] on a line of its own, and its settings below")
-        }
-        other => other.to_owned(),
-    };
-    format!("expected {expected}, not {found}")
-}
-
-/// The section to which the end of a text belongs; empty above the first.
-fn section_at(text: &str) -> &str {
-    let header = |line: &'_ str| line.trim_start().starts_with('[');
-    let last = text.lines().rev().find(|line| header(line));
-    last.map_or("", |line| {
-        line.trim().trim_matches(['[', ']']).trim_matches(' ')
-    })
-}
-
-/// What was probably meant by a setting that there is not, wherever it was looked for.
-pub(crate) fn nearest_setting(unknown: &str, section: &str) -> String {
-    let known = sections();
-    let section = known.iter().find(|(name, _)| *name == section);
-    tell_unknown(unknown, section.map_or("", |(name, _)| name))
-}
-
-/// What was probably meant by a setting that there is not.
-fn tell_unknown(unknown: &str, section: &str) -> String {
-    let sections = sections();
-    let place = |section: &str| match section {
-        "" => "above the first section".to_owned(),
-        section => format!("in the section [{section}]"),
-    };
-    let here = place(section);
-    let own: Vec<&str> = sections
-        .iter()
-        .filter(|(name, _)| *name == section)
-        .flat_map(|(_, keys)| keys.iter().map(String::as_str))
-        .collect();
-    // `[archive.wark]` and `[politenes]` are settings too, in this sense.
-    if let Some(near) = nearest(unknown, &own) {
-        return format!("there is no setting `{unknown}` {here}; did you mean `{near}`?");
-    }
-    let has = |key: &str| {
-        let of_key = |keys: &[String]| keys.iter().any(|known| known == key);
-        sections.iter().find(|(_, keys)| of_key(keys))
-    };
-    if let Some((other, _)) = has(unknown) {
-        return format!(
-            "there is no setting `{unknown}` {here}; it belongs {}",
-            place(other)
-        );
-    }
-    let all: Vec<&str> = sections
-        .iter()
-        .flat_map(|(_, keys)| keys.iter().map(String::as_str))
-        .collect();
-    if let Some(near) = nearest(unknown, &all)
-        && let Some((other, _)) = has(near)
-    {
-        return format!(
-            "there is no setting `{unknown}` {here}; did you mean `{near}` {}?",
-            place(other)
-        );
-    }
-    format!("there is no setting `{unknown}` {here}; `teia config` lists them all")
-}
-
-/// Every section with the names of its settings, those that are usually unset too.
-pub(crate) fn sections() -> Vec<(&'static str, Vec<String>)> {
-    /// What serde says to a name that cannot be one holds all that can.
-    fn keys<T: serde::de::DeserializeOwned>() -> Vec<String> {
-        let error = toml::from_str::<T>("no-such-setting = 0").err();
-        let message = error.map(|error| error.message().to_owned());
-        message
-            .unwrap_or_default()
-            .split('`')
-            .skip(3)
-            .step_by(2)
-            .map(str::to_owned)
-            .collect()
-    }
-    vec![
-        ("", keys::<CollectionConfig>()),
-        ("schedule", keys::<ScheduleConfig>()),
-        ("run", keys::<RunConfig>()),
-        ("filter", keys::<FilterConfig>()),
-        ("traps", keys::<TrapsConfig>()),
-        ("politeness", keys::<Politeness>()),
-        ("fetch", keys::<FetchConfig>()),
-        ("robots", keys::<teia_fetch::robots::Config>()),
-        ("extract", keys::<Limits>()),
-        ("archive", keys::<ArchiveSection>()),
-        ("archive.warc", keys::<ArchiveConfig>()),
-        ("index", keys::<IndexSection>()),
-        ("links", keys::<LinksSection>()),
-        ("catalog", keys::<CatalogSection>()),
-        ("webhook", keys::<WebhookConfig>()),
-        ("login", keys::<LoginConfig>()),
-        ("normal-form", keys::<NormalForm>()),
-    ]
-}
-
-fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
-    let start = text.find(before)? + before.len();
-    let end = text[start..].find(after)? + start;
-    Some(&text[start..end])
-}
-
-/// The candidate with the fewest changed letters, if it is near enough to be a slip.
-pub fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
-    candidates
-        .iter()
-        .map(|candidate| (edit_distance(word, candidate), *candidate))
-        .min()
-        .filter(|(distance, candidate)| *distance <= (candidate.len() / 2).max(2))
-        .map(|(_, candidate)| candidate)
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let cost = usize::from(x != *y);
-            let best = (diagonal + cost).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = row[j + 1];
-            row[j + 1] = best;
-        }
-    }
-    row[b.len()]
 }
 
 pub(crate) mod optional_duration {
@@ -669,60 +474,5 @@ mod tests {
         let config = CollectionConfig::default();
         let again = CollectionConfig::parse(&config.to_toml()).unwrap();
         assert_eq!(again.to_toml(), config.to_toml());
-    }
-
-    #[test]
-    fn an_unknown_key_is_named_with_its_line_and_the_right_spelling() {
-        let message =
-            CollectionConfig::parse("mode = \"once\"\n\n[filter]\nmax-dept = 3\n").unwrap_err();
-        assert!(message.contains("line 4"), "{message}");
-        assert!(message.contains("max-depth"), "{message}");
-    }
-
-    #[track_caller]
-    fn check(text: &str, words: &[&str]) {
-        let message = CollectionConfig::parse(text).unwrap_err();
-        for word in words {
-            assert!(message.contains(word), "no {word:?} in {message}");
-        }
-    }
-
-    #[test]
-    fn a_setting_in_the_wrong_place_is_told_where_it_belongs() {
-        check(
-            "max-depth = 3\n",
-            &[
-                "line 1",
-                "`max-depth`",
-                "above the first section",
-                "[filter]",
-            ],
-        );
-        check(
-            "seeds = []\nmax-depht = 3\n",
-            &[
-                "line 2",
-                "`max-depht`",
-                "`max-depth` in the section [filter]",
-            ],
-        );
-        check(
-            "[run]\nretries = 2\ndelay = \"2s\"\n",
-            &["line 3", "[run]", "it belongs in the section [politeness]"],
-        );
-        check("[politenes]\n", &["line 1", "`politenes`", "`politeness`"]);
-        check("[archive.wark]\n", &["line 1", "`wark`", "`warc`"]);
-        check("xyzzyxyzzy = 1\n", &["line 1", "teia config"]);
-    }
-
-    #[test]
-    fn settings_that_are_unset_are_known_too() {
-        let all = sections();
-        let has = |section: &str, key: &str| {
-            all.iter()
-                .any(|(name, keys)| *name == section && keys.iter().any(|known| known == key))
-        };
-        assert!(has("run", "max-time") && has("filter", "max-pages") && has("fetch", "proxy"));
-        assert!(all.iter().all(|(_, keys)| keys.len() > 1), "{all:?}");
     }
 }

@@ -3,20 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use teia_base::Files;
-use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+use toml_edit::Value;
 
 use crate::EngineError;
-use crate::collection::{CollectionConfig, nearest, nearest_setting, sections};
+use crate::collection::CollectionConfig;
 use crate::directory::Layout;
+use crate::mistakes::{as_text, nearest, nearest_setting, sections};
+use crate::settings_text::{Edit, edited, edits, is_list};
 use crate::sites::MATCH;
-use crate::unset::{self, fill_places, has_places};
-
-/// The sections of which there may be several.
-const LISTS: [&str; 2] = ["site", "login"];
-
-fn is_list(name: &str) -> bool {
-    LISTS.contains(&name)
-}
 
 /// The file of a collection: its text, which is always good settings.
 #[derive(Clone, Debug)]
@@ -43,7 +37,10 @@ impl CollectionFile {
         let bytes = files
             .read(&inside)
             .map_err(EngineError::disk("read", &path))?;
-        Self::of(inside, path, String::from_utf8_lossy(&bytes).into_owned()).map(Some)
+        match as_text(bytes) {
+            Ok(text) => Self::of(inside, path, text).map(Some),
+            Err(message) => Err(EngineError::Config { path, message }),
+        }
     }
 
     /// A file that is still to be written.
@@ -94,14 +91,7 @@ impl CollectionFile {
 
     /// The same file with all of these settings: only what differs is touched.
     pub fn with_config(&self, config: &CollectionConfig) -> Result<Self, EngineError> {
-        let mut document = self.document()?;
-        change(
-            document.as_table_mut(),
-            &as_table(&self.config),
-            &as_table(config),
-            has_places(&self.text),
-        );
-        self.with_text(fill_places(document.to_string()))
+        self.with_edits(&edits(&as_table(&self.config), &as_table(config)))
     }
 
     /// The same file with what differs between these settings and those from which they were made. What somebody else has
@@ -123,10 +113,7 @@ impl CollectionFile {
                 "somebody else has changed `{key}` meanwhile, and nothing was written: look at it, and try again"
             )));
         }
-        let mut document = self.document()?;
-        let has_places = has_places(&self.text);
-        change(document.as_table_mut(), &old, &to, has_places);
-        self.with_text(fill_places(document.to_string()))
+        self.with_edits(&edits(&old, &to))
     }
 
     /// Sets one setting: `filter.max-depth` or, where only one section has it, `max-depth`. The value
@@ -154,9 +141,7 @@ impl CollectionFile {
         let meant = typed.into_iter().chain([text, Value::Array(list)]);
         let mut wrong = None;
         for value in meant {
-            let mut document = self.document()?;
-            put(document.as_table_mut(), &path, value);
-            match self.with_text(fill_places(document.to_string())) {
+            match self.with_edits(&[(path.clone(), Some(value))]) {
                 Ok(changed) => return Ok(changed),
                 // What a number says of the mistake is better than what a text in its place does;
                 // but where a list is wanted, only the list knows what is wrong.
@@ -173,9 +158,7 @@ impl CollectionFile {
     /// Takes a setting out of the file, so that its default counts.
     pub fn without_setting(&self, key: &str) -> Result<Self, EngineError> {
         let path = self.resolve(key)?;
-        let mut document = self.document()?;
-        remove(document.as_table_mut(), &path, has_places(&self.text));
-        self.with_text(fill_places(document.to_string()))
+        self.with_edits(&[(path, None)])
     }
 
     /// The file with all of these changes: a key with its value, or without one its default. One may
@@ -208,18 +191,31 @@ impl CollectionFile {
 
     /// The file with all of these changes made before it is looked at.
     fn with_all(&self, changes: &[(&str, Option<&str>)]) -> Result<Self, EngineError> {
-        let mut document = self.document()?;
+        let mut edits: Vec<Edit> = Vec::new();
         for (key, value) in changes {
-            let path = self.resolve(key)?;
-            match value {
-                Some(value) => {
-                    let value = value.parse::<Value>().unwrap_or_else(|_| (*value).into());
-                    put(document.as_table_mut(), &path, value);
-                }
-                None => remove(document.as_table_mut(), &path, has_places(&self.text)),
-            }
+            let typed = |value: &str| value.parse::<Value>().unwrap_or_else(|_| value.into());
+            edits.push((self.resolve(key)?, value.map(typed)));
         }
-        self.with_text(fill_places(document.to_string()))
+        self.with_edits(&edits)
+    }
+
+    /// The file with all of these changes, one after the other, and looked at then.
+    fn with_edits(&self, edits: &[Edit]) -> Result<Self, EngineError> {
+        // Editors of some systems end lines with CR and LF; a file keeps the one kind of ending that it has.
+        let has_crlf =
+            self.text.contains('\n') && !self.text.replace("\r\n", "").contains(['\n', '\r']);
+        let mut text = if has_crlf {
+            self.text.replace("\r\n", "\n")
+        } else {
+            self.text.clone()
+        };
+        for edit in edits {
+            text = edited(&text, edit).map_err(|error| self.wrong(error.message().to_owned()))?;
+        }
+        if has_crlf {
+            text = text.replace('\n', "\r\n");
+        }
+        self.with_text(text)
     }
 
     /// Writes another file in the place of this one, unless that changes what cannot change any more.
@@ -236,14 +232,6 @@ impl CollectionFile {
             });
         }
         after.save(files)
-    }
-
-    fn document(&self) -> Result<DocumentMut, EngineError> {
-        let parsed = self.text.parse::<DocumentMut>();
-        parsed.map_err(|error| EngineError::Config {
-            path: self.path.clone(),
-            message: error.message().to_owned(),
-        })
     }
 
     fn wrong(&self, message: String) -> EngineError {
@@ -363,160 +351,6 @@ fn clash(old: &toml::Table, one: &toml::Table, other: &toml::Table) -> Option<St
     })
 }
 
-/// Brings a document from one set of settings to another.
-fn change(document: &mut dyn TableLike, from: &toml::Table, to: &toml::Table, has_places: bool) {
-    for key in from.keys().filter(|key| !to.contains_key(*key)) {
-        unset::take_out(document, key, has_places);
-    }
-    for (key, value) in to {
-        match (from.get(key), value) {
-            (Some(before), value) if before == value => {}
-            (before, toml::Value::Array(sites)) if is_list(key) => {
-                let before = before.and_then(toml::Value::as_array);
-                change_entries(document, key, before.map_or(&[][..], Vec::as_slice), sites);
-            }
-            (before, toml::Value::Table(inner)) => {
-                let empty = toml::Table::new();
-                let before = before.and_then(toml::Value::as_table).unwrap_or(&empty);
-                let item = document.entry(key).or_insert(Item::Table(Table::new()));
-                if let Some(table) = item.as_table_like_mut() {
-                    change(table, before, inner, has_places);
-                }
-            }
-            (_, value) => {
-                let value = value.to_string().parse::<Value>();
-                let value = value.expect("what one half of TOML writes the other reads");
-                put_here(document, key, value);
-            }
-        }
-    }
-}
-
-/// The same for sites and logins: those that stay where they are keep their comments.
-fn change_entries(
-    document: &mut dyn TableLike,
-    list: &str,
-    from: &[toml::Value],
-    to: &[toml::Value],
-) {
-    for gone in (to.len()..from.len()).rev() {
-        remove_entry(document, list, gone);
-    }
-    let empty = toml::Table::new();
-    for (place, site) in to.iter().enumerate() {
-        let before = from.get(place).and_then(toml::Value::as_table);
-        let before = before.unwrap_or(&empty);
-        let number = (place + 1).to_string();
-        if let Some(site) = site.as_table().filter(|site| *site != before)
-            && let Some(table) = entry_table(document, list, &number, true)
-        {
-            change(table, before, site, false);
-        }
-    }
-}
-
-/// The table of a site or a login, counted from 1; one more than there are is made, if that is wanted.
-fn entry_table<'a>(
-    document: &'a mut dyn TableLike,
-    list: &str,
-    number: &str,
-    make: bool,
-) -> Option<&'a mut dyn TableLike> {
-    let place = number.parse::<usize>().ok()?.checked_sub(1)?;
-    let none = Item::ArrayOfTables(ArrayOfTables::new());
-    match document.entry(list).or_insert(none) {
-        Item::ArrayOfTables(sites) => {
-            if make && place == sites.len() {
-                sites.push(Table::new());
-            }
-            Some(sites.get_mut(place)?)
-        }
-        Item::Value(Value::Array(sites)) => {
-            if make && place == sites.len() {
-                sites.push(InlineTable::new());
-            }
-            Some(sites.get_mut(place)?.as_inline_table_mut()?)
-        }
-        _ => None,
-    }
-}
-
-/// Takes a site or a login out, counted from 0.
-fn remove_entry(document: &mut dyn TableLike, list: &str, place: usize) {
-    match document.get_mut(list) {
-        Some(Item::ArrayOfTables(sites)) if place < sites.len() => {
-            sites.remove(place);
-        }
-        Some(Item::Value(Value::Array(sites))) if place < sites.len() => {
-            sites.remove(place);
-        }
-        _ => {}
-    }
-}
-
-/// Takes a setting out, or a whole site or login.
-fn remove(document: &mut dyn TableLike, path: &[String], has_places: bool) {
-    match path {
-        [list, number] if is_list(list) => {
-            if let Ok(number) = number.parse::<usize>() {
-                remove_entry(document, list, number.saturating_sub(1));
-            }
-        }
-        [list, number, rest @ ..] if is_list(list) => {
-            if let Some(table) = entry_table(document, list, number, false) {
-                take_out(table, rest, false);
-            }
-        }
-        path => take_out(document, path, has_places),
-    }
-}
-
-/// Takes what stands at the end of a way out.
-fn take_out(document: &mut dyn TableLike, path: &[String], has_places: bool) {
-    match path {
-        [] => {}
-        [key] => unset::take_out(document, key, has_places),
-        [section, rest @ ..] => {
-            let item = document.get_mut(section);
-            if let Some(table) = item.and_then(Item::as_table_like_mut) {
-                take_out(table, rest, has_places);
-            }
-        }
-    }
-}
-
-/// Puts a value at the end of a way, and makes the sections that are missing.
-fn put(document: &mut dyn TableLike, path: &[String], value: Value) {
-    match path {
-        [] => {}
-        [key] => put_here(document, key, value),
-        [list, number, rest @ ..] if is_list(list) => {
-            if let Some(table) = entry_table(document, list, number, true) {
-                put(table, rest, value);
-            }
-        }
-        [section, rest @ ..] => {
-            let item = document.entry(section).or_insert(Item::Table(Table::new()));
-            if let Some(table) = item.as_table_like_mut() {
-                put(table, rest, value);
-            }
-        }
-    }
-}
-
-/// Puts a value in place of the one that is there, between the same comments.
-fn put_here(table: &mut dyn TableLike, key: &str, mut value: Value) {
-    if let Some(old) = table.get(key).and_then(Item::as_value) {
-        *value.decor_mut() = old.decor().clone();
-    }
-    match table.get_mut(key) {
-        Some(item) => *item = Item::Value(value),
-        None => {
-            table.insert(key, Item::Value(value));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -615,7 +449,28 @@ max-depth = 3
         ] {
             assert!(after.text().contains(line), "no {line} in {}", after.text());
         }
-        assert!(!after.text().contains("max-depth"), "{}", after.text());
+        // It leaves its place behind, in its section.
+        let place = "[filter]\n# max-depth = …    (unset)\n\n[run]\n";
+        assert!(after.text().contains(place), "{}", after.text());
+    }
+
+    #[test]
+    fn a_file_keeps_its_ends_of_lines() {
+        let crlf = TEXT.replace('\n', "\r\n");
+        let before = file(&crlf);
+        let after = before.without_setting("delay").unwrap();
+        let after = after.with_setting("max-time", "1m").unwrap();
+        let after = after.with_setting("delay", "7s").unwrap();
+        let after = after.without_setting("max-time").unwrap();
+        let after = after.with_setting("schedule.weight", "3").unwrap();
+        let as_lf = file(TEXT);
+        let as_lf = as_lf.without_setting("delay").unwrap();
+        let as_lf = as_lf.with_setting("max-time", "1m").unwrap();
+        let as_lf = as_lf.with_setting("delay", "7s").unwrap();
+        let as_lf = as_lf.without_setting("max-time").unwrap();
+        let as_lf = as_lf.with_setting("schedule.weight", "3").unwrap();
+        assert_eq!(after.text(), as_lf.text().replace('\n', "\r\n"));
+        assert!(!as_lf.text().contains('\r'));
     }
 
     const SITES: &str = "\

@@ -23,10 +23,12 @@ use crate::begun;
 use crate::collection::CollectionConfig;
 use crate::company::Company;
 use crate::control::Control;
-use crate::crawl::{Crawl, Executor, Parts};
+use crate::crawl::Crawl;
 use crate::directory::{Directory, DirectoryLock, Layout};
+use crate::executor::Executor;
 use crate::feedback::Level;
 use crate::last_run::LastRun;
+use crate::parts::Parts;
 use crate::report::{EndReason, Report};
 use crate::schedule::{Due, Schedule};
 

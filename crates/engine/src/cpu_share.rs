@@ -1,16 +1,16 @@
 //! A share of all cores that a run keeps to, averaged over time.
 //!
-//! Workers rest, and whatever waits for them (fetching, writing) slows down with them, because the queue before them has a
-//! bound. For how long depends on whose computing counts:
+//! An [`Account`] holds what was computed beyond the share. While there is something on it workers rest, and whatever waits
+//! for them (fetching, writing) slows down with them, because the queue before them has a bound. What goes on it depends
+//! on who else computes:
 //!
-//! - A run with a process of its own (`teia crawl`) keeps an [`Account`] of all that the process computes, so that fetching, index, links and
-//!   catalog count too: workers rest while more was computed than the share allows.
-//! - Runs of one process (`teia serve`) cannot tell what of it is whose. There are as many workers as cores; each measures
-//!   what its own thread has computed for a page, and rests so long afterwards that it was busy for the share only.
+//! - A run with a process of its own (`teia crawl`): all that the process computes, so that fetching, index, links and catalog count too.
+//! - Runs of one process (`teia serve`) cannot tell what of it is whose. There it is what all workers of the run have computed
+//!   together, each measured by its own thread.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -23,13 +23,6 @@ const PIECE: Duration = Duration::from_millis(20);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct CpuShare(u8);
-
-impl CpuShare {
-    /// How long to rest after so much computing.
-    fn rest(self, computed: Duration) -> Duration {
-        computed * u32::from(100 - self.0) / u32::from(self.0)
-    }
-}
 
 impl TryFrom<String> for CpuShare {
     type Error = String;
@@ -61,11 +54,11 @@ impl fmt::Display for CpuShare {
 pub(crate) enum Counts {
     /// That of the whole process.
     Process,
-    /// That of each worker.
-    Worker,
+    /// That of the workers of the run.
+    Workers,
 }
 
-/// What the process has computed beyond its share.
+/// What was computed beyond the share.
 #[derive(Debug)]
 struct Account {
     looked: Instant,
@@ -100,22 +93,25 @@ impl Account {
 #[derive(Debug)]
 pub(crate) struct Throttle {
     share: AtomicU8,
-    account: Option<Mutex<Account>>,
+    counts: Counts,
+    /// Nanoseconds that workers have computed, where these count.
+    by_workers: AtomicU64,
+    account: Mutex<Account>,
 }
 
 impl Throttle {
     pub(crate) fn new(share: Option<CpuShare>, counts: Counts) -> Self {
-        let account = (counts == Counts::Process).then(|| {
-            Mutex::new(Account {
-                looked: Instant::now(),
-                computed: cpu(ClockId::ProcessCPUTime),
-                debt: 0.0,
-            })
-        });
         let throttle = Self {
             share: AtomicU8::new(100),
-            account,
+            counts,
+            by_workers: AtomicU64::new(0),
+            account: Mutex::new(Account {
+                looked: Instant::now(),
+                computed: Duration::ZERO,
+                debt: 0.0,
+            }),
         };
+        throttle.account().computed = throttle.computed();
         throttle.set(share);
         throttle
     }
@@ -136,32 +132,32 @@ impl Throttle {
         (done, cpu(ClockId::ThreadCPUTime).saturating_sub(before))
     }
 
-    /// Rests for what was computed, unless there is no time for it.
+    /// Takes down what a worker has computed, and rests while the share is used up, unless there is no time for it.
     pub(crate) fn pay(&self, computed: Duration, is_over: impl Fn() -> bool) {
-        if let Some(account) = &self.account {
-            while self.share().0 < 100 && !is_over() && self.is_used_up(account) {
-                std::thread::sleep(PIECE);
-            }
-            return;
-        }
-        let mut rested = Duration::ZERO;
-        loop {
-            let left = self.share().rest(computed).saturating_sub(rested);
-            if left.is_zero() || is_over() {
-                return;
-            }
-            let piece = left.min(PIECE);
-            std::thread::sleep(piece);
-            rested += piece;
+        let nanos = u64::try_from(computed.as_nanos()).unwrap_or(u64::MAX);
+        self.by_workers.fetch_add(nanos, Ordering::Relaxed);
+        while self.share().0 < 100 && !is_over() && self.is_used_up() {
+            std::thread::sleep(PIECE);
         }
     }
 
     #[expect(clippy::cast_precision_loss, reason = "nobody has so many cores")]
-    fn is_used_up(&self, account: &Mutex<Account>) -> bool {
+    fn is_used_up(&self) -> bool {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut account = account.lock().unwrap_or_else(PoisonError::into_inner);
-        let computed = cpu(ClockId::ProcessCPUTime);
-        account.is_used_up(self.share(), cores as f64, Instant::now(), computed)
+        let mut account = self.account();
+        account.is_used_up(self.share(), cores as f64, Instant::now(), self.computed())
+    }
+
+    /// All that counts, since whenever.
+    fn computed(&self) -> Duration {
+        match self.counts {
+            Counts::Process => cpu(ClockId::ProcessCPUTime),
+            Counts::Workers => Duration::from_nanos(self.by_workers.load(Ordering::Relaxed)),
+        }
+    }
+
+    fn account(&self) -> MutexGuard<'_, Account> {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -191,16 +187,22 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_makes_the_share() {
-        let second = Duration::from_secs(1);
-        assert_eq!(CpuShare(50).rest(second), second);
-        assert_eq!(CpuShare(25).rest(second), second * 3);
-        assert_eq!(CpuShare(100).rest(second), Duration::ZERO);
+    fn of_runs_that_share_a_process_all_workers_count_and_nobody_else() {
+        let throttle = Throttle::new(Some(CpuShare(1)), Counts::Workers);
+        // What others compute is not on the account.
+        let begun = cpu(ClockId::ThreadCPUTime);
+        while cpu(ClockId::ThreadCPUTime).saturating_sub(begun) < Duration::from_millis(50) {}
+        assert!(!throttle.is_used_up());
+        for _ in 0..3 {
+            throttle.pay(Duration::from_secs(60), || true);
+        }
+        assert_eq!(throttle.computed(), Duration::from_secs(180));
+        assert!(throttle.is_used_up());
     }
 
     #[test]
     fn who_must_end_does_not_rest() {
-        for counts in [Counts::Worker, Counts::Process] {
+        for counts in [Counts::Workers, Counts::Process] {
             let throttle = Throttle::new(Some(CpuShare(1)), counts);
             throttle.pay(Duration::from_secs(3600), || true);
             // And no limit is no rest.

@@ -1,19 +1,16 @@
 //! A crawl: what an Executor is given, and how the one on this machine starts it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock, mpsc as std_mpsc};
 use std::time::Duration;
 
 use teia_archive::{Committed, RecordNames, Writer};
-use teia_base::filter::{Filter, Rules};
-use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SteadyClock, SystemClock, Timestamp};
-use teia_extract::Extractor;
+use teia_base::filter::Rules;
+use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SteadyClock, Timestamp};
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
-use teia_frontier::{Frontier, HostLimit, PoliteFrontier, PolitenessKey, gap};
+use teia_frontier::{HostLimit, PoliteFrontier, PolitenessKey, gap};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -22,11 +19,9 @@ use crate::addresses::AddressBook;
 use crate::alias::AliasWatch;
 use crate::analysis::Analysis;
 use crate::analyzed::Analyzed;
-use crate::analyzer::Analyzer;
 use crate::answers::Answers;
 use crate::collection::{CollectionConfig, Mode};
 use crate::collection_file::CollectionFile;
-use crate::company::Company;
 use crate::control::Control;
 use crate::copies::Copies;
 use crate::cpu_share::{Counts, Throttle};
@@ -34,20 +29,23 @@ use crate::crashes::Crashes;
 use crate::day_pages::DayPages;
 use crate::digests::Digests;
 use crate::directory::Layout;
-use crate::feedback::{Event, Feedback, Level, Silence};
+use crate::feedback::{Event, Feedback, Level};
 use crate::followers::{Crew, OrderByRank};
 use crate::given::{all_given, hours_of, normal_seeds};
 use crate::judge::Judge;
-use crate::limits::{hosts_at_once, idle_connections, waiting_hosts};
+use crate::lanes::Lanes;
+use crate::limits::{hosts_at_once, idle_connections, lane_pages, waiting_hosts};
 use crate::memory::Memory;
+use crate::message::Message;
 use crate::outage::Outage;
-use crate::past::{Past, begin_run, forget_blocks};
+use crate::parts::Parts;
+use crate::past::{Past, begin_run, give_up_blocks};
 use crate::rates::Rates;
 use crate::rekey::remove_aside;
 use crate::removals::{RemovalWatch, Removals};
 use crate::report::{EndReason, Report};
 use crate::reserve::Reserve;
-use crate::ring::{Allow, Message, Ring};
+use crate::ring::{Allow, Ring};
 use crate::robots_book::RobotsBook;
 use crate::sense::check_fixed;
 use crate::sites::{SiteBook, SiteRules, Sites};
@@ -87,52 +85,6 @@ pub struct Crawl {
     pub control: Control,
 }
 
-/// The parts of the ring that a program may replace.
-pub struct Parts {
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// In place of HTTP.
-    pub fetcher: Option<Arc<dyn Fetcher>>,
-    /// Logs in where a server asks for it; a fetcher in place of HTTP has its own way.
-    pub authenticator: Option<Arc<dyn Authenticator>>,
-    /// Before the usual extractors, for the media types that it accepts.
-    pub extractor: Option<Arc<dyn Extractor>>,
-    /// In place of the collection's rules.
-    pub filter: Option<Arc<dyn Filter>>,
-    /// In place of the polite one.
-    pub frontier: Option<Box<dyn Frontier>>,
-    /// Other runs of this process, with which politeness is shared.
-    pub company: Option<Arc<Company>>,
-    /// Beside the Repository, after each commit.
-    pub analyzers: Vec<Arc<dyn Analyzer>>,
-    /// Who listens.
-    pub feedback: Arc<dyn Feedback>,
-}
-
-impl Default for Parts {
-    fn default() -> Self {
-        Self {
-            clock: Arc::new(SystemClock),
-            fetcher: None,
-            authenticator: None,
-            extractor: None,
-            filter: None,
-            frontier: None,
-            company: None,
-            analyzers: Vec::new(),
-            feedback: Arc::new(Silence),
-        }
-    }
-}
-
-impl std::fmt::Debug for Parts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parts")
-            .field("analyzers", &self.analyzers.len())
-            .finish_non_exhaustive()
-    }
-}
-
 impl std::fmt::Debug for Crawl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Crawl")
@@ -142,55 +94,9 @@ impl std::fmt::Debug for Crawl {
     }
 }
 
-/// Runs the ring: here, or across machines. Called once for each run.
-///
-/// [`ThisMachine`] is the usual one; [`DryRun`] checks everything and fetches nothing.
-pub trait Executor: Send + Sync + 'static {
-    /// Runs a crawl to its end.
-    fn run(
-        &self,
-        crawl: Crawl,
-    ) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>>;
-}
-
-/// The ring on this machine.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ThisMachine;
-
-impl Executor for ThisMachine {
-    fn run(
-        &self,
-        crawl: Crawl,
-    ) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
-        Box::pin(crawl.run())
-    }
-}
-
-/// Checks settings and seeds, opens everything, and fetches nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DryRun;
-
-impl Executor for DryRun {
-    fn run(
-        &self,
-        crawl: Crawl,
-    ) -> Pin<Box<dyn Future<Output = Result<Report, EngineError>> + Send>> {
-        Box::pin(async move {
-            // As a signal ends a run, not as a person does: a pause that was left stays.
-            crawl.control.interrupt();
-            let (ring, inbox, crew) = crawl.start()?;
-            let mut report = Box::pin(ring.run(inbox)).await?;
-            // The followers are not interrupted: they take in what was committed before.
-            crew.finish(EndReason::Stopped, Control::default()).await;
-            report.reason = EndReason::Stopped;
-            Ok(report)
-        })
-    }
-}
-
 impl Crawl {
     /// Runs to the end, and until the followers have everything too.
-    async fn run(mut self) -> Result<Report, EngineError> {
+    pub(crate) async fn run(mut self) -> Result<Report, EngineError> {
         let Some(herald) = Herald::of(&self)? else {
             return Box::pin(self.run_untold()).await;
         };
@@ -201,18 +107,47 @@ impl Crawl {
         ended
     }
 
-    /// The same, and nobody elsewhere is told.
+    /// The same, and nobody elsewhere is told. Where damaged blocks end it, it goes on with others, made again from
+    /// the journal.
     async fn run_untold(self) -> Result<Report, EngineError> {
+        let again = self.once_more();
+        match (Box::pin(self.run_once()).await, again) {
+            (Err(EngineError::UrlsForgotten(damage)), Some(again)) => {
+                again.parts.feedback.hear(&Event::Notice {
+                    level: Level::Warning,
+                    text: format!("{damage}; all URLs are made again from the journal"),
+                });
+                Box::pin(again.run_once()).await
+            }
+            (ended, _) => ended,
+        }
+    }
+
+    /// The same run, to be begun anew; none where a part can be used once only.
+    fn once_more(&self) -> Option<Self> {
+        Some(Self {
+            files: Arc::clone(&self.files),
+            root: self.root.clone(),
+            key: self.key,
+            layout: self.layout.clone(),
+            config: self.config.clone(),
+            save: self.save,
+            seeds: self.seeds.clone(),
+            parts: self.parts.once_more()?,
+            control: self.control.clone(),
+        })
+    }
+
+    async fn run_once(self) -> Result<Report, EngineError> {
         let control = self.control.clone();
         let (files, layout) = (Arc::clone(&self.files), self.layout.clone());
         let (ring, inbox, crew) = self
             .start()
-            .inspect_err(|error| give_up_blocks(&files, &layout, Some(error)))?;
+            .map_err(|error| error.without_blocks(&files, &layout))?;
         let ended = Box::pin(ring.run(inbox)).await;
-        match &ended {
-            Ok(report) if report.blocks_damaged => give_up_blocks(&files, &layout, None),
-            Ok(_) => {}
-            Err(error) => give_up_blocks(&files, &layout, Some(error)),
+        let ended = ended.map_err(|error| error.without_blocks(&files, &layout));
+        if ended.as_ref().is_ok_and(|report| report.blocks_damaged) {
+            give_up_blocks(&files, &layout);
         }
         let reason = ended
             .as_ref()
@@ -228,7 +163,7 @@ impl Crawl {
     }
 
     /// Recovers what was committed, starts the threads, and records the run's beginning.
-    fn start(self) -> Result<(Ring, mpsc::Receiver<Message>, Crew), EngineError> {
+    pub(crate) fn start(self) -> Result<(Ring, mpsc::Receiver<Message>, Crew), EngineError> {
         let Self {
             files,
             root,
@@ -292,10 +227,8 @@ impl Crawl {
         if all_seeds.is_empty() && past.repository.is_empty() {
             return Err(EngineError::NoSeeds);
         }
-        let mut removals = Removals::read(&*files, &layout)
-            .map_err(EngineError::disk("read the removals of", layout.name()))?;
-        let others = Removals::read_all(&*files);
-        removals.extend(others.map_err(EngineError::disk("read the removals in", &root))?);
+        let removals = Removals::heeded(&*files, &layout).whole();
+        let removals = removals.map_err(EngineError::disk("read the removals in", &root))?;
         let has_removals = removals != Removals::default() || Removals::is_begun(&*files);
         let removals = Arc::new(removals);
         let spool = clear_spool(&*files, &layout)?;
@@ -385,14 +318,16 @@ impl Crawl {
                 config.run.cpu_share,
                 match parts.company {
                     None => Counts::Process,
-                    Some(_) => Counts::Worker,
+                    Some(_) => Counts::Workers,
                 },
             ),
             memory: Memory::new(config.run.memory),
         });
         let workers = std::thread::available_parallelism().map_or(2, usize::from);
         let (messages, inbox) = mpsc::channel(1024);
-        let jobs = Jobs::start(workers, &workshop, &messages, &control)
+        let slack = workers * 16;
+        let in_lane = lane_pages(slack, config.run.hosts_at_once);
+        let jobs = Jobs::start(workers, in_lane, &workshop, &messages, &control)
             .map_err(EngineError::disk("start a thread for", layout.name()))?;
         let has_analyzers = !parts.analyzers.is_empty();
         let documents = if !has_analyzers {
@@ -494,7 +429,7 @@ impl Crawl {
             slow: HashSet::new(),
             is_short: false,
             was_short: false,
-            slack: workers * 16,
+            slack,
             outstanding: 0,
             asking: HashMap::new(),
             pages_in_flight: 0,
@@ -534,8 +469,7 @@ impl Crawl {
             tasks: JoinSet::new(),
             messages,
             jobs,
-            dear: HashSet::new(),
-            reading: HashSet::new(),
+            lanes: Lanes::new(slack),
             orders,
             clock,
             config,
@@ -543,23 +477,6 @@ impl Crawl {
         ring.rest_known_hosts();
         ring.begin(&first_seeds, is_judged);
         Ok((ring, inbox, crew))
-    }
-}
-
-/// Blocks that cannot be read end this run, and no other: the journal has everything, and without
-/// them the next start reads it.
-fn give_up_blocks(files: &Arc<dyn Files>, layout: &Layout, error: Option<&EngineError>) {
-    let is_loss =
-        |error: &EngineError| matches!(error, EngineError::Urls(error) if error.is_loss());
-    if !error.is_none_or(is_loss) {
-        return;
-    }
-    match forget_blocks(files, layout) {
-        Ok(true) => {}
-        Ok(false) => tracing::warn!(
-            "damaged blocks stay as they are: the journal cannot be read from its beginning to its end (`teia urls verify` says where)"
-        ),
-        Err(error) => tracing::warn!(%error, "damaged blocks could not be removed"),
     }
 }
 

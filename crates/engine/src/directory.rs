@@ -18,6 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::EngineError;
 use crate::collection::CollectionConfig;
+use crate::removals::Removals;
 use crate::steering::{ask, run_of};
 use crate::turn::Turn;
 
@@ -214,7 +215,8 @@ impl Directory {
         names
     }
 
-    /// Deletes a collection: its file, and everything that was collected. It must not run; others may.
+    /// Deletes a collection: its file, and everything that was collected; what it hid is remembered. It must not run;
+    /// others may.
     pub fn remove_collection(&self, layout: &Layout) -> Result<(), EngineError> {
         let (file, folder) = (
             self.root.join(layout.config()),
@@ -243,6 +245,9 @@ impl Directory {
         {
             Catalog::remove(&store, &Identity::new(self.key, layout.name()))?;
         }
+        // Whoever asked to be left alone did not ask the collection.
+        Removals::keep(&*files, layout)
+            .map_err(EngineError::disk("remember the removals of", layout.name()))?;
         if folder.exists() {
             fs::remove_dir_all(&folder).map_err(EngineError::disk("delete", folder))?;
         }
@@ -485,6 +490,29 @@ mod tests {
         fs::create_dir_all(root.join("default/part-0/journal")).unwrap();
         directory.take_back(lock);
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_deleted_collection_is_gone_and_what_it_hid_is_remembered() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = Directory::create(place.path()).unwrap();
+        let (files, layout) = (directory.files(), Layout::new("birds").unwrap());
+        files.create_dir(Path::new("collections")).unwrap();
+        files.replace(&layout.config(), b"").unwrap();
+        let mut removals = Removals::default();
+        removals.add_host("private.example");
+        removals.write(&*files, &layout).unwrap();
+        // Before it is known what it hides, it is not deleted.
+        let list = place.path().join("birds/removed");
+        let good = fs::read(&list).unwrap();
+        fs::write(&list, b"check 0\n").unwrap();
+        assert!(directory.remove_collection(&layout).is_err());
+        assert!(list.exists() && directory.collections() == ["birds"]);
+        fs::write(&list, good).unwrap();
+        directory.remove_collection(&layout).unwrap();
+        assert!(!place.path().join("birds").exists());
+        assert!(directory.collections().is_empty());
+        assert_eq!(Removals::read_all(&*files).unwrap(), removals);
     }
 
     #[test]

@@ -9,7 +9,6 @@ use teia_repository::State;
 use crate::EngineError;
 use crate::addresses::AddressBook;
 use crate::alias::Wait;
-use crate::collection::Mode;
 use crate::report::EndReason;
 use crate::ring::{PATIENCE, Ring};
 
@@ -98,13 +97,12 @@ impl Ring {
         let is_busy = !self.window.is_empty()
             || self.committing > 0
             || !self.backlog.is_empty()
+            || self.repository.is_surveying()
             || self.shortcuts.is_under_way();
         if self.control.is_paused() || is_busy {
             return Ok(false);
         }
-        let is_quiet = self.is_idle() && !self.settle_samples(Wait::No) && !self.decide_rest()?;
-        // Only a limit or a person ends a run that visits pages again and again.
-        Ok(is_quiet && self.config.mode != Mode::Incremental)
+        Ok(self.is_idle() && !self.settle_samples(Wait::No) && !self.decide_rest()?)
     }
 
     fn is_idle(&mut self) -> bool {

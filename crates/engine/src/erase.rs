@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use teia_archive::{Committed, Erased, RecordNames, Writer};
@@ -202,7 +202,8 @@ fn scrub_journal(
         };
         let mut touched = 0;
         segment.each(&mut |mut entry| touched += scrub(&mut entry, what, urls))?;
-        if touched > 0 {
+        // A plain one beside its pack was written by an erasure that failed: its name may never have reached the disk.
+        if touched > 0 || segment.old_pack().is_some() {
             segment.rewrite(&mut |entry| {
                 scrub(entry, what, urls);
             })?;
@@ -270,14 +271,18 @@ impl Segment<'_> {
     }
 
     /// Where there are both, the plain one says everything, and perhaps less.
+    fn old_pack(&self) -> Option<PathBuf> {
+        let pack = history_of(self.journal).join(format!("{:020}.pack", self.first));
+        (self.is_plain() && self.files.exists(&pack)).then_some(pack)
+    }
+
     fn drop_old_pack(&self) -> Result<(), EngineError> {
-        let history = history_of(self.journal);
-        let pack = history.join(format!("{:020}.pack", self.first));
-        if !self.is_plain() || !self.files.exists(&pack) {
+        let Some(pack) = self.old_pack() else {
             return Ok(());
-        }
+        };
         let failed = |error| EngineError::disk("remove", &pack)(error);
         self.files.remove(&pack).map_err(failed)?;
+        let history = history_of(self.journal);
         self.files.sync_dir(&history).map_err(failed)
     }
 }
@@ -331,4 +336,53 @@ fn blank(attempt: &mut Attempt) -> bool {
         link.anchor = String::new();
     }
     says_something
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use teia_base::journal::pack_segment;
+    use teia_base::{SimulatedDisk, Timestamp};
+
+    #[test]
+    fn a_segment_whose_name_did_not_reach_the_disk_does_not_cost_its_pack() {
+        for seed in 0..20 {
+            let disk = SimulatedDisk::new();
+            let journal = Path::new("journal");
+            disk.create_dir(journal).unwrap();
+            for first in [1, 3] {
+                let mut bytes = SEGMENT_HEADER.to_vec();
+                for sequence in first..first + 2 {
+                    let entry = Entry {
+                        sequence,
+                        wall: Timestamp::from_micros(7),
+                        run: 1,
+                        record: Record::Paused,
+                    };
+                    let offset = bytes.len() as u64;
+                    encode_frame(&entry, offset, &mut bytes).unwrap();
+                }
+                let mut file = disk.create(&journal.join(segment_name(first))).unwrap();
+                file.append(&bytes).unwrap();
+                file.sync().unwrap();
+            }
+            disk.sync_dir(journal).unwrap();
+            pack_segment(&disk, journal, 1, &|| false).unwrap();
+            let files: Arc<dyn Files> = Arc::new(disk.clone());
+            let segment = Segment {
+                files: &files,
+                journal,
+                first: 1,
+                next: Some(3),
+            };
+            disk.set_failing_dir_sync(true);
+            segment.rewrite(&mut |_| {}).unwrap_err();
+            disk.set_failing_dir_sync(false);
+            let nothing = Removals::default();
+            scrub_journal(&files, journal, &nothing, &mut BTreeSet::new()).unwrap();
+            disk.cut_power(seed);
+            let read = EntryStream::open(files, journal, 1, 4).unwrap();
+            assert_eq!(read.filter(Result::is_ok).count(), 4, "seed {seed}");
+        }
+    }
 }

@@ -22,9 +22,14 @@ pub enum EngineError {
     /// The URLs on disk.
     #[error("the URLs on disk cannot be used")]
     Urls(#[from] teia_repository::blocks::StoreError),
+    /// The URLs on disk were damaged, and were removed because the journal has all of them.
+    #[error(
+        "the URLs on disk are damaged, and will be made again from the journal, which is whole"
+    )]
+    UrlsForgotten(#[source] teia_repository::blocks::StoreError),
     /// The URLs on disk know of more than the journal does.
     #[error(
-        "the URLs on disk know of journal entry {urls}, and the journal ends with {journal}: restore the journal from a copy, or let `teia urls repair` keep all that can still be read ({path})"
+        "the URLs on disk know of journal entry {urls}, and the journal ends with {journal}: restore the journal from a copy ({path})"
     )]
     JournalLost {
         /// The last entry that the URLs know of.
@@ -192,9 +197,11 @@ pub enum EngineError {
     },
     /// Another process has the directory, and is silent.
     #[error(
-        "the process that collects there does not answer; it may be reading its journal, or hang: try again in a while"
+        "the process that collects there ({holder}) does not answer; it may be reading its journal, be stopped, or hang: try again in a while"
     )]
     NoAnswer {
+        /// Its number.
+        holder: String,
         /// What the system said.
         source: io::Error,
     },

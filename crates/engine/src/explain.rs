@@ -63,7 +63,7 @@ impl Met {
         position: u64,
         url: &CanonicalUrl,
     ) -> Result<Option<Self>, EngineError> {
-        let state = repository.state(url);
+        let state = repository.try_state(url)?;
         // What cannot be read is not unknown.
         repository.check()?;
         Ok(state.map(|state| Self {

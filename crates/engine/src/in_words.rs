@@ -217,7 +217,7 @@ fn manners(config: &CollectionConfig) -> Vec<String> {
     }
     if let Some(share) = config.run.cpu_share {
         words.push(format!(
-            "It takes at most {share} of all cores, averaged over time (run.cpu-share)."
+            "Of all cores `teia crawl` takes at most {share}, averaged over time; in `teia serve`, where runs share a process, reading its pages does (run.cpu-share)."
         ));
     }
     if let Some(proxy) = &config.fetch.proxy {
@@ -282,11 +282,7 @@ fn begins(config: &CollectionConfig) -> Vec<String> {
     let schedule = &config.schedule;
     let mut words = Vec::new();
     if schedule.is_set() {
-        let beat = match (&schedule.every, &schedule.cron) {
-            (Some(every), _) => format!("every {every}"),
-            (None, Some(cron)) => format!("at `{cron}`"),
-            (None, None) => "once".to_owned(),
-        };
+        let beat = schedule.beat();
         let start = schedule.start.as_ref();
         let start = start.map_or(String::new(), |start| format!(", from {start} on"));
         words.push(format!(

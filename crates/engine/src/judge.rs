@@ -50,6 +50,12 @@ impl Judge {
     /// are no such rules: what was kept of a trap is kept, what is removed is hidden, and how far away a page is
     /// differs from run to run.
     pub(crate) fn outside(&self, url: &UrlState) -> Option<Exclusion> {
+        let was_kept = url.fetched.is_some() && (url.exclusion.is_none() || url.waits_for_sweep());
+        // What a page needs is kept for the page's sake. A program's own filter may go by the page on which a link stood,
+        // which nobody knows any more.
+        if !was_kept || url.requisite || self.own.is_some() {
+            return None;
+        }
         let link = Candidate {
             url: url.url.normal(),
             depth: 0,

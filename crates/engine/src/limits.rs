@@ -37,14 +37,31 @@ pub(crate) fn waiting_hosts(chosen: Option<usize>) -> usize {
     }
 }
 
+/// Pages that may wait for the slow lane. Long ones may lie in spool files, which get a half of the last third.
+pub(crate) fn lane_pages(slack: usize, hosts: Option<usize>) -> usize {
+    let files = a_third_beside(hosts_at_once(hosts)) / 2;
+    (slack * 16).min(files).max(slack)
+}
+
 /// A third of the descriptors that so many hosts leave: for idle connections, for hosts that let us wait,
 /// or for spool files.
 fn a_third_beside(hosts: usize) -> usize {
     free_descriptors().saturating_sub(hosts) / 3
 }
 
-/// What may be open beside the files of the collection.
+/// Connections of people and programs that may be served at once: a quarter of the descriptors at most, so that fetching and
+/// the files of collections have theirs, however many come.
+pub fn connections_served(wanted: usize) -> usize {
+    wanted.min(beside_files() / 4).max(1)
+}
+
+/// What fetching may have open: a quarter is for those who are served.
 fn free_descriptors() -> usize {
+    beside_files() / 4 * 3
+}
+
+/// What may be open beside the files of collections.
+fn beside_files() -> usize {
     raise_descriptors().saturating_sub(64)
 }
 

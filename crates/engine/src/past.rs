@@ -67,16 +67,24 @@ impl Past {
             )
         };
         let mut lost = Vec::new();
-        let mut repository = match open() {
-            Err(error) if error.is_loss() => {
-                // Nothing can be read there.
-                lost.push(error.to_string());
-                if !forget_blocks(files, layout)? {
-                    return Err(error.into());
+        let opened = open();
+        let loss = match &opened {
+            Err(error) if error.is_loss() => Some(error.to_string()),
+            Err(_) => None,
+            Ok(repository) => repository.lost_run().map(|error| error.to_string()),
+        };
+        // Where the journal cannot be read either, the rest of the blocks goes on without that run.
+        let mut repository = match loss {
+            Some(loss) => {
+                lost.push(loss);
+                if forget_blocks(files, layout)? {
+                    drop(opened);
+                    open()?
+                } else {
+                    opened?
                 }
-                open()?
             }
-            opened => opened?,
+            None => opened?,
         };
         let (checkpoints, found) = Checkpoints::find(files, layout);
         lost.extend(found.err().map(|error| error.to_string()));
@@ -196,6 +204,31 @@ pub(crate) fn forget_blocks(files: &Arc<dyn Files>, layout: &Layout) -> Result<b
             Ok(true)
         }
         _ => Ok(false),
+    }
+}
+
+/// Blocks that cannot be read end one run at most: the journal has everything, and without them the next start
+/// reads it. Says whether they are gone.
+pub(crate) fn give_up_blocks(files: &Arc<dyn Files>, layout: &Layout) -> bool {
+    match forget_blocks(files, layout) {
+        Ok(true) => return true,
+        Ok(false) => tracing::warn!(
+            "damaged blocks stay as they are: the journal cannot be read from its beginning to its end (`teia urls verify` says where)"
+        ),
+        Err(error) => tracing::warn!(%error, "damaged blocks could not be removed"),
+    }
+    false
+}
+
+impl EngineError {
+    /// Damaged blocks are given up where they are what happened.
+    pub(crate) fn without_blocks(self, files: &Arc<dyn Files>, layout: &Layout) -> Self {
+        match self {
+            Self::Urls(damage) if damage.is_loss() && give_up_blocks(files, layout) => {
+                Self::UrlsForgotten(damage)
+            }
+            error => error,
+        }
     }
 }
 

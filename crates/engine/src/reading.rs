@@ -10,7 +10,7 @@ use teia_base::journal::{
 };
 use teia_base::{CanonicalUrl, Files, Overlay, Timestamp};
 use teia_frontier::Breadth;
-use teia_repository::blocks::Store;
+use teia_repository::blocks::{Store, StoreError};
 use teia_repository::{Backing, Repository, RepositoryConfig, State};
 
 use crate::EngineError;
@@ -80,6 +80,8 @@ pub(crate) fn as_text<S: serde::Serializer>(
     serializer.serialize_str(&moment.to_string())
 }
 
+/// So often a collection is opened whose files go meanwhile.
+const MOST_TRIES: u32 = 5;
 /// Links that whoever only looks decides before it counts.
 const MOST_DECIDED: u64 = 300_000;
 /// URLs of a removed host that are held in memory at once.
@@ -172,6 +174,20 @@ impl Reading {
         blocks.max(loaded.map_or(0, |(ledger, _)| ledger.head.position))
     }
 
+    /// What is wrong with the files that say what there is of the URLs on disk. Whoever opens them puts it right, so
+    /// that it is not seen afterwards. A process that collects may be replacing them meanwhile.
+    pub fn verify_manifests(&self) -> Vec<StoreError> {
+        let mut looks = 0;
+        loop {
+            let problems = Store::verify_manifests(&*self.files, &self.layout.urls());
+            looks += 1;
+            if problems.is_empty() || looks == MOST_TRIES {
+                return problems;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+
     /// Reads what was saved on the way, in place of which a start could read the journal; what is wrong.
     pub fn verify_state(&self) -> Result<(), EngineError> {
         let (checkpoints, found) = Checkpoints::find(&self.files, &self.layout);
@@ -234,7 +250,8 @@ impl Reading {
         let mut tries = 0;
         loop {
             match self.try_look() {
-                Err(error) if error.is_not_found() && tries < 5 => tries += 1,
+                Err(error) if error.is_not_found() && tries < MOST_TRIES => tries += 1,
+                Ok(look) if look.repository.misses_files() && tries < MOST_TRIES => tries += 1,
                 looked => return looked,
             }
         }
@@ -251,7 +268,7 @@ impl Reading {
     }
 
     /// The URLs on disk alone, without what the journal tells since; none where all are in memory.
-    pub(crate) fn blocks(&self) -> Result<Option<Repository>, EngineError> {
+    pub fn blocks(&self) -> Result<Option<Repository>, EngineError> {
         if !Store::exists(&*self.files, &self.layout.urls()) {
             return Ok(None);
         }
@@ -295,8 +312,7 @@ impl Reading {
     /// What people asked to have removed waits no more, also where no run has written that down yet. A list that
     /// cannot be read is told of by those who show pages.
     fn leave_removed_out(&self, repository: &mut Repository) -> Result<(), EngineError> {
-        let mut removals = Removals::read_all(&*self.files).unwrap_or_default();
-        removals.extend(Removals::read(&*self.files, &self.layout).unwrap_or_default());
+        let removals = Removals::heeded(&*self.files, &self.layout).removals;
         let exclusion = Removals::exclusion();
         for (kind, name) in removals.lines() {
             if kind == "url" {
@@ -307,6 +323,7 @@ impl Reading {
                 }
                 continue;
             }
+            let mut before = None;
             loop {
                 let known = repository.host(name);
                 if known.is_none_or(|known| repository.host_counts(known).1 == 0) {
@@ -324,9 +341,11 @@ impl Reading {
                 );
                 // Damage is told by what is asked for; here only counts would be a little off.
                 looked.or_else(|error| if error.is_loss() { Ok(()) } else { Err(error) })?;
-                if some.is_empty() {
+                // What a damaged block cannot take in is found as it was.
+                if some.is_empty() || some.first() == before.as_ref() {
                     break;
                 }
+                before = some.first().cloned();
                 for url in &some {
                     repository.overlay_exclusion(url, &exclusion);
                 }

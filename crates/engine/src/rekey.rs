@@ -132,6 +132,7 @@ impl<'a> Aside<'a> {
     ) -> Result<Move<'c>, EngineError> {
         let mut past = self.open(&self.new, config, clock)?;
         past.journal.pack_in_step();
+        past.repository.tell_first();
         Ok(Move {
             form: &config.normal_form,
             past,
@@ -346,7 +347,11 @@ impl Move<'_> {
         } = &mut self.past;
         entry.sequence = journal.next_sequence();
         journal.append_unsynced(&entry)?;
-        repository.replay(&entry);
+        // What is moved is of an earlier process; what the new blocks find out is of this one.
+        match &entry.record {
+            Record::Folded(_) => repository.apply(&entry),
+            _ => repository.replay(&entry),
+        }
         ledger.apply(&entry, repository.len());
         let saved = saver.look(ledger, repository);
         saved.map_err(EngineError::disk("save the state in", "the new part"))

@@ -9,6 +9,9 @@
 //! Search and archived copies pass them over, and no run fetches them. The archive's records stay as they are,
 //! unless they are erased (`erase`). `NAME/removed.copy` says the same: a list that is gone would show everything. The first line holds the hash of the others: a list that is damaged would
 //! show what somebody asked to hide, so it is an error. Lists from before there was such a line have none.
+//!
+//! What a collection hid is remembered when it is deleted: `removed.kept` is such a list too, beside the collections,
+//! and no run fetches what stands in it.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -23,6 +26,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::Layout;
 use crate::ring::Ring;
 
+/// What collections that are deleted hid. No collection can have this name.
+const KEPT: &str = "removed.kept";
+
 /// How often a run looks at the list.
 const EVERY: Duration = Duration::from_secs(1);
 
@@ -36,27 +42,49 @@ pub struct Removals {
 impl Removals {
     /// Reads the list of a collection; empty where there is none.
     pub fn read(files: &dyn Files, layout: &Layout) -> io::Result<Self> {
-        let content = match files.read(&path(layout)) {
+        Self::read_at(files, &path(layout))
+    }
+
+    /// What collections that are deleted hid.
+    pub fn read_kept(files: &dyn Files) -> io::Result<Self> {
+        Self::read_at(files, Path::new(KEPT))
+    }
+
+    fn read_at(files: &dyn Files, path: &Path) -> io::Result<Self> {
+        let content = match files.read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return if files.exists(&copy_path(layout)) {
-                    Err(unreadable("missing"))
+                return if files.exists(&copy_of(path)) {
+                    Err(unreadable(path, "missing"))
                 } else {
                     Ok(Self::default())
                 };
             }
-            content => content?,
+            Err(error) => {
+                let told = format!("`{}` cannot be read: {error}", path.display());
+                return Err(io::Error::new(error.kind(), told));
+            }
+            Ok(content) => content,
         };
-        Self::parse(&content).ok_or_else(|| unreadable("damaged"))
+        Self::parse(&content).ok_or_else(|| unreadable(path, "damaged"))
     }
 
-    /// What no run of the directory fetches: all that some collection of it hides. Whoever asked to be left
-    /// alone did not ask one collection.
+    /// What no run of the directory fetches: all that some collection of it hides, or hid before it was deleted.
+    /// Whoever asked to be left alone did not ask one collection.
     pub fn read_all(files: &dyn Files) -> io::Result<Self> {
-        let mut all = Self::default();
-        for layout in layouts(files)? {
-            all.extend(Self::read(files, &layout)?);
-        }
-        Ok(all)
+        Heeded::of(layouts(files)?.iter().map(path), files).whole()
+    }
+
+    /// What a run of this collection does not fetch, as far as it can be read.
+    pub(crate) fn heeded(files: &dyn Files, own: &Layout) -> Heeded {
+        let (layouts, error) = match layouts(files) {
+            Ok(layouts) => (layouts, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        // A run without a file of its own has a list all the same.
+        let lists: BTreeSet<PathBuf> = layouts.iter().chain([own]).map(path).collect();
+        let mut heeded = Heeded::of(lists.into_iter(), files);
+        heeded.unreadable.extend(error);
+        heeded
     }
 
     /// Hides what another list hides too.
@@ -89,6 +117,27 @@ impl Removals {
 
     /// Writes the list in place of the old one, atomically.
     pub fn write(&self, files: &dyn Files, layout: &Layout) -> io::Result<()> {
+        files.create_dir(Path::new(layout.name()))?;
+        self.write_at(files, &path(layout))
+    }
+
+    /// The same for what collections that are deleted hid.
+    pub fn write_kept(&self, files: &dyn Files) -> io::Result<()> {
+        self.write_at(files, Path::new(KEPT))
+    }
+
+    /// Remembers what a collection hides, before it is deleted.
+    pub(crate) fn keep(files: &dyn Files, layout: &Layout) -> io::Result<()> {
+        let own = Self::read(files, layout)?;
+        if own == Self::default() {
+            return Ok(());
+        }
+        let mut kept = Self::read_kept(files)?;
+        kept.extend(own);
+        kept.write_kept(files)
+    }
+
+    fn write_at(&self, files: &dyn Files, path: &Path) -> io::Result<()> {
         let mut text = String::new();
         for url in &self.urls {
             text.push_str(&format!("url {url}\n"));
@@ -97,9 +146,8 @@ impl Removals {
             text.push_str(&format!("host {host}\n"));
         }
         text.insert_str(0, &format!("check {}\n", check_of(&text)));
-        files.create_dir(Path::new(layout.name()))?;
-        files.replace(&path(layout), text.as_bytes())?;
-        files.replace(&copy_path(layout), text.as_bytes())
+        files.replace(path, text.as_bytes())?;
+        files.replace(&copy_of(path), text.as_bytes())
     }
 
     /// Hides one URL; false where it was hidden already.
@@ -142,15 +190,19 @@ impl Removals {
 
     /// Whether somebody ever asked for anything in the directory; it may have been taken back.
     pub fn is_begun(files: &dyn Files) -> bool {
-        let layouts = layouts(files).unwrap_or_default();
-        layouts.iter().any(|layout| files.exists(&path(layout)))
+        lists(files).iter().any(|list| files.exists(list))
     }
 
-    /// How long all lists of the directory are: with another length, something else is hidden.
-    pub fn bytes(files: &dyn Files) -> u64 {
-        let layouts = layouts(files).unwrap_or_default();
-        let length = |layout: &Layout| files.open(&path(layout)).ok()?.len().ok();
-        layouts.iter().filter_map(length).sum()
+    /// Names what all lists of the directory say: with another one, something else is hidden.
+    pub fn stamp(files: &dyn Files) -> u64 {
+        let mut all = Vec::new();
+        for list in lists(files) {
+            all.extend(list.as_os_str().as_encoded_bytes());
+            // What cannot be read says something else than an empty list.
+            let content = files.read(&list).map_or(0, |content| xxh3_64(&content));
+            all.extend(content.to_le_bytes());
+        }
+        xxh3_64(&all)
     }
 
     /// The URLs, then the hosts.
@@ -160,12 +212,44 @@ impl Removals {
     }
 }
 
+/// What no run fetches, as far as the lists can be read.
+#[derive(Debug, Default)]
+pub(crate) struct Heeded {
+    pub(crate) removals: Removals,
+    /// Each names its list, and what to do.
+    pub(crate) unreadable: Vec<io::Error>,
+}
+
+impl Heeded {
+    /// What these lists say, and the one that is kept of collections that are deleted.
+    fn of(lists: impl Iterator<Item = PathBuf>, files: &dyn Files) -> Self {
+        let mut heeded = Self::default();
+        for list in lists.chain([PathBuf::from(KEPT)]) {
+            match Removals::read_at(files, &list) {
+                Ok(removals) => heeded.removals.extend(removals),
+                Err(error) => heeded.unreadable.push(error),
+            }
+        }
+        heeded
+    }
+
+    /// All of it, or why it cannot be known.
+    pub(crate) fn whole(self) -> io::Result<Removals> {
+        match self.unreadable.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(self.removals),
+        }
+    }
+}
+
 /// Looks now and then whether somebody asked for something while a run goes on.
 #[derive(Debug)]
 pub(crate) struct RemovalWatch {
     files: Arc<dyn Files>,
     layout: Layout,
     looked: Option<Instant>,
+    /// Why something could not be read, as it was told last.
+    told: String,
 }
 
 impl RemovalWatch {
@@ -174,12 +258,13 @@ impl RemovalWatch {
             files,
             layout,
             looked: None,
+            told: String::new(),
         }
     }
 
     /// The list, if somebody says that it is another one, or if it is time to look; one that cannot be read now can
     /// be the next time.
-    fn look(&mut self, now: Instant, is_told: bool) -> Option<Removals> {
+    fn look(&mut self, now: Instant, is_told: bool) -> Option<Heeded> {
         let looked = self.looked;
         let is_time =
             is_told || looked.is_none_or(|looked| now.saturating_duration_since(looked) >= EVERY);
@@ -187,11 +272,16 @@ impl RemovalWatch {
             return None;
         }
         self.looked = Some(now);
-        let mut removals = Removals::read_all(&*self.files).ok()?;
-        // A run without a file of its own has a list all the same.
-        let own = Removals::read(&*self.files, &self.layout).ok()?;
-        removals.extend(own);
-        Some(removals)
+        Some(Removals::heeded(&*self.files, &self.layout))
+    }
+
+    /// What is to be told of lists that cannot be read: once, and again when it is something else.
+    fn complaint(&mut self, unreadable: &[io::Error]) -> Option<String> {
+        let causes: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
+        let causes = causes.join("; ");
+        let is_new = causes != self.told && !causes.is_empty();
+        self.told.clone_from(&causes);
+        is_new.then_some(causes)
     }
 }
 
@@ -202,15 +292,25 @@ impl Ring {
             return;
         }
         let is_told = self.control.take_heed();
-        let Some(removals) = self.removals.look(self.clock.now(), is_told) else {
+        let heeded = self.removals.look(self.clock.now(), is_told);
+        let Some(mut heeded) = heeded else {
             return;
         };
+        if let Some(causes) = self.removals.complaint(&heeded.unreadable) {
+            self.warn(format!(
+                "not all that people asked to remove can be read: {causes}. What this run knows of it stays removed, and what other lists say counts; it looks again every second"
+            ));
+        }
         let judge = self.workshop.judge();
-        if *judge.removals == removals {
+        if !heeded.unreadable.is_empty() {
+            // It may be in the list that cannot be read.
+            heeded.removals.extend((*judge.removals).clone());
+        }
+        if *judge.removals == heeded.removals {
             return;
         }
         let mut judge = (*judge).clone();
-        judge.removals = Arc::new(removals);
+        judge.removals = Arc::new(heeded.removals);
         *self
             .workshop
             .judge
@@ -235,13 +335,22 @@ fn path(layout: &Layout) -> PathBuf {
     Path::new(layout.name()).join("removed")
 }
 
-fn copy_path(layout: &Layout) -> PathBuf {
-    Path::new(layout.name()).join("removed.copy")
+fn copy_of(list: &Path) -> PathBuf {
+    list.with_added_extension("copy")
 }
 
-fn unreadable(how: &str) -> io::Error {
+/// All lists of the directory.
+fn lists(files: &dyn Files) -> Vec<PathBuf> {
+    let layouts = layouts(files).unwrap_or_default();
+    let own = layouts.iter().map(path);
+    own.chain([PathBuf::from(KEPT)]).collect()
+}
+
+fn unreadable(list: &Path, how: &str) -> io::Error {
     let told = format!(
-        "it is {how}, and what people asked to hide must stay hidden: restore the file `removed` of the collection from a copy, such as `removed.copy` beside it"
+        "`{}` is {how}, and what people asked to hide must stay hidden: restore it from a copy, such as `{}` beside it",
+        list.display(),
+        copy_of(list).display()
     );
     io::Error::new(io::ErrorKind::InvalidData, told)
 }
@@ -284,6 +393,51 @@ mod tests {
     }
 
     #[test]
+    fn what_a_deleted_collection_hid_is_remembered_and_can_be_taken_back() {
+        let (files, layout) = (SimulatedDisk::new(), Layout::new("one").unwrap());
+        let mut removals = Removals::default();
+        removals.add_host("a.example");
+        removals.write(&files, &layout).unwrap();
+        Removals::keep(&files, &layout).unwrap();
+        // A second one adds what it hid.
+        let other = Layout::new("two").unwrap();
+        removals = Removals::default();
+        removals.add_host("b.example");
+        removals.write(&files, &other).unwrap();
+        Removals::keep(&files, &other).unwrap();
+        let all = Removals::read_all(&files).unwrap();
+        assert!(all.hides_host("a.example") && all.hides_host("b.example"));
+        assert!(Removals::is_begun(&files));
+        let mut kept = Removals::read_kept(&files).unwrap();
+        assert!(kept.restore_host("a.example"));
+        kept.write_kept(&files).unwrap();
+        assert!(!Removals::read_all(&files).unwrap().hides_host("a.example"));
+        // It is guarded as the others are.
+        files.remove(Path::new(KEPT)).unwrap();
+        let error = Removals::read_all(&files).unwrap_err();
+        assert!(error.to_string().contains("`removed.kept.copy`"), "{error}");
+    }
+
+    #[test]
+    fn lists_of_one_length_have_different_stamps() {
+        let files = SimulatedDisk::new();
+        files.create_dir(Path::new("collections")).unwrap();
+        let layout = Layout::new("one").unwrap();
+        files.replace(&layout.config(), b"").unwrap();
+        let mut stamps = vec![Removals::stamp(&files)];
+        for host in ["a.example", "b.example"] {
+            let mut removals = Removals::default();
+            removals.add_host(host);
+            removals.write(&files, &layout).unwrap();
+            stamps.push(Removals::stamp(&files));
+        }
+        files.remove(&path(&layout)).unwrap();
+        stamps.push(Removals::stamp(&files));
+        assert!(stamps[0] != stamps[1] && stamps[1] != stamps[2] && stamps[2] != stamps[3]);
+        assert_eq!(stamps[0], stamps[3]);
+    }
+
+    #[test]
     fn a_list_that_is_gone_is_missed() {
         let (files, layout) = (SimulatedDisk::new(), Layout::new("default").unwrap());
         let mut removals = Removals::default();
@@ -293,7 +447,9 @@ mod tests {
         let error = Removals::read(&files, &layout).unwrap_err();
         assert!(error.to_string().contains("missing"), "{error}");
         assert!(Removals::read_all(&files).is_ok(), "no such collection");
-        files.rename(&copy_path(&layout), &path(&layout)).unwrap();
+        files
+            .rename(&copy_of(&path(&layout)), &path(&layout))
+            .unwrap();
         assert_eq!(Removals::read(&files, &layout).unwrap(), removals);
     }
 

@@ -9,19 +9,21 @@
 //! and captures stay as they are; index and links go, and follow the new journal at the next run. A page
 //! of whose visit neither tells is fetched again, though the archive has a copy: its links are lost too.
 
+use std::collections::HashSet;
+
 use teia_archive::whole_end;
 use teia_base::journal::{
     ArchivePosition, Attempt, Commit, Entry, LinkVerdict, Lost, Next, Record, Recovered,
     RecoveredUrl, salvage,
 };
-use teia_base::{Clock, Files, FoundUrl};
+use teia_base::{CanonicalUrl, Clock, Files, FoundUrl};
 use teia_repository::{Repository, State, UrlState};
 
 use crate::EngineError;
 use crate::collection::CollectionConfig;
 use crate::directory::{Directory, DirectoryLock, Layout};
 use crate::reading::Reading;
-use crate::rekey::{Aside, Move, state_of};
+use crate::rekey::{Aside, Move};
 
 /// URLs in one entry.
 const BATCH: usize = 10_000;
@@ -83,7 +85,12 @@ pub fn repair(
         Err(error) => Err(error),
     };
     if let Err(error) = &told {
-        tracing::warn!(%error, "not all URLs on disk can be read either: links of pages tell of the rest");
+        let cause = std::error::Error::source(error).map(ToString::to_string);
+        tracing::warn!(
+            %error,
+            cause = cause.unwrap_or_default(),
+            "not all URLs on disk can be read either: links of pages tell of the rest, and URLs may be missing that none leads to"
+        );
     }
     if told.is_err() || !repair.new.past.repository.is_on_disk() {
         salvage::<EngineError>(&*files, &layout.journal(), |entry| {
@@ -124,9 +131,6 @@ impl Repair<'_> {
     }
 
     fn offer(&mut self, url: &FoundUrl, depth: u16, requisite: bool) -> Result<(), EngineError> {
-        if state_of(&self.new.past.repository, url.normal()).is_some() {
-            return Ok(());
-        }
         self.recover(RecoveredUrl {
             url: url.clone(),
             depth,
@@ -144,16 +148,24 @@ impl Repair<'_> {
         self.flush()
     }
 
+    /// Those of the batch that nobody knows are found.
     fn flush(&mut self) -> Result<(), EngineError> {
-        if self.batch.is_empty() {
+        let found = std::mem::take(&mut self.batch);
+        let normal: Vec<&CanonicalUrl> = found.iter().map(|it| it.url.normal()).collect();
+        let known = self.new.past.repository.states(&normal);
+        let mut met = HashSet::new();
+        let is_new: Vec<bool> = normal
+            .into_iter()
+            .zip(known)
+            .map(|(url, known)| known.is_none() && met.insert(url))
+            .collect();
+        let found = found.into_iter().zip(is_new);
+        let urls: Vec<_> = found.filter(|it| it.1).map(|it| it.0).collect();
+        if urls.is_empty() {
             return Ok(());
         }
-        let before = self.new.past.repository.len();
-        let urls = std::mem::take(&mut self.batch);
-        self.tell(Record::Recovered(Recovered { urls }))?;
-        self.new.decide()?;
-        self.repaired.recovered += self.new.past.repository.len() - before;
-        Ok(())
+        self.repaired.recovered += urls.len() as u64;
+        self.tell(Record::Recovered(Recovered { urls }))
     }
 
     fn tell(&mut self, record: Record) -> Result<(), EngineError> {
@@ -173,29 +185,23 @@ impl Repair<'_> {
             None,
             |_| true,
             |url| {
-                let is_known = state_of(&self.new.past.repository, url.url.normal()).is_some();
-                if result.is_ok() && !is_known {
+                if result.is_ok() {
                     result = self.recover(as_found(&url));
                 }
             },
         );
         result?;
         self.flush()?;
+        self.new.decide()?;
         let mut visits = Vec::new();
         let mut result = Ok(());
         let visited = old.for_each(
             None,
             |_| true,
             |url| {
-                let Some(visit) = last_visit(&url) else {
-                    return;
-                };
-                let known = self.new.past.repository.state(url.url.normal());
-                if result.is_ok() && known.is_some_and(|it| it.fetched.is_none()) {
-                    visits.push(visit);
-                    if visits.len() == BATCH {
-                        result = self.visited(std::mem::take(&mut visits));
-                    }
+                visits.extend(last_visit(&url));
+                if result.is_ok() && visits.len() >= BATCH {
+                    result = self.visited(std::mem::take(&mut visits));
                 }
             },
         );
@@ -224,11 +230,20 @@ impl Repair<'_> {
         }))
     }
 
-    fn visited(&mut self, attempts: Vec<Attempt>) -> Result<(), EngineError> {
-        self.repaired.visited += attempts.len() as u64;
+    /// Those of the visits that no entry tells of are told.
+    fn visited(&mut self, visits: Vec<Attempt>) -> Result<(), EngineError> {
+        let normal: Vec<&CanonicalUrl> = visits.iter().map(|it| it.url.normal()).collect();
+        let known = self.new.past.repository.states(&normal);
+        let attempts: Vec<_> = visits
+            .into_iter()
+            .zip(known)
+            .filter(|(_, known)| known.as_ref().is_some_and(|it| it.fetched.is_none()))
+            .map(|(visit, _)| visit)
+            .collect();
         if attempts.is_empty() {
             return Ok(());
         }
+        self.repaired.visited += attempts.len() as u64;
         self.tell(Record::Commit(Commit {
             attempts,
             ..Commit::default()

@@ -11,7 +11,6 @@
 //! windows (one being written, one filling).
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::net::IpAddr;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,7 +18,7 @@ use std::time::{Duration, Instant};
 use teia_base::journal::{Attempt, Commit, Entry, Next, Quarantined, Record, RunEnded, RunStarted};
 use teia_base::{CanonicalUrl, Clock, HostFacts, HostId, Outcome, SteadyClock, Timestamp};
 use teia_fetch::Fetcher;
-use teia_frontier::{Answer, Frontier, HostLimit};
+use teia_frontier::{Frontier, HostLimit};
 use teia_repository::{Repository, State};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -28,14 +27,15 @@ use url::Url;
 use crate::EngineError;
 use crate::addresses::AddressBook;
 use crate::alias::AliasWatch;
-use crate::analyzer::Insight;
 use crate::collection::{CollectionConfig, Mode};
 use crate::company::Companion;
 use crate::control::Control;
 use crate::day_pages::DayPages;
 use crate::feedback::{Event, Feedback, Level};
 use crate::hours::Hours;
+use crate::lanes::Lanes;
 use crate::ledger::Ledger;
+use crate::message::Message;
 use crate::outage::{Outage, Seen};
 use crate::past::Saver;
 use crate::rates::Rates;
@@ -45,7 +45,7 @@ use crate::reserve::Reserve;
 use crate::robots_book::RobotsBook;
 use crate::sites::SiteBook;
 use crate::stage::commit::{Order, Window};
-use crate::stage::extract::{Page, Workshop};
+use crate::stage::extract::Workshop;
 use crate::stage::fetch::Errand;
 use crate::stage::shortcut::Shortcuts;
 use crate::stage::sitemaps::SitemapFiles;
@@ -54,7 +54,7 @@ use crate::stats::{Stats, is_answer};
 use crate::traps::TrapWatch;
 use crate::traps::farms::Farms;
 use crate::traps::soft::SoftMissing;
-use crate::workers::{Jobs, Lane};
+use crate::workers::Jobs;
 
 /// A run is over when nothing is due within this time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -65,41 +65,10 @@ const FEED_REST: Duration = Duration::from_secs(15 * 60);
 /// Who has not answered within this lets us wait. An honest host is ten times quicker; and were those that
 /// drip a byte a second to hold places for as long as they like, a few hundred would stop a crawl.
 const LONG: Duration = Duration::from_secs(2);
+/// Hosts that let us wait that are remembered; others are found out again at each visit.
+const MOST_SLOW: usize = 65_536;
 /// How long a stop waits for what is under way.
 const GRACE: Duration = Duration::from_secs(10);
-
-/// What reaches the loop.
-#[derive(Debug)]
-pub(crate) enum Message {
-    /// A host has answered, or not, with so many bytes; it may rest.
-    Answered {
-        host: HostId,
-        answer: Answer,
-        bytes: u64,
-        lane: Lane,
-    },
-    /// These addresses may answer for a host.
-    Located {
-        host: HostId,
-        addresses: Vec<IpAddr>,
-    },
-    /// A worker is done with a page of a host, and this is what it took.
-    Worked {
-        host: HostId,
-        page: Box<Page>,
-        computed: Duration,
-    },
-    /// An entry is on disk.
-    Committed(Arc<Entry>),
-    /// The disk cannot go on.
-    Broken(EngineError),
-    /// An Analyzer has something to say.
-    Insights(Vec<Insight>),
-    /// Analyzers have seen the documents of one more entry.
-    Analyzed,
-    /// There are no Analyzers any more.
-    AnalyzersGone,
-}
 
 /// Allows a private address that a person named as a seed.
 pub(crate) type Allow = Box<dyn Fn(&Url) + Send + Sync>;
@@ -206,10 +175,7 @@ pub(crate) struct Ring {
     pub(crate) tasks: JoinSet<()>,
     pub(crate) messages: mpsc::Sender<Message>,
     pub(crate) jobs: Jobs,
-    /// Hosts whose pages are dear to read.
-    pub(crate) dear: HashSet<HostId>,
-    /// Hosts of which a page waits for the slow lane; they are asked again when it was read.
-    pub(crate) reading: HashSet<HostId>,
+    pub(crate) lanes: Lanes,
     pub(crate) orders: SyncSender<Order>,
 }
 
@@ -232,7 +198,7 @@ impl Ring {
             self.feedback.hear(&Event::StillPaused);
         }
         if !is_judged {
-            self.look_again();
+            self.look_at_all();
         }
         self.lift_aliases_if_off();
     }
@@ -246,6 +212,7 @@ impl Ring {
         while self.committing > 0 {
             self.hear(inbox.recv().await.ok_or(EngineError::WorkerLost)?)?;
         }
+        self.look_at_memory();
         let mut tick = self.clock.now() + TICK;
         let mut stop_by = None;
         let reason = loop {
@@ -267,6 +234,8 @@ impl Ring {
                 && reason.is_none()
                 && self.nothing_is_due()?
                 && !self.begin_shortcuts()?
+                // Only a limit or a person ends a run that visits pages again and again.
+                && self.config.mode != Mode::Incremental
                 && !self.begin_sweep()
             {
                 self.stopping = true;
@@ -330,28 +299,31 @@ impl Ring {
 
     /// Before the memory is used up, less is begun; told once.
     fn look_at_memory(&mut self) {
-        self.is_short = self.workshop.memory.is_short();
-        if self.is_short && !self.was_short {
+        let memory = &self.workshop.memory;
+        self.is_short = memory.is_short();
+        if (self.is_short || memory.has_waited()) && !self.was_short {
             self.was_short = true;
-            let cap = self.workshop.memory.cap() >> 20;
+            let cap = memory.cap() >> 20;
             self.warn(format!(
-                "this process has nearly the {cap} MiB of memory that it may have: pages are fetched one at a time until it has less; `memory` in [run] allows more"
+                "this process has nearly the {cap} MiB of memory that it may have: until it has less, pages are fetched or read one at a time; `memory` in [run] allows more, and fewer `hosts-at-once` in [run] need less"
             ));
         }
     }
 
     /// Remembers whether a host let us wait.
-    fn note_pace(&mut self, host: HostId, since: Option<Instant>) {
+    pub(crate) fn note_pace(&mut self, host: HostId, since: Option<Instant>) {
         let now = self.clock.now();
         if since.is_some_and(|since| now.saturating_duration_since(since) >= LONG) {
-            self.slow.insert(host);
+            if self.slow.len() < MOST_SLOW {
+                self.slow.insert(host);
+            }
         } else {
             self.slow.remove(&host);
         }
     }
 
     /// Looks whether it is us, not the hosts.
-    fn note_outage(&mut self, host: HostId, outcome: Outcome, is_secure: bool) {
+    pub(crate) fn note_outage(&mut self, host: HostId, outcome: Outcome, is_secure: bool) {
         let (_, _, fetched) = self.repository.host_counts(host);
         let said = self.outage.note(&Seen {
             host,
@@ -462,131 +434,9 @@ impl Ring {
         Ok(report)
     }
 
-    fn hear_all(
-        &mut self,
-        first: Option<Message>,
-        inbox: &mut mpsc::Receiver<Message>,
-    ) -> Result<(), EngineError> {
-        self.hear(first.ok_or(EngineError::WorkerLost)?)?;
-        // Some more, but not so many that the next lease waits for them.
-        for _ in 0..64 {
-            match inbox.try_recv() {
-                Ok(message) => self.hear(message)?,
-                Err(_) => break,
-            }
-        }
-        Ok(())
-    }
-
-    fn hear(&mut self, message: Message) -> Result<(), EngineError> {
-        match message {
-            Message::Answered {
-                host,
-                mut answer,
-                bytes,
-                lane,
-            } => {
-                self.note_lane(host, lane);
-                self.bytes_arrived += bytes;
-                let asked = self.asking.remove(&host);
-                self.note_pace(host, asked.as_ref().map(|(_, since)| *since));
-                let is_secure = asked.is_some_and(|(url, _)| url.scheme() == "https");
-                self.note_outage(host, answer.outcome, is_secure);
-                if self.outage.explains(answer.outcome) {
-                    // The host is not to blame, and so rests no longer than it always does.
-                    answer.outcome = Outcome::SYSTEM_ERROR;
-                }
-                self.frontier.settle(host, &answer);
-                self.give_back(host, Some(answer.ended));
-                self.wake(host);
-            }
-            Message::Located { host, addresses } => {
-                self.note_addresses(host, &addresses);
-                self.locate(host, &addresses);
-            }
-            Message::Worked {
-                host,
-                page,
-                computed,
-            } => {
-                self.note_read(host, computed);
-                self.outstanding -= 1;
-                self.bytes_arrived -= page.attempt.wire_bytes.min(self.bytes_arrived);
-                self.admit(*page);
-            }
-            Message::Committed(entry) => {
-                self.committing -= 1;
-                self.repository.apply(&entry);
-                self.ledger.apply(&entry, self.repository.len());
-                if matches!(entry.record, Record::Paused | Record::Resumed) {
-                    self.control.note_pause(self.pause_noted);
-                }
-                let attempts = match &entry.record {
-                    Record::Commit(commit) => commit.attempts.len(),
-                    _ => 0,
-                };
-                if let Record::Commit(commit) = &entry.record {
-                    self.wake_retries(commit);
-                    self.look_at_decided(entry.sequence);
-                }
-                self.feedback.hear(&Event::Committed {
-                    sequence: entry.sequence,
-                    attempts,
-                });
-                if let Some(news) = self.news_in(&entry) {
-                    self.feedback.hear(&news);
-                }
-            }
-            Message::Broken(error) => return Err(error),
-            Message::Analyzed => {
-                if let Some(entries) = &mut self.to_analyze {
-                    *entries = entries.saturating_sub(1);
-                }
-            }
-            Message::AnalyzersGone => self.to_analyze = None,
-            Message::Insights(insights) => {
-                for insight in insights {
-                    if let Some(priority) = insight.priority {
-                        self.priorities.push((insight.url.clone(), priority));
-                    }
-                    if let Some(extra) = &insight.extra {
-                        self.frontier.inform(&insight.url, &**extra);
-                    }
-                }
-            }
-        }
-        while let Some(ended) = self.tasks.try_join_next() {
-            if ended.is_err_and(|error| error.is_panic()) {
-                return Err(EngineError::WorkerLost);
-            }
-        }
-        Ok(())
-    }
-
-    /// URLs that wait for another try join their host's queue with the commit, as do those of a host
-    /// that is no alias any more.
-    fn wake_retries(&mut self, commit: &Commit) {
-        for attempt in &commit.attempts {
-            if matches!(
-                attempt.next,
-                Next::RetryAt(_) | Next::Waiting | Next::Again(_)
-            ) && let Some(host) = self.repository.host(attempt.url.normal().host_str())
-            {
-                self.wake(host);
-            }
-        }
-        for update in &commit.hosts {
-            if update.alias_of.as_deref() == Some("")
-                && let Some(host) = self.repository.host(&update.host)
-            {
-                self.wake(host);
-            }
-        }
-    }
-
     /// Tells the Frontier when the host's next URL is due.
     pub(crate) fn wake(&mut self, host: HostId) {
-        if self.reading.contains(&host) {
+        if self.lanes.has_page(host) {
             return;
         }
         if self
@@ -609,7 +459,7 @@ impl Ring {
     }
 
     pub(crate) fn wake_now(&mut self, host: HostId) {
-        if self.reading.contains(&host) || !self.is_located(host) {
+        if self.lanes.has_page(host) || !self.is_located(host) {
             return;
         }
         let facts = self.host_facts(host);
@@ -761,16 +611,8 @@ impl Ring {
         {
             wake = wake.min(opened + self.config.run.commit_every);
         }
-        let places = self.limit.get() + self.waiting;
-        let can_lease = !self.stopping && !self.paused && self.frontier.leased() < places;
-        if can_lease
-            && (self.outstanding == 0 || !self.is_short)
-            && self.outage.lets_out(self.clock.now(), self.outstanding)
-            && !self.window_is_full()
-            && !self.repository.is_behind()
-            && self.outstanding < places + self.room_to_read()
+        if self.may_lease()
             && let Some(moment) = self.frontier.next_moment()
-            && self.budget_left()
         {
             wake = wake.min(self.place_by(moment));
         }

@@ -69,6 +69,15 @@ pub struct ScheduleConfig {
 }
 
 impl ScheduleConfig {
+    /// How often runs begin by themselves, in words.
+    pub fn beat(&self) -> String {
+        match (&self.every, &self.cron) {
+            (Some(every), _) => format!("every {every}"),
+            (None, Some(cron)) => format!("at `{cron}`"),
+            (None, None) => "once".to_owned(),
+        }
+    }
+
     /// Whether it says when runs begin.
     pub fn is_set(&self) -> bool {
         self.start.is_some() || self.every.is_some() || self.cron.is_some()
@@ -306,6 +315,15 @@ impl Schedule {
         Some(last)
     }
 
+    /// The run that comes next, or that is due, after the one that began last.
+    pub fn next_run(&self, began: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
+        let considered = began.or_else(|| self.before_start()).unwrap_or(now);
+        match self.due(considered, now) {
+            Due::Run { of, .. } => Some(of),
+            Due::Wait { until, .. } => until,
+        }
+    }
+
     /// What is to be done now, if everything up to `considered` has been done or let go.
     pub fn due(&self, considered: Timestamp, now: Timestamp) -> Due {
         let mut last = None;
@@ -371,6 +389,13 @@ fn read_cron(text: &str) -> Result<Beat, String> {
             "`{text}` is no cron expression ({error}); write minute, hour, day of the month, month and day of the week, for example `30 1 * * mon-fri`"
         )
     })?;
+    // The thirtieth of February is a good expression, and nobody who writes it wants a run that never begins.
+    let any = zoned(Timestamp::from_micros(0), &TimeZone::UTC);
+    if cron.find_next_occurrence(&any, false).is_err() {
+        return Err(format!(
+            "`{text}` names a day that never comes; write a day that its month has"
+        ));
+    }
     Ok(Beat::Cron(Box::new(cron)))
 }
 
@@ -616,6 +641,8 @@ mod tests {
             ("cron = \"30 1 * *\"", "`30 1 * * mon-fri`"),
             ("cron = \"61 1 * * *\"", "no cron expression"),
             ("cron = \"* * * * * *\"", "no cron expression"),
+            ("cron = \"0 1 30 2 *\"", "never comes"),
+            ("cron = \"0 1 31 4,6,9,11 *\"", "never comes"),
             (
                 "cron = \"0 1 * * *\"\ntime-zone = \"Europe/Lisboa\"",
                 "`Europe/Lisbon`",
@@ -637,5 +664,7 @@ mod tests {
             let error = Schedule::parse(&toml::from_str(text).unwrap()).unwrap_err();
             assert!(error.contains(words), "{text}: {error}");
         }
+        // One that comes every fourth year does come.
+        Schedule::parse(&toml::from_str("cron = \"0 1 29 2 *\"").unwrap()).unwrap();
     }
 }

@@ -329,9 +329,11 @@ pub fn ask(path: &Path, line: &str) -> Result<Option<Value>, EngineError> {
         BufReader::new((&stream).take(MAX_LINE)).read_line(&mut reply)?;
         Ok(serde_json::from_str(&reply)?)
     };
-    converse()
-        .map(Some)
-        .map_err(|source: std::io::Error| EngineError::NoAnswer { source })
+    converse().map(Some).map_err(|source: std::io::Error| {
+        let lock = std::fs::read_to_string(path.with_file_name("lock")).unwrap_or_default();
+        let holder = lock.trim().to_owned();
+        EngineError::NoAnswer { holder, source }
+    })
 }
 
 /// Tells the runs of a directory that people asked for something to be removed, or to be shown again. Without an

@@ -1,4 +1,4 @@
-//! Places of settings that are unset, in a file that says of every setting what it means: `# every = …    (unset)`.
+//! Places of settings that are unset, in the text of a collection file: `# every = …    (unset)`.
 //!
 //! ```text
 //! # A run begins every so often.          # A run begins every so often.
@@ -6,9 +6,11 @@
 //! ```
 //!
 //! A setting that is set goes to its place, and one that is taken out leaves it behind: nothing that is said of it, or
-//! of the settings above it, goes with it.
+//! of the settings around it, goes with it. Only the lines of that one setting are touched.
 
-use toml_edit::{Item, TableLike};
+use toml_edit::{Array, Document, RawString, Value};
+
+use crate::settings_text::find;
 
 /// How such a place ends.
 const UNSET: &str = "= …    (unset)";
@@ -18,78 +20,90 @@ pub(crate) fn place_of(key: &str) -> String {
     format!("# {key} {UNSET}")
 }
 
-/// Puts settings that were added at the end of their section into the places that the file has for them.
-pub(crate) fn fill_places(text: String) -> String {
-    let Ok(before) = text.parse::<toml::Table>() else {
-        return text;
-    };
-    let mut lines: Vec<&str> = text.lines().collect();
-    let mut at = 0;
-    while at < lines.len() {
-        let key = lines[at]
-            .strip_prefix("# ")
-            .and_then(|line| line.strip_suffix(UNSET));
-        if let Some(key) = key {
-            let begin = format!("{key}= ");
-            let rest = &lines[at + 1..];
-            let end = rest.iter().position(|line| line.starts_with('['));
-            let own = &rest[..end.unwrap_or(rest.len())];
-            if let Some(found) = own.iter().position(|line| line.starts_with(&begin)) {
-                lines[at] = lines.remove(at + 1 + found);
-            }
-        }
-        at += 1;
+/// Takes a setting out of a text, and leaves its place; nothing where it has no line of its own.
+pub(crate) fn take_out(text: &str, path: &[String]) -> Option<String> {
+    let document = Document::parse(text).ok()?;
+    let (key, item) = find(document.as_table(), path)?;
+    let (name, value) = (key.span()?, item.span()?);
+    let value_of = item.as_value()?;
+    let begin = text[..name.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[value.end..].find('\n');
+    let end = end.map_or(text.len(), |at| value.end + at);
+    // `filter.max-depth = 3` names its section on the way.
+    let named = &text[begin..name.end];
+    let behind = text[value.end..end].trim();
+    if named.contains(['{', '=', ',', '[', '#']) || !(behind.is_empty() || behind.starts_with('#'))
+    {
+        return None;
     }
+    let indent = &named[..named.len() - named.trim_start().len()];
+    let mut kept = String::new();
+    for comment in comments_in(value_of, text) {
+        kept.push_str(&format!("{indent}{comment}\n"));
+    }
+    kept.push_str(&format!("{indent}{}", place_of(named.trim())));
+    kept.push_str(text[value.end..end].trim_end());
+    let out = [&text[..begin], &kept, &text[end..]].concat();
+    is_toml(&out).then_some(out)
+}
+
+/// Puts a setting that was added at the end of its section into the place that the file has for it. A value of several
+/// lines stays where it is.
+pub(crate) fn to_its_place(text: String, path: &[String]) -> String {
+    moved(&text, path).unwrap_or(text)
+}
+
+fn moved(text: &str, path: &[String]) -> Option<String> {
+    let document = Document::parse(text).ok()?;
+    let (key, _) = find(document.as_table(), path)?;
+    let at = text[..key.span()?.start].matches('\n').count();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let is_header = |line: &&str| line.starts_with('[');
+    let begin = lines[..at].iter().rposition(is_header);
+    let begin = begin.map_or(0, |header| header + 1);
+    let end = lines[at + 1..].iter().position(is_header);
+    let end = end.map_or(lines.len(), |header| at + 1 + header);
+    let place = place_of(path.last()?);
+    let behind = |line: &str| -> Option<String> {
+        let behind = line.trim_start().strip_prefix(&place)?;
+        let is_own = behind.is_empty() || behind.starts_with([' ', '\t', '#']);
+        is_own.then(|| behind.to_owned())
+    };
+    let found = (begin..end)
+        .rev()
+        .find(|line| behind(lines[*line]).is_some())?;
+    let there = lines[found];
+    let indent = &there[..there.len() - there.trim_start().len()];
+    let line = format!("{indent}{}{}", lines[at].trim(), behind(there)?);
+    lines[found] = &line;
+    lines.remove(at);
     let mut filled = lines.join("\n");
     if text.ends_with('\n') {
         filled.push('\n');
     }
-    // A value of several lines stays where it is.
-    match filled.parse::<toml::Table>() {
-        Ok(after) if after == before => filled,
-        _ => text,
-    }
+    let same = filled.parse::<toml::Table>().ok()? == text.parse::<toml::Table>().ok()?;
+    same.then_some(filled)
 }
 
-/// Takes a setting out of its section. What was said above it of others stays, and where the file has places for what is
-/// unset, this one gets its place.
-pub(crate) fn take_out(table: &mut dyn TableLike, key: &str, has_places: bool) {
-    let above = table.key(key).and_then(|key| key.leaf_decor().prefix());
-    let above = above.and_then(|above| above.as_str()).unwrap_or("");
-    let kept = if has_places {
-        format!("{above}{}\n", place_of(key))
-    } else {
-        // The last block is about the setting itself.
-        above
-            .rfind("\n\n")
-            .map_or_else(String::new, |end| above[..end + 2].to_owned())
+fn is_toml(text: &str) -> bool {
+    text.parse::<toml::Table>().is_ok()
+}
+
+/// What is said inside a list of several lines.
+fn comments_in<'a>(value: &Value, text: &'a str) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    let mut take = |raw: Option<&RawString>| {
+        let span = raw.and_then(RawString::span).unwrap_or_default();
+        let said = text[span].lines().map(str::trim);
+        found.extend(said.filter(|line| line.starts_with('#')));
     };
-    let keys: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).collect();
-    let at = keys.iter().position(|known| known == key);
-    let is_value = |key: &&String| table.get(key).is_some_and(Item::is_value);
-    let next = at.and_then(|at| keys[at + 1..].iter().find(is_value).cloned());
-    let last = at.and_then(|at| keys[..at].iter().rev().find(is_value).cloned());
-    table.remove(key);
-    if kept.trim().is_empty() {
-        return;
+    let list = value.as_array();
+    for element in list.into_iter().flat_map(Array::iter) {
+        take(element.decor().prefix());
+        take(element.decor().suffix());
     }
-    if let Some(mut next) = next.and_then(|next| table.key_mut(&next)) {
-        let decor = next.leaf_decor_mut();
-        let own = decor.prefix().and_then(|own| own.as_str()).unwrap_or("");
-        let joined = format!("{kept}{own}");
-        decor.set_prefix(joined);
-    } else if let Some(last) = last
-        && let Some(value) = table.get_mut(&last).and_then(Item::as_value_mut)
-    {
-        let own = value.decor().suffix().and_then(|own| own.as_str());
-        let joined = format!("{}\n{}", own.unwrap_or(""), kept.trim_end());
-        value.decor_mut().set_suffix(joined);
-    }
-}
-
-/// Whether a file has places for what is unset.
-pub(crate) fn has_places(text: &str) -> bool {
-    text.contains(UNSET)
+    take(list.map(Array::trailing));
+    found
 }
 
 #[cfg(test)]
@@ -111,6 +125,7 @@ mod tests {
         };
         let text = annotated(&config);
         for (key, value) in [
+            ("seeds-file", "list.txt"),
             ("schedule.start", "2026-11-15"),
             ("schedule.window", "01:00-06:00"),
             ("filter.max-pages", "500"),
@@ -135,14 +150,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_others_stays_when_a_setting_goes() {
-        let text = "seeds = [\"a.example\"]\n\n[politeness]\n# Of the whole.\n\n# Of the delay.\ndelay = \"3s\"\n# Of the wait.\nretry-wait = \"2s\"\n";
+    fn what_is_said_stays_when_a_setting_goes_and_is_there_when_it_comes_back() {
+        let text = "seeds = [\"a.example\"]\n\n[politeness]\n# Of the whole.\n\n# Of the delay.\ndelay = \"3s\"   # in March\n# Of the wait.\nretry-wait = \"2s\"\n\n[run]\n  # Of the last one.\n  retries = 3\n";
         let without = file(text).without_setting("politeness.delay").unwrap();
+        let place = "# delay = …    (unset)   # in March";
         assert_eq!(
             without.text(),
-            "seeds = [\"a.example\"]\n\n[politeness]\n# Of the whole.\n\n# Of the wait.\nretry-wait = \"2s\"\n"
+            text.replace("delay = \"3s\"   # in March", place)
         );
-        // The last of a section, too, and by whole settings.
+        let again = without.with_setting("politeness.delay", "3s").unwrap();
+        assert_eq!(again.text(), text);
+        // The only one of a section, too.
+        let without = file(text).without_setting("run.retries").unwrap();
+        assert_eq!(
+            without.text(),
+            text.replace("retries = 3", "# retries = …    (unset)")
+        );
+        assert_eq!(
+            without.with_setting("run.retries", "3").unwrap().text(),
+            text
+        );
+        // And by whole settings.
         let text = annotated(&CollectionConfig::default());
         let mut config = CollectionConfig::default();
         config.filter.max_pages = Some(5);
@@ -151,5 +179,27 @@ mod tests {
         assert!(set.text().contains("\nmax-pages = 5\n"));
         let back = set.with_config(&CollectionConfig::default()).unwrap();
         assert_eq!(back.text(), text);
+    }
+
+    #[test]
+    fn what_people_put_elsewhere_stays_there_when_something_else_changes() {
+        let text = annotated(&CollectionConfig::default());
+        let by_hand = "[filter]\n# The society asked for it.\nmax-pages = 5\n";
+        let text = text.replacen("[filter]\n", by_hand, 1);
+        assert!(text.contains("# max-pages = …"));
+        let set = file(&text).with_setting("run.retries", "2").unwrap();
+        assert!(set.text().contains(by_hand), "{}", set.text());
+        assert_eq!(set.text().lines().count(), text.lines().count());
+    }
+
+    #[test]
+    fn in_braces_there_are_no_places() {
+        let text = "seeds = [\"a.example\"] # all\npoliteness = { delay = \"3s\", retry-wait = \"2s\" } # kind\n";
+        let without = file(text).without_setting("politeness.delay").unwrap();
+        let without = without.without_setting("politeness.retry-wait").unwrap();
+        assert!(!without.text().contains("unset"), "{}", without.text());
+        assert!(without.text().contains("# kind"));
+        let again = without.with_setting("politeness.delay", "3s").unwrap();
+        assert_eq!(again.config().politeness.delay.as_secs(), 3);
     }
 }

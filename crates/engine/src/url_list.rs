@@ -32,7 +32,9 @@ pub struct UrlList {
     warnings: Vec<String>,
     files: Arc<dyn Files>,
     layout: Layout,
-    _lock: DirectoryLock,
+    key: u64,
+    config: CollectionConfig,
+    lock: DirectoryLock,
 }
 
 impl std::fmt::Debug for UrlList {
@@ -82,6 +84,49 @@ impl UrlList {
         clock: Arc<dyn Clock>,
         lock: DirectoryLock,
     ) -> Result<Self, EngineError> {
+        let mut list = Self::begin(files, root, key, layout, config, clock, lock)?;
+        // What an earlier process left undecided is none of what this one adds.
+        list.report = AddReport::default();
+        Ok(list)
+    }
+
+    /// Opens the URLs again after damaged blocks were given up, and goes on with what is counted.
+    pub fn reopened(self) -> Result<Self, EngineError> {
+        let Self {
+            past,
+            root,
+            clock,
+            report,
+            line,
+            warnings,
+            files,
+            layout,
+            key,
+            config,
+            lock,
+            ..
+        } = self;
+        drop(past);
+        let mut list = Self::begin(&files, &root, key, &layout, &config, clock, lock)?;
+        list.report = AddReport {
+            new: report.new + list.report.new,
+            ..report
+        };
+        list.line = line;
+        list.warnings.splice(0..0, warnings);
+        Ok(list)
+    }
+
+    /// Opens the URLs, and decides what was left; it is counted.
+    fn begin(
+        files: &Arc<dyn Files>,
+        root: &Path,
+        key: u64,
+        layout: &Layout,
+        config: &CollectionConfig,
+        clock: Arc<dyn Clock>,
+        lock: DirectoryLock,
+    ) -> Result<Self, EngineError> {
         let digests = Digests::new(0, 0);
         let (order, _) = OrderByRank::policy(config.run.order, key);
         let place = (layout, key);
@@ -97,17 +142,17 @@ impl UrlList {
             clock,
             normal_form: config.normal_form.clone(),
             report: AddReport::default(),
-            _lock: lock,
+            key,
+            config: config.clone(),
+            lock,
         };
         if list.past.ledger.head.options.is_none() {
             list.commit(Record::Spelled(spelled(&config.normal_form)))?;
         }
-        // What an earlier process left undecided is none of what this one adds.
         if list.past.repository.undecided() > 0 {
             list.past.repository.decide_everything()?;
         }
         list.look_after()?;
-        list.report = AddReport::default();
         Ok(list)
     }
 
@@ -152,7 +197,8 @@ impl UrlList {
 
     /// Decides of every URL that was added whether it is new.
     pub fn decide(&mut self) -> Result<AddReport, EngineError> {
-        self.past.repository.decide_everything()?;
+        let decided = self.past.repository.decide_everything();
+        decided.map_err(|error| self.without_blocks(error.into()))?;
         self.look_after()?;
         let Past {
             repository,
@@ -175,7 +221,17 @@ impl UrlList {
         &mut self.past.repository
     }
 
+    /// Damaged blocks are given up where they are what happened: see [`UrlList::reopened`].
+    fn without_blocks(&self, error: EngineError) -> EngineError {
+        error.without_blocks(&self.files, &self.layout)
+    }
+
     fn look_after(&mut self) -> Result<(), EngineError> {
+        let looked = self.try_look_after();
+        looked.map_err(|error| self.without_blocks(error))
+    }
+
+    fn try_look_after(&mut self) -> Result<(), EngineError> {
         let Past {
             repository,
             ledger,
@@ -207,7 +263,6 @@ impl UrlList {
             }
             // Some URLs cannot be decided now. The journal has them all, and the next who opens
             // the list reads it.
-            forget_blocks(&self.files, &self.layout)?;
             return Err(damage.into());
         }
         Ok(())

@@ -7,32 +7,27 @@
 //!            (the host is asked again when its page was read)
 //! ```
 //!
-//! What waits for the slow lane takes no place of a request to somebody else, as long as there is not too much of it;
-//! and a host has one page there at most. Were it otherwise, dear pages would pile up in front of the lane until
-//! nobody could be asked for anything.
+//! Who goes where, and who waits, is in `lanes`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use teia_base::HostId;
+use teia_base::{Exchange, HostId};
 use tokio::sync::mpsc;
 
 use crate::EngineError;
 use crate::control::Control;
-use crate::ring::{Message, Ring};
+use crate::lanes::Lane;
+use crate::message::Message;
+use crate::ring::Ring;
 use crate::stage::extract::Workshop;
 use crate::stage::fetch::Job;
 
 /// Longer than this, a text is likely to be dear to read.
 const LONG_TEXT: u64 = 512 << 10;
-/// A page that took this much of a processor was dear: the next ones of its host are taken for it too,
-const DEAR: Duration = Duration::from_millis(200);
-/// until one of them takes no more than this.
-const CHEAP: Duration = Duration::from_millis(50);
-/// Hosts whose pages are dear that are remembered.
-const MOST_DEAR: usize = 65_536;
-/// How long such a host waits where enough of their pages are to be read.
+/// How long a host of dear or long pages waits where enough of them are to be read.
 const LANE_REST: Duration = Duration::from_millis(500);
 /// How much less than others a thread of the slow lane gets where there is not enough for all.
 const NICE: i32 = 10;
@@ -42,30 +37,16 @@ const NICE: i32 = 10;
 pub(crate) struct Jobs {
     quick: mpsc::Sender<Job>,
     slow: mpsc::Sender<Job>,
-}
-
-/// Which threads read a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lane {
-    Quick,
-    Slow,
-}
-
-impl Lane {
-    /// The lane for an answer, by what is known before it is read.
-    pub(crate) fn of(job: &Job, host_is_dear: bool) -> Self {
-        if host_is_dear || is_long_text(job) {
-            Self::Slow
-        } else {
-            Self::Quick
-        }
-    }
+    /// Pages that go to the slow lane or are there; not more than so many.
+    in_slow: Arc<AtomicUsize>,
+    most_in_slow: usize,
 }
 
 impl Jobs {
     /// Starts so many workers, and a few more for what is dear.
     pub(crate) fn start(
         workers: usize,
+        most_in_slow: usize,
         workshop: &Arc<Workshop>,
         messages: &mpsc::Sender<Message>,
         control: &Control,
@@ -74,9 +55,12 @@ impl Jobs {
         let (slow, slow_jobs) = mpsc::channel(workers * 16);
         let quick_jobs = Arc::new(Mutex::new(quick_jobs));
         let slow_jobs = Arc::new(Mutex::new(slow_jobs));
-        let start = |name: String, jobs: &Arc<Mutex<mpsc::Receiver<Job>>>, nice: i32| {
+        let in_slow: Arc<AtomicUsize> = Arc::default();
+        let start = |name: String, jobs: &Arc<Mutex<mpsc::Receiver<Job>>>, lane: Lane| {
             let worker = Worker {
                 jobs: Arc::clone(jobs),
+                lane,
+                in_slow: Arc::clone(&in_slow),
                 workshop: Arc::clone(workshop),
                 // The end of a run waits for nobody who may still read a page: it is not committed, and so it is
                 // fetched again.
@@ -84,21 +68,45 @@ impl Jobs {
                 control: control.clone(),
             };
             let work = move || {
-                if nice > 0 {
+                if lane == Lane::Slow {
                     // Of this thread alone. Where it may not be said, the lane is as quick as the other.
-                    let _ = rustix::process::nice(nice);
+                    let _ = rustix::process::nice(NICE);
                 }
                 worker.work();
             };
             std::thread::Builder::new().name(name).spawn(work).map(drop)
         };
         for number in 0..workers {
-            start(format!("teia-worker-{number}"), &quick_jobs, 0)?;
+            start(format!("teia-worker-{number}"), &quick_jobs, Lane::Quick)?;
         }
         for number in 0..workers.div_ceil(4) {
-            start(format!("teia-slow-{number}"), &slow_jobs, NICE)?;
+            start(format!("teia-slow-{number}"), &slow_jobs, Lane::Slow)?;
         }
-        Ok(Self { quick, slow })
+        Ok(Self {
+            quick,
+            slow,
+            in_slow,
+            most_in_slow,
+        })
+    }
+
+    /// The lane for an answer, by what is known before it is read, and whether that is a long text. Where the slow lane is
+    /// full, the page goes with the others: to wait for the lane would hold up everybody.
+    pub(crate) fn lane(&self, exchange: &Exchange, host_is_dear: bool) -> (Lane, bool) {
+        let is_long = is_long_text(exchange);
+        let is_for_slow = is_long || host_is_dear;
+        let one_more = |pages: usize| (pages < self.most_in_slow).then_some(pages + 1);
+        let in_slow = &self.in_slow;
+        let lane = if is_for_slow
+            && in_slow
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+                .is_ok()
+        {
+            Lane::Slow
+        } else {
+            Lane::Quick
+        };
+        (lane, is_long)
     }
 
     /// Hands a page to the workers, and waits while they have enough to do.
@@ -121,29 +129,17 @@ impl Jobs {
 }
 
 impl Ring {
-    /// The host has answered. A page for the slow lane keeps it from being asked until it was read.
-    pub(crate) fn note_lane(&mut self, host: HostId, lane: Lane) {
-        if lane == Lane::Slow {
-            self.reading.insert(host);
-        }
-    }
-
-    /// A page of the host was read, and took this much of a processor: those of hosts whose pages are dear wait for each
-    /// other, and not the others for them.
-    pub(crate) fn note_read(&mut self, host: HostId, computed: Duration) {
-        match is_dear(computed) {
-            Some(true) if self.dear.len() < MOST_DEAR => drop(self.dear.insert(host)),
-            Some(false) => drop(self.dear.remove(&host)),
-            _ => {}
-        }
-        if self.reading.remove(&host) {
+    /// A page of the host was read, and took this much of a processor.
+    pub(crate) fn note_read(&mut self, host: HostId, lane: Lane, computed: Duration) {
+        if self.lanes.note_read(host, lane, computed) {
             self.wake(host);
         }
     }
 
-    /// Whether a host of dear pages must wait because enough of them are to be read; it then has given its lease back.
+    /// Whether a host of dear or long pages must wait because enough of them are to be read; it then has given its
+    /// lease back.
     pub(crate) fn waits_for_lane(&mut self, host: HostId) -> bool {
-        let waits = self.reading.len() >= self.slack && self.dear.contains(&host);
+        let waits = self.lanes.must_wait(host);
         if waits {
             self.frontier.release(host);
             self.frontier.hold(host, self.clock.now() + LANE_REST);
@@ -151,43 +147,33 @@ impl Ring {
         }
         waits
     }
-
-    /// Answers that may wait to be read beside the requests that are under way.
-    pub(crate) fn room_to_read(&self) -> usize {
-        self.slack + self.reading.len().min(self.slack)
-    }
 }
 
-/// Whether what a page took says that its host is dear; nothing where it says neither.
-fn is_dear(computed: Duration) -> Option<bool> {
-    match computed {
-        much if much >= DEAR => Some(true),
-        little if little <= CHEAP => Some(false),
-        _ => None,
-    }
-}
-
-fn is_long_text(job: &Job) -> bool {
-    let exchange = &job.exchange;
+fn is_long_text(exchange: &Exchange) -> bool {
     let Some(response) = exchange.response.as_ref() else {
         return false;
     };
-    let media_type = response.head.text("content-type").unwrap_or_default();
-    let is_binary = [
-        "image/",
-        "video/",
-        "audio/",
-        "font/",
-        "application/pdf",
-        "application/zip",
-    ]
-    .iter()
-    .any(|kind| media_type.starts_with(kind));
+    let declared = response.media_type();
+    let is_binary = declared.is_some_and(|declared| {
+        let essence = declared.essence();
+        [
+            "image/",
+            "video/",
+            "audio/",
+            "font/",
+            "application/pdf",
+            "application/zip",
+        ]
+        .iter()
+        .any(|kind| essence.starts_with(kind))
+    });
     !is_binary && exchange.wire_bytes() > LONG_TEXT
 }
 
 struct Worker {
     jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
+    lane: Lane,
+    in_slow: Arc<AtomicUsize>,
     workshop: Arc<Workshop>,
     messages: mpsc::WeakSender<Message>,
     control: Control,
@@ -204,18 +190,22 @@ impl Worker {
             let Some(job) = job else { return };
             let throttle = &self.workshop.throttle;
             let host = job.host;
-            let turn = self.workshop.memory.turn();
+            let turn = self.workshop.memory.turn(self.workshop.room_for(&job));
             // A part that a program brought may panic; the run then ends instead of hanging.
             let (worked, computed) =
                 throttle.measure(|| catch_unwind(AssertUnwindSafe(|| self.workshop.work(job))));
             let message = match worked {
                 Ok(page) => Message::Worked {
                     host,
+                    lane: self.lane,
                     page: Box::new(page),
                     computed,
                 },
                 Err(_) => Message::Broken(EngineError::WorkerLost),
             };
+            if self.lane == Lane::Slow {
+                self.in_slow.fetch_sub(1, Ordering::Relaxed);
+            }
             let Some(messages) = self.messages.upgrade() else {
                 return;
             };
@@ -231,11 +221,57 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use teia_base::{Body, Clock, Head, Outcome, Response, SystemClock};
+
+    /// An answer of so many bytes of this type.
+    fn answer(media_type: &str, bytes: usize) -> Exchange {
+        let clock = SystemClock;
+        let mut exchange = Exchange::failed(Outcome::http(200), None, clock.wall(), clock.now());
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\n\r\n");
+        let (name, value) = (17..29, 31..31 + media_type.len());
+        exchange.response = Some(Response {
+            status: 200,
+            head: Head::new(head.into(), [(name, value)]),
+            body: Body::Memory(vec![b'x'; bytes].into()),
+            chunks: None,
+        });
+        exchange
+    }
 
     #[test]
-    fn a_dear_host_stays_so_until_it_is_cheap() {
-        assert_eq!(is_dear(Duration::from_millis(900)), Some(true));
-        assert_eq!(is_dear(Duration::from_millis(100)), None);
-        assert_eq!(is_dear(Duration::from_millis(3)), Some(false));
+    fn long_texts_go_to_the_slow_lane_until_it_is_full() {
+        let (quick, _quick) = mpsc::channel(1);
+        let (slow, _slow) = mpsc::channel(1);
+        let jobs = Jobs {
+            quick,
+            slow,
+            in_slow: Arc::default(),
+            most_in_slow: 3,
+        };
+        let (long, short) = (600 << 10, 9);
+        assert_eq!(
+            jobs.lane(&answer("text/html", short), false),
+            (Lane::Quick, false)
+        );
+        assert_eq!(
+            jobs.lane(&answer("Image/PNG", long), false),
+            (Lane::Quick, false)
+        );
+        assert_eq!(
+            jobs.lane(&answer("text/html", short), true),
+            (Lane::Slow, false)
+        );
+        assert_eq!(
+            jobs.lane(&answer("text/html", long), false),
+            (Lane::Slow, true)
+        );
+        assert_eq!(
+            jobs.lane(&answer("TEXT/html", long), true),
+            (Lane::Slow, true)
+        );
+        assert_eq!(
+            jobs.lane(&answer("text/html", long), false),
+            (Lane::Quick, true)
+        );
     }
 }

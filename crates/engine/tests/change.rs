@@ -66,6 +66,7 @@ struct Watch {
     after: usize,
     has_paused: AtomicBool,
     latest: Mutex<Progress>,
+    told: Arc<Mutex<Vec<String>>>,
 }
 
 impl Feedback for Watch {
@@ -77,6 +78,9 @@ impl Feedback for Watch {
         if let Event::Progress(progress) = event {
             *self.latest.lock().unwrap() = progress.clone();
         }
+        if let Event::Notice { text, .. } = event {
+            self.told.lock().unwrap().push(text.clone());
+        }
     }
 }
 
@@ -87,6 +91,17 @@ fn run_and_change(
     config: &CollectionConfig,
     change: impl FnOnce(&Control, &dyn Fn() -> u64),
 ) -> Report {
+    run_and_hear(disk, script, config, Arc::default(), change)
+}
+
+/// The same, and keeps what the run tells people.
+fn run_and_hear(
+    disk: &SimulatedDisk,
+    script: &Script,
+    config: &CollectionConfig,
+    told: Arc<Mutex<Vec<String>>>,
+    change: impl FnOnce(&Control, &dyn Fn() -> u64),
+) -> Report {
     let control = Control::default();
     let watch = Arc::new(Watch {
         script: script.clone(),
@@ -94,6 +109,7 @@ fn run_and_change(
         after: 10,
         has_paused: AtomicBool::new(false),
         latest: Mutex::default(),
+        told,
     });
     let parts = Parts {
         fetcher: Some(Arc::new(script.clone())),
@@ -330,6 +346,68 @@ fn check_removal(on_disk: bool) {
     assert_eq!(report.states["waiting"], 0);
     assert_eq!(report.states["fetched"], after.len() as u64);
     assert_eq!(report.states["excluded"], 121 - after.len() as u64);
+}
+
+/// One list cannot be read: that is said, what others say counts all the same, and what was hidden stays so.
+#[test]
+fn a_list_of_removals_that_cannot_be_read_is_told_of_and_the_others_are_heeded() {
+    let (disk, script) = (SimulatedDisk::new(), web());
+    let mut config = config(false);
+    config.filter.scope = "suffix:.test".parse().unwrap();
+    disk.create_dir(std::path::Path::new("collections"))
+        .unwrap();
+    let (own, other) = (
+        Layout::new("default").unwrap(),
+        Layout::new("other").unwrap(),
+    );
+    disk.replace(&other.config(), b"").unwrap();
+    let mut theirs = Removals::default();
+    theirs.add_url(&CanonicalUrl::parse("http://a.test/y/49").unwrap());
+    theirs.write(&disk, &other).unwrap();
+    let list = std::path::Path::new("other/removed");
+    let good = disk.read(list).unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let mut before = Vec::new();
+    let hears = Arc::clone(&told);
+    let report = run_and_hear(&disk, &script, &config, hears, |control, queue| {
+        before = script.pages();
+        let all = 121 - 1 - before.len() as u64;
+        until("everything waits", || queue() == all);
+        disk.replace(list, b"check 0\nhost a.test\n").unwrap();
+        let mut removals = Removals::default();
+        removals.add_host("b.test");
+        removals.write(&disk, &own).unwrap();
+        control.heed();
+        until("the run has heeded it", || control.has_heeded());
+        let gone = 20 - of(&before, "b.test").len();
+        assert!(gone > 5, "the pause came too late to show anything");
+        until("it waits no more", || queue() == all - gone as u64);
+        // It is said once, with the file and what to do.
+        control.heed();
+        until("the run has looked again", || control.has_heeded());
+        let said: Vec<String> = told.lock().unwrap().clone();
+        let said: Vec<&String> = said
+            .iter()
+            .filter(|said| said.contains("removed"))
+            .collect();
+        assert_eq!(said.len(), 1, "{said:?}");
+        for word in ["`other/removed`", "damaged", "`other/removed.copy`"] {
+            assert!(said[0].contains(word), "{said:?}");
+        }
+        // Mended, it counts as it is.
+        disk.replace(list, &good).unwrap();
+        Removals::default().write(&disk, &own).unwrap();
+        control.heed();
+        until("the run has heeded that", || control.has_heeded());
+        until("they wait again", || queue() == all);
+        removals.write(&disk, &own).unwrap();
+        control.heed();
+        until("the run has heeded it again", || control.has_heeded());
+    });
+    let after = script.pages();
+    assert_eq!(of(&after, "b.test"), of(&before, "b.test"));
+    assert!(of(&after, "/y/49").is_empty());
+    assert_eq!(report.states["waiting"], 0);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 use script::Script;
 use scripted::{SEED, config, links, run_with};
 use teia_base::{Files, MediaType, Request, SimulatedDisk};
-use teia_engine::{CollectionConfig, Control, Parts};
+use teia_engine::{CollectionConfig, Company, Control, Parts};
 use teia_extract::{Extracted, Extractor, Limits, Source};
 use teia_fetch::{Fetcher, Fetching};
 
@@ -105,12 +105,23 @@ fn what_others_than_workers_compute_counts_too() {
 
 #[test]
 fn workers_keep_to_their_share_of_all_cores() {
+    check_workers(None);
+}
+
+/// In `teia serve` a run cannot tell what of the process is its own: its workers keep to the share all the same.
+#[test]
+fn workers_keep_to_their_share_in_company_too() {
+    check_workers(Some(Company::new(64)));
+}
+
+fn check_workers(company: Option<Arc<Company>>) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut config: CollectionConfig = config();
     config.run.cpu_share = Some("10%".to_owned().try_into().unwrap());
     let busy = Arc::new(Busy::default());
     let parts = Parts {
         extractor: Some(Arc::clone(&busy) as Arc<dyn Extractor>),
+        company,
         ..Parts::default()
     };
     let begun = Instant::now();

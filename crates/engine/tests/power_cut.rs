@@ -68,9 +68,13 @@ fn check_caught(bug: Bug, fitting: &[&str]) {
 fn a_commit_that_is_acknowledged_before_its_sync_is_caught() {
     check_caught(
         Bug::AcknowledgeBeforeSync,
-        // The end of the journal is gone; or the end of one of its files, after which a later one was begun and synced. Both
-        // are entries that were called committed and are not there.
-        &["was called committed, and only", "of the journal in"],
+        // The end of the journal is gone; or the end of one of its files, cut or torn, after which a later one was begun and synced.
+        // All are entries that were called committed and are not there.
+        &[
+            "was called committed, and only",
+            "of the journal in",
+            "journal segment",
+        ],
     );
 }
 

@@ -272,3 +272,55 @@ fn the_first_limit_of_depth_may_come_under_a_run() {
     check_first_limit(64 << 20);
     check_first_limit(4 << 10);
 }
+
+/// The same where a run has no end, and the next visit of a page is weeks away.
+fn check_first_limit_without_end(repository_memory: u64) {
+    for seed in [2, 3, 4] {
+        let web = Web::new(seed);
+        let mut narrow = config(OrderName::Depth);
+        narrow.mode = Mode::Incremental;
+        narrow.run.revisit = Duration::from_secs(30 * 86400);
+        narrow.run.repository_memory = repository_memory;
+        let mut wide = narrow.clone();
+        wide.filter.max_depth = None;
+        let control = Control::default();
+        let feedback = LimitAfter(control.clone(), AtomicUsize::new(30), narrow);
+        let disk = SimulatedDisk::new();
+        let script = web.script().slowly(Duration::from_millis(1));
+        let parts = Parts {
+            fetcher: Some(Arc::new(script.clone())),
+            feedback: Arc::new(feedback),
+            ..Parts::default()
+        };
+        let hops = web.within_reach();
+        let missing = || {
+            let asked: BTreeSet<String> = script.pages().into_iter().collect();
+            let missing = hops.keys().filter(|url| !asked.contains(*url));
+            missing.cloned().collect::<Vec<String>>()
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..1500 {
+                    if missing().is_empty() {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                control.interrupt();
+            });
+            let files: Arc<dyn Files> = Arc::new(disk.clone());
+            crawl_on(files, &wide, &[url(0)], parts, &control).unwrap();
+        });
+        assert!(missing().is_empty(), "{seed}: {:?}", missing());
+        assert!(
+            asked(&disk).len() < PAGES,
+            "{seed}: the limit came too late"
+        );
+    }
+}
+
+#[test]
+fn the_first_limit_of_depth_may_come_under_a_run_without_end() {
+    check_first_limit_without_end(64 << 20);
+    check_first_limit_without_end(4 << 10);
+}

@@ -35,6 +35,9 @@ pub struct IndexSection {
     pub max_text_bytes: u64,
     /// Anchor texts of links that are indexed with the page they lead to.
     pub max_anchors: usize,
+    /// Memory that merging may take: a part of `run.memory`, and no setting of its own.
+    #[serde(skip)]
+    pub(crate) merge_bytes: u64,
 }
 
 impl Default for IndexSection {
@@ -48,6 +51,7 @@ impl Default for IndexSection {
             threads: 1,
             max_text_bytes: 2 << 20,
             max_anchors: 64,
+            merge_bytes: IndexConfig::default().merge_bytes,
         }
     }
 }
@@ -55,11 +59,15 @@ impl Default for IndexSection {
 impl IndexSection {
     pub(crate) fn writer(&self) -> IndexConfig {
         let bytes = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
+        let memory_bytes = bytes(self.memory_bytes);
         IndexConfig {
-            memory_bytes: bytes(self.memory_bytes),
+            memory_bytes,
+            // What waits to be indexed takes no more than what is being indexed.
+            max_pending_bytes: memory_bytes,
             threads: self.threads,
             max_text_bytes: bytes(self.max_text_bytes),
             max_anchors: self.max_anchors,
+            merge_bytes: self.merge_bytes,
             ..IndexConfig::default()
         }
     }

@@ -11,12 +11,13 @@ use teia_graph::GraphError;
 
 use super::catalog::Cataloguer;
 use super::config::LinksSection;
-use super::follow::{Follow, Follower};
+use super::follow::{Follow, Follower, Trouble};
 use super::index::{Index, Indexed, State};
 use super::links::Links;
 use super::order::OrderByRank;
 use super::queue::{Full, Handed, Queue};
 use super::ranks::{Ranked, rank_collection};
+use super::rebuild::rebuild_index;
 use crate::collection::CollectionConfig;
 use crate::control::Control;
 use crate::directory::Layout;
@@ -294,8 +295,35 @@ impl Crew {
             self.rank(index.as_mut(), &must_stop);
         }
         // Who is in a hurry does not wait for merges: they only make the index smaller.
-        if let Some(index) = index.filter(|_| !must_stop()) {
-            index.close();
+        if let Some(mut index) = index.filter(|_| !must_stop())
+            && let Err(trouble) = index.close()
+        {
+            self.build_anew(&index, &trouble);
+        }
+    }
+
+    /// The last merges have met a damaged file.
+    fn build_anew(&self, index: &Index, trouble: &Trouble) {
+        let name = self.layout.name();
+        let say = |level, text| self.feedback.hear(&Event::Notice { level, text });
+        if !index.has_archive() {
+            let text = format!(
+                "the search index of {name} is damaged ({}), and there is no archive to build it from",
+                trouble.text
+            );
+            return say(Level::Error, text);
+        }
+        let text = format!(
+            "the search index of {name} cannot be used ({}): {}",
+            trouble.text,
+            index.remedy()
+        );
+        say(Level::Warning, text);
+        if let Err(error) = rebuild_index(&self.files, &self.layout, &self.config, |_, _| {}) {
+            let text = format!(
+                "the search index of {name} could not be built anew ({error}); `teia index rebuild` tries again"
+            );
+            say(Level::Error, text);
         }
     }
 

@@ -24,9 +24,10 @@ impl Fate {
         }
         let outcome = attempt.outcome;
         match outcome.number() {
+            // A part that nobody asked for is no page (HTTP-31): a whole one from before stays.
+            206 | 304 => Self::AsBefore,
             200..=299 if attempt.flags.has(Flags::NOT_KEPT) => Self::OnlyLinks,
             200..=299 => Self::Kept,
-            304 => Self::AsBefore,
             _ if outcome.is_redirect() => Self::OnlyLinks,
             // A server that fails today has not taken its pages away.
             _ if outcome.retry() != Retry::Final => Self::AsBefore,
@@ -64,6 +65,7 @@ mod tests {
         check(Outcome::http(200), Flags::NOT_KEPT, Fate::OnlyLinks);
         check(Outcome::http(301), none, Fate::OnlyLinks);
         check(Outcome::http(304), none, Fate::AsBefore);
+        check(Outcome::http(206), none, Fate::AsBefore);
         check(Outcome::http(404), none, Fate::Gone);
         check(Outcome::http(410), none, Fate::Gone);
         check(Outcome::http(503), none, Fate::AsBefore);

@@ -15,6 +15,9 @@ use crate::collection::CollectionConfig;
 use crate::directory::Layout;
 use crate::feedback::{Event, Feedback, Level};
 
+/// Whose panic over what was just built anew was noted; a later program may do better.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The rest after an error of the disk.
 const REST: Duration = Duration::from_secs(5);
 
@@ -121,14 +124,23 @@ impl<F: Follower> Follow<F> {
         loop {
             let began = self.queue.committed();
             let went = catch_unwind(AssertUnwindSafe(|| self.go(anew)));
-            let trouble = match went {
-                Ok(Ok(())) => return Some(self.follower),
-                Ok(Err(trouble)) => trouble,
-                Err(panic) => Trouble::of_panic(&*panic),
+            let (trouble, has_panicked) = match went {
+                Ok(Ok(())) => {
+                    self.forget_panic();
+                    return Some(self.follower);
+                }
+                Ok(Err(trouble)) => (trouble, false),
+                Err(panic) => (Trouble::of_panic(&*panic), true),
             };
             if self.queue.is_stopped() {
                 return None;
             }
+            // What panics over what was just built anew is not damaged: something that was collected makes it panic. The next
+            // run is not to build everything anew for the same end.
+            if has_panicked && was_rebuilt {
+                self.note_panic();
+            }
+            was_rebuilt |= has_panicked && self.is_panic_known();
             let (name, collection) = (F::NAME, self.layout.name());
             if trouble.is_damage && !was_rebuilt {
                 self.say(
@@ -259,7 +271,127 @@ impl<F: Follower> Follow<F> {
         Ok(())
     }
 
+    /// Where it is noted that what was built anew made this follower panic.
+    fn panic_note(&self) -> PathBuf {
+        self.layout.crashes().join(F::NAME.replace(' ', "-"))
+    }
+
+    fn is_panic_known(&self) -> bool {
+        let noted = self.files.read(&self.panic_note());
+        noted.is_ok_and(|version| version == VERSION.as_bytes())
+    }
+
+    /// Where it cannot be noted, the next run tries once more.
+    fn note_panic(&self) {
+        let written = self.files.create_dir(&self.layout.crashes());
+        let written =
+            written.and_then(|()| self.files.replace(&self.panic_note(), VERSION.as_bytes()));
+        if let Err(error) = written {
+            tracing::warn!(%error, "a panic of the {} could not be noted", F::NAME);
+        }
+    }
+
+    fn forget_panic(&self) {
+        let note = self.panic_note();
+        if self.files.exists(&note)
+            && let Err(error) = self.files.remove(&note)
+        {
+            tracing::warn!(%error, "the note of a panic of the {} stays", F::NAME);
+        }
+    }
+
     fn say(&self, level: Level, text: String) {
         self.feedback.hear(&Event::Notice { level, text });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::queue::Full;
+    use super::*;
+    use teia_base::SimulatedDisk;
+
+    /// Panics over what it has, or not, and counts how often that was built anew.
+    struct Frail {
+        panics: bool,
+        rebuilt: Arc<AtomicUsize>,
+    }
+
+    impl Follower for Frail {
+        const NAME: &'static str = "frail one";
+        const SOURCE: &'static str = "journal";
+
+        fn open(&mut self, anew: bool) -> Result<u64, Trouble> {
+            self.rebuilt.fetch_add(usize::from(anew), Ordering::SeqCst);
+            match self.panics {
+                true => std::panic::resume_unwind(Box::new("it is frail")),
+                false => Ok(0),
+            }
+        }
+
+        fn apply(&mut self, _: &Entry, _: Documents<'_>) -> Result<(), Trouble> {
+            Ok(())
+        }
+
+        fn commit(&mut self, _: u64) -> Result<(), Trouble> {
+            Ok(())
+        }
+    }
+
+    #[derive(Debug, Default)]
+    struct Notices(Mutex<Vec<String>>);
+
+    impl Feedback for Notices {
+        fn hear(&self, event: &Event) {
+            if let Event::Notice { text, .. } = event {
+                self.0.lock().unwrap().push(text.clone());
+            }
+        }
+    }
+
+    /// A run: how often it was built anew, and what was said last.
+    fn follow(files: &Arc<dyn Files>, panics: bool) -> (usize, String) {
+        let rebuilt: Arc<AtomicUsize> = Arc::default();
+        let queue = Arc::new(Queue::new(1 << 20, Full::Drops, 0));
+        queue.close();
+        let notices = Arc::new(Notices::default());
+        Follow {
+            follower: Frail {
+                panics,
+                rebuilt: Arc::clone(&rebuilt),
+            },
+            queue,
+            commit_every: Duration::from_secs(1),
+            files: Arc::clone(files),
+            layout: Layout::new("default").unwrap(),
+            config: Arc::default(),
+            feedback: notices.clone(),
+        }
+        .run();
+        let said = notices.0.lock().unwrap().last().cloned();
+        (rebuilt.load(Ordering::SeqCst), said.unwrap_or_default())
+    }
+
+    #[test]
+    fn what_panics_when_it_was_built_anew_is_not_built_anew_at_each_run() {
+        let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+        files.create_dir("default".as_ref()).unwrap();
+        let (rebuilt, said) = follow(&files, true);
+        assert_eq!(rebuilt, 1, "it may have been damaged");
+        assert!(
+            said.contains("stays where it is (it panicked: it is frail)"),
+            "{said}"
+        );
+        for _ in 0..2 {
+            let (rebuilt, said) = follow(&files, true);
+            assert_eq!(rebuilt, 0, "it was tried");
+            assert!(said.contains("stays where it is"), "{said}");
+        }
+        // What went well is tried anew when it panics again.
+        assert_eq!(follow(&files, false), (0, String::new()));
+        assert_eq!(follow(&files, true).0, 1);
     }
 }

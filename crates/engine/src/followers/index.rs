@@ -94,16 +94,21 @@ impl Index {
         Ok(false)
     }
 
-    /// Waits for merges under way and closes.
-    pub(super) fn close(self) {
-        if let Some(writer) = self.state.writer
-            && let Err(error) = writer.close()
-        {
-            tracing::warn!(%error, "the index was not closed well; it is complete all the same");
+    /// Waits for merges under way and closes; what they have found where it is damaged.
+    pub(super) fn close(&mut self) -> Result<(), Trouble> {
+        let Some(writer) = self.state.writer.take() else {
+            return Ok(());
+        };
+        match writer.close() {
+            Err(error) if !error.is_damage() => {
+                tracing::warn!(%error, "the index was not closed well; it is complete all the same");
+                Ok(())
+            }
+            closed => Ok(closed?),
         }
     }
 
-    fn has_archive(&self) -> bool {
+    pub(super) fn has_archive(&self) -> bool {
         let files = self.files.list(&self.layout.archive());
         files.is_ok_and(|files| !files.is_empty())
     }

@@ -165,7 +165,7 @@ pub fn renew_index(
     };
     index.open(false).map_err(failed)?;
     while index.renew().map_err(failed)? {}
-    index.close();
+    index.close().map_err(failed)?;
     Ok(true)
 }
 

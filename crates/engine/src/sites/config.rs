@@ -3,7 +3,8 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::collection::{CollectionConfig, nearest, nearest_setting, sections};
+use crate::collection::CollectionConfig;
+use crate::mistakes::{for_people, nearest, nearest_setting, sections};
 use crate::sense::Senseless;
 use crate::sites::pattern::HostPattern;
 
@@ -357,7 +358,7 @@ fn check_leaf(leaf: &Leaf, range: Option<&HostPattern>) -> Result<(), Senseless>
     inner.insert(key.clone(), value.clone());
     match table.try_into::<CollectionConfig>() {
         Ok(_) => Ok(()),
-        Err(error) => wrong(crate::collection::for_people(error.message(), key, "")),
+        Err(error) => wrong(for_people(error.message(), key, "")),
     }
 }
 

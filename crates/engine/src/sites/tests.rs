@@ -132,7 +132,10 @@ fn what_a_site_may_not_say_is_refused_with_its_line_and_the_reason() {
     );
     refused("[site]\nmatch = \"a.example\"\n", &["line 1", "[[site]]"]);
     refused("site = [3]\n", &["line 1", "[[site]]"]);
-    refused("[[sites]]\nmatch = \"a.example\"\n", &["line 1", "`site`"]);
+    refused(
+        "[[sites]]\nmatch = \"a.example\"\n",
+        &["line 1", "[sites]", "[[site]]"],
+    );
 }
 
 #[test]
@@ -160,7 +163,7 @@ fn what_cannot_follow_an_address_is_refused_with_what_can() {
 
 #[test]
 fn every_setting_is_either_for_one_host_or_has_a_reason_why_not() {
-    let all = crate::collection::sections();
+    let all = crate::mistakes::sections();
     let mut count = 0;
     for (section, keys) in &all {
         for key in keys {

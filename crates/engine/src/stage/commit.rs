@@ -12,7 +12,7 @@ use crate::EngineError;
 use crate::analysis::Batch;
 use crate::followers::{Feeds, Handed};
 use crate::journal_writer::JournalWriter;
-use crate::ring::Message;
+use crate::message::Message;
 
 /// The commit window that is filling.
 #[derive(Debug)]

@@ -36,6 +36,9 @@ use crate::traps::Sketch;
 /// left out, and it is flagged. (Ours keep within less.)
 const LINK_TEXT_BYTES: usize = 16 << 20;
 
+/// Memory for each byte of a body while it is read: the body, its text and links, what goes to the archive.
+const ROOM_FOR_A_BYTE: u64 = 3;
+
 /// What all workers share.
 #[derive(Debug)]
 pub(crate) struct Workshop {
@@ -125,6 +128,15 @@ pub(crate) enum Location {
 impl Workshop {
     pub(crate) fn judge(&self) -> Arc<Judge> {
         Arc::clone(&self.judge.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The memory that a job may take.
+    pub(crate) fn room_for(&self, job: &Job) -> u64 {
+        let response = job.exchange.response.as_ref();
+        let bytes = response.map_or(0, |response| {
+            self.answers.most_bytes(job.errand.host_name(), response)
+        });
+        bytes.saturating_mul(ROOM_FOR_A_BYTE)
     }
 
     /// Does the work of one job.

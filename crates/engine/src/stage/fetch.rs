@@ -13,8 +13,8 @@ use teia_repository::UrlState;
 use tokio::sync::mpsc;
 use url::Url;
 
-use crate::ring::Message;
-use crate::workers::{Jobs, Lane};
+use crate::message::Message;
+use crate::workers::Jobs;
 
 /// What a lease is for.
 #[derive(Debug)]
@@ -33,6 +33,16 @@ pub(crate) enum Errand {
 }
 
 impl Errand {
+    /// The host that is asked, by name.
+    pub(crate) fn host_name(&self) -> &str {
+        match self {
+            Self::Page(state) => state.url.normal().host_str(),
+            Self::Robots { url, .. } | Self::Probe { url, .. } => {
+                url.host_str().unwrap_or_default()
+            }
+        }
+    }
+
     /// Which try of its URL this is.
     fn tries(&self) -> u8 {
         match self {
@@ -105,7 +115,7 @@ pub(crate) async fn fetch(
         errand,
         exchange,
     };
-    let lane = Lane::of(&job, host_is_dear);
+    let (lane, is_long) = jobs.lane(&job.exchange, host_is_dear);
     // It fails only when the ring is gone, and with it the need for an answer.
     if messages
         .send(Message::Answered {
@@ -113,6 +123,7 @@ pub(crate) async fn fetch(
             answer,
             bytes: job.exchange.wire_bytes(),
             lane,
+            is_long,
         })
         .await
         .is_ok()

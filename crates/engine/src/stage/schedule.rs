@@ -65,14 +65,18 @@ impl Ring {
         }
     }
 
-    fn may_lease(&self) -> bool {
+    /// Whether somebody may be asked now. The loop sleeps by the same rule: were it to wake for a host that may not be
+    /// asked, it would do nothing else.
+    pub(crate) fn may_lease(&self) -> bool {
         let places = self.limit.get() + self.waiting;
+        // What is in the slow lane waits for nobody else, and nobody else for it.
+        let under_way = self.outstanding.saturating_sub(self.lanes.pages());
         !self.stopping
             && !self.paused
             && (self.outstanding == 0 || !self.is_short)
             && self.outage.lets_out(self.clock.now(), self.outstanding)
             && self.frontier.leased() < places
-            && self.outstanding < places + self.room_to_read()
+            && under_way < places + self.slack
             && !self.window_is_full()
             && !self.repository.is_behind()
             && self.budget_left()
@@ -218,7 +222,7 @@ impl Ring {
             errand,
             request,
             self.messages.clone(),
-            (self.jobs.clone(), self.dear.contains(&host)),
+            (self.jobs.clone(), self.lanes.is_dear(host)),
         ));
     }
 

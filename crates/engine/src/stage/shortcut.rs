@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Nothing is noted of it: what a kill or an end leaves undone is found by whoever looks next. A run that visits
-//! pages again and again has no need of it: each visit tells the links at the depth of now.
+//! pages again and again looks for them when it begins and when its first limit of depth comes, because the next visit of a
+//! page may be weeks away; it does not read the journal after every visit, because each tells the links at the depth of now.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -38,6 +39,8 @@ pub(crate) struct Shortcuts {
     attempts: u64,
     /// After so many of them nothing was left to follow.
     settled_at: Option<u64>,
+    /// Whether limits of depth are as they were when nothing was left to follow.
+    limits_are_followed: bool,
 }
 
 impl fmt::Debug for Shortcuts {
@@ -72,7 +75,20 @@ impl Shortcuts {
             round: None,
             attempts: 0,
             settled_at: None,
+            limits_are_followed: false,
         }
+    }
+
+    /// Limits of depth have changed: ways that nobody followed may count now.
+    pub(crate) fn limits_changed(&mut self) {
+        self.settled_at = None;
+        self.limits_are_followed = false;
+    }
+
+    /// Nothing is left to follow, as far as can be known.
+    fn settle(&mut self) {
+        self.settled_at = Some(self.attempts);
+        self.limits_are_followed = true;
     }
 
     /// One more attempt: its links may be shorter ways.
@@ -95,13 +111,15 @@ impl Ring {
     /// committed and folded.
     pub(crate) fn begin_shortcuts(&mut self) -> Result<bool, EngineError> {
         let shortcuts = &self.shortcuts;
-        let is_settled = shortcuts.settled_at == Some(shortcuts.attempts);
-        let is_needed = self.config.limits_depth() && self.config.mode != Mode::Incremental;
-        if is_settled || !is_needed || self.repository.keeps_links() {
+        let is_settled = match self.config.mode {
+            Mode::Incremental => shortcuts.limits_are_followed,
+            Mode::Once | Mode::Periodic => shortcuts.settled_at == Some(shortcuts.attempts),
+        };
+        if is_settled || !self.config.limits_depth() || self.repository.keeps_links() {
             return Ok(false);
         }
-        let visited = [State::Fetched, State::Failed, State::Gone];
-        let visited: u64 = visited.iter().map(|it| self.repository.count(*it)).sum();
+        let visited = self.visited_states().iter();
+        let visited: u64 = visited.map(|it| self.repository.count(*it)).sum();
         let most = (self.config.run.repository_memory / 8 / DEPTH_BYTES).max(1000);
         let until = self.next_sequence - 1;
         let mut round = Round {
@@ -119,11 +137,21 @@ impl Ring {
         Ok(true)
     }
 
+    /// States of pages that may have told links. In a run without end a visited page waits for its next visit.
+    fn visited_states(&self) -> &'static [State] {
+        match self.config.mode {
+            Mode::Incremental => &[State::Fetched, State::Failed, State::Gone, State::Waiting],
+            Mode::Once | Mode::Periodic => &[State::Fetched, State::Failed, State::Gone],
+        }
+    }
+
     fn read_depths(&mut self, round: &mut Round) -> Result<(), EngineError> {
         let (key, part, parts) = (self.key, round.part, round.parts);
         let depths = &mut round.depths;
         depths.clear();
-        self.repository.visited_depths(|url, depth| {
+        let states = self.visited_states();
+        let is_visited = |state| states.contains(&state);
+        self.repository.visited_depths(is_visited, |url, depth| {
             let hash = xxh3_64_with_seed(url.as_bytes(), key);
             if hash % parts == part {
                 depths.insert(hash, depth);
@@ -149,7 +177,7 @@ impl Ring {
                     Ok(true) => {}
                     Ok(false) => {
                         if !round.brought {
-                            self.shortcuts.settled_at = Some(self.shortcuts.attempts);
+                            self.shortcuts.settle();
                         }
                         return looked;
                     }
@@ -157,7 +185,7 @@ impl Ring {
                         self.warn(format!(
                             "shorter ways to pages could not be followed, and some URLs may be left out for their depth: {error}; `teia urls verify` says more"
                         ));
-                        self.shortcuts.settled_at = Some(self.shortcuts.attempts);
+                        self.shortcuts.settle();
                         return looked;
                     }
                 }
@@ -180,7 +208,7 @@ impl Ring {
         };
         let entry = entry?;
         // A run that meets everything again knows only its own ways.
-        let counts = self.config.mode == Mode::Once || entry.run == self.run;
+        let counts = self.config.mode != Mode::Periodic || entry.run == self.run;
         if let (true, Record::Commit(commit)) = (counts, entry.record) {
             let (key, depths) = (self.key, &round.depths);
             let nearer = commit.attempts.into_iter().filter(|attempt| {

@@ -13,17 +13,20 @@
 use std::collections::{HashSet, VecDeque};
 
 use teia_base::filter::Candidate;
-use teia_base::journal::{Exclusion, LinkVerdict, UrlChange};
+use teia_base::journal::{Entry, LinkVerdict, Record, UrlChange};
 use teia_base::{CanonicalUrl, LinkKind};
 use teia_repository::{Admission, Offer, State, UrlRef, UrlState};
 
 use crate::collection::Mode;
 use crate::feedback::{Event, Level};
+use crate::judge::Judge;
 use crate::ring::Ring;
 use crate::traps::farms::Farms;
 
 /// URLs that are looked at in one turn of the loop.
 pub(crate) const STEP: usize = 1000;
+/// Pages of URLs on disk that are judged again in one turn: each holds some hundreds.
+const PAGES: usize = 4;
 /// Changes that one commit holds.
 pub(crate) const MOST_CHANGES: usize = 5000;
 
@@ -39,20 +42,30 @@ pub(crate) struct Backlog {
     more: Option<CanonicalUrl>,
     /// The first of those that were swept last.
     swept: Option<CanonicalUrl>,
-    /// URLs that wait, and pages that were kept, by rules of before, and that those of now leave out; with the rule.
-    let_out: VecDeque<(UrlState, Exclusion)>,
+    /// URLs that wait, and pages that were kept, by rules of before, and that those of now leave out.
+    let_out: VecDeque<UrlState>,
     /// More of those that wait are to leave.
     more_waiting: bool,
     /// Whether any left since they were looked at: nobody is to try for ever.
     has_left: bool,
-    /// URLs that were being asked for when they were to leave, with the rule.
-    asked: Vec<(CanonicalUrl, Exclusion)>,
-    /// Links of before that are decided with this commit or a later one: then what waits is looked at again.
-    decided_with: Option<u64>,
+    /// URLs that were being asked for when they were to leave.
+    asked: Vec<CanonicalUrl>,
+    /// Links of before that are decided with this entry of the journal or a later one: then URLs on disk are looked at.
+    decided_with: Option<Decided>,
+    /// URLs on disk that are let in and left out by the survey that is under way.
+    surveyed: [usize; 2],
     /// There are more of them; the first of those that were found last.
     more_out: Option<CanonicalUrl>,
     /// What was kept has been looked at, at the end of a run that visits everything.
     kept_is_judged: bool,
+}
+
+/// When links of before the rules changed are decided.
+#[derive(Debug)]
+struct Decided {
+    sequence: u64,
+    /// They are still in the window: it is a commit that decides them.
+    in_window: bool,
 }
 
 impl Backlog {
@@ -77,15 +90,37 @@ impl Backlog {
 }
 
 impl Ring {
+    /// The rules have changed under the run. URLs on disk may be hundreds of millions: they are judged a few at a time, after
+    /// links that were met before are decided. (Nothing is asked for meanwhile that the rules leave out.)
+    pub(crate) fn look_again(&mut self) {
+        if !self.repository.is_on_disk() {
+            self.look_at_all();
+            return;
+        }
+        let in_window = !self.window.is_empty();
+        if in_window || self.committing > 0 {
+            let sequence = self.next_sequence - u64::from(!in_window);
+            self.backlog.decided_with = Some(Decided {
+                sequence,
+                in_window,
+            });
+        } else {
+            self.begin_survey();
+        }
+    }
+
     /// A run begins, perhaps with wider rules: what was left out is judged again. The last process may
     /// have ended before every link of a page was brought nearer.
-    pub(crate) fn look_again(&mut self) {
+    pub(crate) fn look_at_all(&mut self) {
         self.look_at_excluded();
         self.look_at_kept();
         self.backlog.has_left = true;
         self.look_at_waiting();
         if self.repository.is_on_disk() && !self.window.is_empty() {
-            self.backlog.decided_with = Some(self.next_sequence);
+            self.backlog.decided_with = Some(Decided {
+                sequence: self.next_sequence,
+                in_window: true,
+            });
         }
         // On disk the journal has the links of pages: see `shortcut`.
         if self.config.limits_depth() && !self.repository.is_on_disk() {
@@ -97,20 +132,64 @@ impl Ring {
         }
     }
 
+    /// Goes through all URLs on disk by the rules of now.
+    fn begin_survey(&mut self) {
+        self.backlog.surveyed = [0; 2];
+        self.repository.begin_survey();
+    }
+
+    fn survey_some(&mut self) {
+        let judge = self.workshop.judge();
+        let (rules_changed, farms) = (self.rules_changed, &self.farms);
+        let (mut let_in, mut let_out) = (VecDeque::new(), VecDeque::new());
+        let is_wanted = |state| matches!(state, State::Waiting | State::Fetched | State::Excluded);
+        let gone_on = self.repository.survey_some(PAGES, is_wanted, |url| {
+            let is_outside = match url.state {
+                State::Waiting => judge.refusal(&url, rules_changed).is_some(),
+                _ => judge.outside(&url).is_some(),
+            };
+            if is_outside {
+                let_out.push_back(url);
+            } else if url.state == State::Excluded && is_let_in(&judge, farms, &url) {
+                let_in.push_back(url);
+            }
+        });
+        if let Err(error) = gone_on {
+            self.warn(format!(
+                "some URLs could not be judged by the rules of now: {error}"
+            ));
+        }
+        self.backlog.surveyed[0] += let_in.len();
+        self.backlog.surveyed[1] += let_out.len();
+        self.backlog.let_in.extend(let_in);
+        self.backlog.let_out.extend(let_out);
+        if self.repository.is_surveying() {
+            return;
+        }
+        let [let_in, let_out] = std::mem::take(&mut self.backlog.surveyed);
+        let told = [
+            (
+                let_in,
+                format!("the rules let {let_in} URLs in that were left out before"),
+            ),
+            (
+                let_out,
+                format!("the rules leave {let_out} URLs out that waited or were kept"),
+            ),
+        ];
+        for (_, text) in told.into_iter().filter(|(count, _)| *count > 0) {
+            let level = Level::Info;
+            self.feedback.hear(&Event::Notice { level, text });
+        }
+    }
+
     fn look_at_excluded(&mut self) {
         let most = self.most_let_in();
         let judge = self.workshop.judge();
         let mut found = 0;
         let farms = &self.farms;
         let let_in = self.repository.excluded(|state| {
-            // Met only through links that are not to be followed, a URL has no depth: no way leads
-            // there.
-            let is_reached = state.depth != u16::MAX;
-            let is_wanted = is_reached
-                && !is_of_farm(farms, state)
-                && judge
-                    .before_or_refuse(&candidate(state, state.depth))
-                    .is_admitted();
+            let is_wanted = is_let_in(&judge, farms, state);
             found += usize::from(is_wanted);
             is_wanted && found <= most
         });
@@ -134,22 +213,11 @@ impl Ring {
     fn look_at_kept(&mut self) {
         let most = self.most_let_in();
         let judge = self.workshop.judge();
-        // A program's own filter may go by the page on which a link stood, which nobody knows any more.
-        if judge.own.is_some() {
-            return;
-        }
         let mut found = VecDeque::new();
         let is_wanted = |state| matches!(state, State::Fetched | State::Excluded);
         let looked = self.repository.for_each(None, is_wanted, |url| {
-            let was_kept =
-                url.fetched.is_some() && (url.exclusion.is_none() || url.waits_for_sweep());
-            // What a page needs is kept for the page's sake.
-            if was_kept
-                && !url.requisite
-                && found.len() <= most
-                && let Some(exclusion) = judge.outside(&url)
-            {
-                found.push_back((url, exclusion));
+            if found.len() <= most && judge.outside(&url).is_some() {
+                found.push_back(url);
             }
         });
         if let Err(error) = looked {
@@ -157,7 +225,7 @@ impl Ring {
                 "what was kept could not be judged by the rules of now: {error}"
             ));
         }
-        let first = found.front().map(|(url, _)| url.url.normal().clone());
+        let first = found.front().map(|url| url.url.normal().clone());
         // The same one again was left out and stays in: nobody is to try for ever.
         let is_new = first != self.backlog.more_out;
         self.backlog.more_out = first.filter(|_| is_new && found.len() > most);
@@ -175,10 +243,8 @@ impl Ring {
         let mut found = VecDeque::new();
         let is_waiting = |state| state == State::Waiting;
         let looked = self.repository.for_each(None, is_waiting, |url| {
-            if found.len() <= most
-                && let Some(exclusion) = judge.refusal(&url, rules_changed)
-            {
-                found.push_back((url, exclusion));
+            if found.len() <= most && judge.refusal(&url, rules_changed).is_some() {
+                found.push_back(url);
             }
         });
         if let Err(error) = looked {
@@ -199,16 +265,19 @@ impl Ring {
     }
 
     /// Links that were met before the rules changed are decided with their commit: they may wait now.
-    pub(crate) fn look_at_decided(&mut self, committed: u64) {
-        let is_it = |sequence: &mut u64| committed >= *sequence;
+    pub(crate) fn look_at_decided(&mut self, entry: &Entry) {
+        let is_commit = matches!(entry.record, Record::Commit(_));
+        let is_it = |decided: &mut Decided| {
+            entry.sequence >= decided.sequence && (is_commit || !decided.in_window)
+        };
         if self.backlog.decided_with.take_if(is_it).is_some() {
-            self.backlog.has_left = true;
-            self.look_at_waiting();
+            self.begin_survey();
         }
     }
 
-    /// A URL that waited, or a page that was kept, is left out, unless it is on its way.
-    fn let_out(&mut self, url: UrlState, exclusion: Exclusion) {
+    /// A URL that waited, or a page that was kept, is left out, unless it is on its way. The rules may have changed again since it
+    /// was found.
+    fn let_out(&mut self, url: UrlState) {
         let Some(now) = self.repository.state(url.url.normal()) else {
             return;
         };
@@ -216,31 +285,37 @@ impl Ring {
             (State::Waiting, State::Waiting)
                 if now.leased && self.repository.is_in_memory(url.url.normal()) =>
             {
-                let asked = (url.url.into_normal(), exclusion);
-                self.backlog.asked.push(asked);
+                self.backlog.asked.push(url.url.into_normal());
             }
-            // Without a row in memory it is on its way out.
-            (State::Waiting, State::Waiting) if now.leased => {}
-            (State::Waiting, State::Waiting) => {
-                self.backlog.has_left = true;
-                self.leave_out(now, exclusion);
+            (State::Waiting, State::Waiting) if !now.leased => {
+                if let Some(exclusion) = self.refusal(&now) {
+                    self.backlog.has_left = true;
+                    self.leave_out(now, exclusion);
+                }
             }
-            (State::Fetched | State::Excluded, State::Fetched | State::Excluded) => {
-                self.leave_out(url, exclusion);
+            (State::Fetched | State::Excluded, State::Fetched | State::Excluded) if !now.leased => {
+                if let Some(exclusion) = self.workshop.judge().outside(&now) {
+                    self.leave_out(url, exclusion);
+                }
             }
+            // On its way, or on its way out.
             _ => {}
         }
     }
 
     /// What was being asked for and waits again, for another try or for its robots.txt, leaves now.
     pub(crate) fn let_asked_out(&mut self) {
-        for (url, exclusion) in std::mem::take(&mut self.backlog.asked) {
+        for url in std::mem::take(&mut self.backlog.asked) {
             let Some(now) = self.repository.state(&url) else {
                 continue;
             };
             match now.state {
-                State::Waiting if now.leased => self.backlog.asked.push((url, exclusion)),
-                State::Waiting => self.leave_out(now, exclusion),
+                State::Waiting if now.leased => self.backlog.asked.push(url),
+                State::Waiting => {
+                    if let Some(exclusion) = self.refusal(&now) {
+                        self.leave_out(now, exclusion);
+                    }
+                }
                 _ => {}
             }
         }
@@ -254,6 +329,7 @@ impl Ring {
             && backlog.more.is_none()
             && !backlog.more_waiting
             && backlog.decided_with.is_none()
+            && !self.repository.is_surveying()
             && self.window.changes.is_empty()
             && self.committing == 0;
         if is_done && self.control.note_heeded() {
@@ -314,9 +390,12 @@ impl Ring {
             } else if let Some(state) = self.backlog.let_in.pop_front() {
                 self.let_in(state);
                 left -= 1;
-            } else if let Some((url, exclusion)) = self.backlog.let_out.pop_front() {
-                self.let_out(url, exclusion);
+            } else if let Some(url) = self.backlog.let_out.pop_front() {
+                self.let_out(url);
                 left -= 1;
+            } else if self.repository.can_survey() {
+                self.survey_some();
+                left = left.saturating_sub(STEP / 4);
             } else if self.may_look_for_more() {
                 if self.backlog.more.is_some() {
                     self.look_at_excluded();
@@ -347,6 +426,7 @@ impl Ring {
         let is_ready = !backlog.nearer.is_empty()
             || !backlog.let_in.is_empty()
             || !backlog.let_out.is_empty()
+            || self.repository.can_survey()
             || self.may_look_for_more()
             || self.shortcuts.is_under_way();
         is_ready && !self.window_is_due()
@@ -460,6 +540,16 @@ impl Ring {
 fn is_of_farm(farms: &Farms, state: &UrlState) -> bool {
     let exclusion = state.exclusion.as_ref();
     exclusion.is_some_and(|exclusion| farms.keeps_out(&exclusion.rule))
+}
+
+/// Whether the rules of now let in what was left out.
+fn is_let_in(judge: &Judge, farms: &Farms, state: &UrlState) -> bool {
+    // Met only through links that are not to be followed, a URL has no depth: no way leads there.
+    state.depth != u16::MAX
+        && !is_of_farm(farms, state)
+        && judge
+            .before_or_refuse(&candidate(state, state.depth))
+            .is_admitted()
 }
 
 fn candidate(state: &UrlState, depth: u16) -> Candidate<'_> {

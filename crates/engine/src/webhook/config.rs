@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use teia_base::measure;
 use url::Url;
 
-use crate::collection::nearest;
+use crate::mistakes::nearest;
 
 /// Receivers of one collection, at most.
 const RECEIVERS: usize = 8;

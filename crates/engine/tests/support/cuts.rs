@@ -100,17 +100,19 @@ impl Harness {
     }
 
     /// Crawls until the power fails before this call at this step, and then to the end, with the power failing once more
-    /// at the same call of recovery. What was being done at the first failure; none where it did not come to it.
+    /// when the blocks are opened again. What was being done at each failure; none where it did not come to it.
     pub(crate) fn check_step(
         &self,
         seed: u64,
         step: &'static str,
         call: u64,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<[Option<String>; 2], String> {
         let disk = SimulatedDisk::new();
-        let mut hit = None;
+        let (mut hit, mut in_recovery) = (None, None);
+        // There are few: the place is made sure of, and what the failure left is removed.
+        let again = ("recovery", call % 2);
         let mut committed = BTreeSet::new();
-        for cut in [Some((step, call)), Some(("recovery", call)), None] {
+        for cut in [Some((step, call)), Some(again), None] {
             let files = Stepped::new(&disk, cut);
             let acknowledged = Arc::new(Acknowledged::default());
             let asked = Asked::of(&self.fetcher);
@@ -129,6 +131,8 @@ impl Harness {
             );
             if cut == Some((step, call)) {
                 hit = files.hit();
+            } else if cut == Some(again) {
+                in_recovery = files.hit();
             }
             let wrong = |wrong: String| format!("{step}, call {call} ({hit:?}): {wrong}");
             match (&ended, files.hit()) {
@@ -159,7 +163,7 @@ impl Harness {
         }
         let end = self.check_end(seed, &disk);
         end.map_err(|wrong| format!("{step}, call {call} ({hit:?}): {wrong}"))?;
-        Ok(hit)
+        Ok([hit, in_recovery])
     }
 
     /// Crawls until done, with the power cut at seeded moments, and with a bug if one is given. What is
@@ -198,7 +202,7 @@ impl Harness {
                 ..Parts::default()
             };
             let files: Arc<dyn Files> = match bug {
-                Some(bug) => Arc::new(Planted::new(disk, bug)),
+                Some(bug) => Arc::new(Planted::new(disk.clone(), bug)),
                 None => Arc::new(disk.clone()),
             };
             let (config, seeds) = (config(seed), [url(0, 0)]);
@@ -233,17 +237,21 @@ impl Harness {
         }
     }
 
-    /// Crawls with one failing call, and then once more without. How the first one ended, in a word; none where it has
-    /// fewer calls.
+    /// Crawls with one failing call, with a bug if one is given; cuts the power, and crawls once more without. How the first
+    /// one ended, in a word; none where it has fewer calls.
     pub(crate) fn check_failing(
         &self,
         seed: u64,
         call: u64,
         failure: Failure,
+        bug: Option<Bug>,
     ) -> Result<Option<String>, String> {
         let disk = SimulatedDisk::new();
+        if failure == Failure::Unreadable {
+            self.begin(seed, call, &disk)?;
+        }
         let files = Failing::new(&disk, call, failure);
-        let ended = self.crawl_failing(seed, call, &disk, &files);
+        let ended = self.crawl_failing(seed, call, &disk, &files, bug);
         if files.failed().is_none() {
             return ended.map(|_| None);
         }
@@ -257,39 +265,68 @@ impl Harness {
         Ok(Some(ended))
     }
 
+    /// Leaves something behind that is to be read: a crawl whose power was cut.
+    fn begin(&self, seed: u64, call: u64, disk: &SimulatedDisk) -> Result<(), String> {
+        disk.plan(PowerCut { after_calls: 150 });
+        let parts = Parts {
+            fetcher: Some(Arc::new(self.fetcher.clone())),
+            ..Parts::default()
+        };
+        let (config, seeds) = (config(seed), [url(0, 0)]);
+        let files = Arc::new(disk.clone());
+        let ended = crawl_on(files, &config, &seeds, parts, &Control::default());
+        disk.cut_power(call);
+        match ended {
+            Err(_) => Ok(()),
+            Ok(_) => Err("the crawl was done before the power was cut".to_owned()),
+        }
+    }
+
     fn crawl_failing(
         &self,
         seed: u64,
         call: u64,
         disk: &SimulatedDisk,
         files: &Failing,
+        bug: Option<Bug>,
     ) -> Result<String, String> {
         let acknowledged = Arc::new(Acknowledged::default());
-        let parts = || Parts {
-            fetcher: Some(Arc::new(Asked::of(&self.fetcher))),
+        let before = known_pages(&entries(disk)?)?;
+        let asked = Asked::of(&self.fetcher);
+        let parts = Parts {
+            fetcher: Some(Arc::new(asked.clone())),
             feedback: acknowledged.clone(),
             ..Parts::default()
         };
         let (config, seeds, control) = (config(seed), [url(0, 0)], Control::default());
-        let first = crawl_on(Arc::new(files.clone()), &config, &seeds, parts(), &control);
-        let Err(error) = first else {
-            return Ok("went on".to_owned());
+        let failing: Arc<dyn Files> = match bug {
+            Some(bug) => Arc::new(Planted::new(files.clone(), bug)),
+            None => Arc::new(files.clone()),
         };
-        let said = chain(&error);
-        // What a failed sync leaves nobody knows.
+        let first = crawl_on(failing, &config, &seeds, parts, &control);
+        // What a failed sync leaves nobody knows, and whoever went on after it knows no better: what was not synced is gone.
         disk.cut_power(call);
+        asked.check(&before)?;
+        let (said, ended) = match &first {
+            Ok(_) => (String::new(), "went on"),
+            Err(error) => (chain(error), "ended, and went on at the next start"),
+        };
         let is_clear = ["default", "data"].iter().any(|place| said.contains(place));
-        if !is_clear {
+        if first.is_err() && !is_clear {
             return Err(format!("it does not say where: {said}"));
         }
         let (told, entries) = (acknowledged.0.load(Ordering::Relaxed), entries(disk)?);
         let kept = entries.last().map_or(0, |entry| entry.sequence);
         if kept < told {
             return Err(format!(
-                "entry {told} was called committed, and only {kept} are there, after: {said}"
+                "entry {told} was called committed, and only {kept} are there, after: {ended} {said}"
             ));
         }
         let committed = known_pages(&entries)?;
+        let lost: Vec<_> = before.difference(&committed).collect();
+        if !lost.is_empty() {
+            return Err(format!("lost {lost:?}, after: {said}"));
+        }
         let asked = Asked::of(&self.fetcher);
         let parts = Parts {
             fetcher: Some(Arc::new(asked.clone())),
@@ -298,7 +335,7 @@ impl Harness {
         crawl_on(Arc::new(disk.clone()), &config, &seeds, parts, &control)
             .map_err(|error| format!("it does not go on: {}, after: {said}", chain(&error)))?;
         asked.check(&committed)?;
-        Ok("ended, and went on at the next start".to_owned())
+        Ok(ended.to_owned())
     }
 
     /// Everything is there, once.

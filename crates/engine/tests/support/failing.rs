@@ -1,8 +1,9 @@
-//! A disk of which one call fails, once.
+//! A disk of which one call fails, once. Where that is a sync, what it should have brought to the disk is lost, though it can still be
+//! read: a later sync does not bring it back.
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -15,12 +16,14 @@ pub(crate) enum Failure {
     Broken,
     /// No room is left; of a write after half of it.
     Full,
+    /// An error of the device where something is read. (Only what reads is counted.)
+    Unreadable,
 }
 
 impl Failure {
     fn error(self) -> io::Error {
         match self {
-            Self::Broken => io::Error::from_raw_os_error(5),
+            Self::Broken | Self::Unreadable => io::Error::from_raw_os_error(5),
             Self::Full => io::ErrorKind::StorageFull.into(),
         }
     }
@@ -40,16 +43,51 @@ struct Plan {
     calls: AtomicU64,
     /// The call that failed: what it was, and of which file.
     failed: Mutex<Option<String>>,
+    /// One sync at a time, so that the one that is to fail does.
+    syncs: Mutex<()>,
 }
 
 impl Plan {
-    /// One more call; an error where it is the one.
+    /// One more call that writes or opens; an error where it is the one.
     fn pass(&self, what: &str, path: &Path) -> io::Result<()> {
+        if self.failure == Failure::Unreadable {
+            return Ok(());
+        }
+        self.count(what, path)
+    }
+
+    /// One more call that reads.
+    fn read(&self, what: &str, path: &Path) -> io::Result<()> {
+        if self.failure != Failure::Unreadable {
+            return Ok(());
+        }
+        self.count(what, path)
+    }
+
+    fn count(&self, what: &str, path: &Path) -> io::Result<()> {
         if self.calls.fetch_add(1, Ordering::SeqCst) != self.call {
             return Ok(());
         }
         *self.failed.lock().unwrap() = Some(format!("{what} {}", path.display()));
         Err(self.failure.error())
+    }
+
+    /// A sync, which drops what it is for where it is the one that fails.
+    fn sync(
+        &self,
+        (what, path): (&str, &Path),
+        disk: &SimulatedDisk,
+        sync: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        let _one = self.syncs.lock().unwrap();
+        let Err(error) = self.pass(what, path) else {
+            return sync();
+        };
+        disk.set_failing_sync(true);
+        let failed = sync();
+        disk.set_failing_sync(false);
+        failed.expect_err("it was told to fail");
+        Err(error)
     }
 }
 
@@ -61,6 +99,7 @@ impl Failing {
             failure,
             calls: AtomicU64::new(0),
             failed: Mutex::default(),
+            syncs: Mutex::default(),
         };
         Self {
             disk: disk.clone(),
@@ -82,6 +121,7 @@ impl Failing {
         Box::new(FailingFile {
             file,
             path: path.to_owned(),
+            disk: self.disk.clone(),
             plan: Arc::clone(&self.plan),
         })
     }
@@ -102,7 +142,12 @@ impl Files for Failing {
         // Whether there is such a file is asked in the same way, and then nothing fails.
         let file = self.disk.open(path)?;
         self.plan.pass("open", path)?;
-        Ok(file)
+        self.plan.read("open", path)?;
+        Ok(Box::new(FailingRead {
+            file,
+            path: path.to_owned(),
+            plan: Arc::clone(&self.plan),
+        }))
     }
 
     fn truncate(&self, path: &Path, len: u64) -> io::Result<()> {
@@ -127,12 +172,13 @@ impl Files for Failing {
 
     fn list(&self, path: &Path) -> io::Result<Vec<String>> {
         self.plan.pass("list", path)?;
+        self.plan.read("list", path)?;
         self.disk.list(path)
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        self.plan.pass("sync_dir", path)?;
-        self.disk.sync_dir(path)
+        let sync = || self.disk.sync_dir(path);
+        self.plan.sync(("sync_dir", path), &self.disk, sync)
     }
 
     fn free_bytes(&self) -> io::Result<Option<u64>> {
@@ -143,7 +189,8 @@ impl Files for Failing {
 #[derive(Debug)]
 struct FailingFile {
     file: Box<dyn AppendFile>,
-    path: std::path::PathBuf,
+    path: PathBuf,
+    disk: SimulatedDisk,
     plan: Arc<Plan>,
 }
 
@@ -157,11 +204,30 @@ impl AppendFile for FailingFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.plan.pass("sync", &self.path)?;
-        self.file.sync()
+        let file = &mut self.file;
+        let called = ("sync", self.path.as_path());
+        self.plan.sync(called, &self.disk, || file.sync())
     }
 
     fn len(&self) -> u64 {
+        self.file.len()
+    }
+}
+
+#[derive(Debug)]
+struct FailingRead {
+    file: Box<dyn ReadFile>,
+    path: PathBuf,
+    plan: Arc<Plan>,
+}
+
+impl ReadFile for FailingRead {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.plan.read("read", &self.path)?;
+        self.file.read_at(offset, buffer)
+    }
+
+    fn len(&self) -> io::Result<u64> {
         self.file.len()
     }
 }

@@ -6,9 +6,10 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use teia_base::journal::{Entry, LinkVerdict, Next, Record, encode_frame};
-use teia_base::{AppendFile, Files, ReadFile, SimulatedDisk};
+use teia_base::{AppendFile, Files, ReadFile};
 
 /// What is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,21 +26,23 @@ pub(crate) enum Bug {
     KeepTail(&'static str),
     /// An entry does not say that a lease is over, and so the next process hands its URL out again.
     ReuseLease,
+    /// Who syncs files in this folder does not hear when that fails.
+    SwallowSync(&'static str),
+    /// A sync in this folder that failed is tried again, as if nothing had happened.
+    RetrySync(&'static str),
 }
 
 /// A disk over which the engine behaves as if it had the bug.
 #[derive(Debug)]
 pub(crate) struct Planted {
-    disk: SimulatedDisk,
+    disk: Arc<dyn Files>,
     bug: Bug,
 }
 
 impl Planted {
-    pub(crate) fn new(disk: &SimulatedDisk, bug: Bug) -> Self {
-        Self {
-            disk: disk.clone(),
-            bug,
-        }
+    pub(crate) fn new(disk: impl Files + 'static, bug: Bug) -> Self {
+        let disk = Arc::new(disk);
+        Self { disk, bug }
     }
 
     fn wrap(&self, path: &Path, file: Box<dyn AppendFile>) -> Box<dyn AppendFile> {
@@ -52,6 +55,12 @@ impl Planted {
             return Box::new(LateSync { file, owed: false });
         }
         match self.bug {
+            Bug::SwallowSync(folder) | Bug::RetrySync(folder) if is_in(path, folder) => {
+                Box::new(DeafSync {
+                    file,
+                    tries: usize::from(matches!(self.bug, Bug::RetrySync(_))) + 1,
+                })
+            }
             Bug::DropLink | Bug::ReuseLease if is_in(path, "journal") => Box::new(Rewritten {
                 file,
                 bug: self.bug,
@@ -110,6 +119,29 @@ impl Files for Planted {
 
     fn free_bytes(&self) -> io::Result<Option<u64>> {
         self.disk.free_bytes()
+    }
+}
+
+/// Says that it is synced, whatever the disk said at the last try.
+#[derive(Debug)]
+struct DeafSync {
+    file: Box<dyn AppendFile>,
+    tries: usize,
+}
+
+impl AppendFile for DeafSync {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.append(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        // The error of the last try is swallowed, unless there is another one.
+        (0..self.tries).any(|_| self.file.sync().is_ok());
+        Ok(())
+    }
+
+    fn len(&self) -> u64 {
+        self.file.len()
     }
 }
 
