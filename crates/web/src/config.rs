@@ -10,6 +10,8 @@ pub struct WebConfig {
     pub hosts: Vec<String>,
     /// Everybody may search and read copies; without it that needs a login too.
     pub public_search: bool,
+    /// Everybody may read `/metrics`; without it that needs a viewer's token, as where searching does.
+    pub public_metrics: bool,
     /// Admins may name seeds and addresses in the network of this machine, not only people on it.
     pub allow_private: bool,
     /// Wrong tokens from one address within a minute; then it must wait.
@@ -22,7 +24,7 @@ pub struct WebConfig {
     pub listeners: usize,
     /// How often a live stream tells something.
     pub live_every: Duration,
-    /// Connections at once; the next one waits to be accepted.
+    /// Connections at once, where descriptors allow them; one more takes the place of one that has asked for nothing, or waits.
     pub connections: usize,
     /// How long the head of a request may take, and an idle connection may stay.
     pub head_timeout: Duration,
@@ -56,6 +58,7 @@ impl Default for WebConfig {
         Self {
             hosts: Vec::new(),
             public_search: true,
+            public_metrics: true,
             allow_private: false,
             wrong_tokens: 10,
             max_body_bytes: 1 << 20,

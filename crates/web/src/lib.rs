@@ -25,6 +25,7 @@ mod neighbourhood;
 mod pages;
 mod replay;
 mod server;
+mod visitors;
 mod words;
 
 pub use access::{NewToken, Role, Token, Tokens};

@@ -32,6 +32,7 @@ pub struct Library {
     root: PathBuf,
     shelves: RwLock<Vec<Arc<Shelf>>>,
     searcher: RwLock<Arc<Searcher>>,
+    search: SearchConfig,
     looked: Mutex<Option<Instant>>,
     hidden: Mutex<(Vec<Arc<Removals>>, Arc<Hidden>)>,
 }
@@ -87,10 +88,16 @@ impl Copy {
 impl Library {
     /// Looks at a data directory. One that is not there yet is an empty library.
     pub fn open(root: &Path) -> Result<Self, WebError> {
+        Self::open_with(root, SearchConfig::default())
+    }
+
+    /// The same, where a query and the indexes may take this much.
+    pub fn open_with(root: &Path, search: SearchConfig) -> Result<Self, WebError> {
         let library = Self {
             root: root.to_owned(),
             shelves: RwLock::default(),
-            searcher: RwLock::new(Arc::new(new_searcher())),
+            searcher: RwLock::new(Arc::new(Searcher::new(search.clone(), Weights::default()))),
+            search,
             looked: Mutex::default(),
             hidden: Mutex::default(),
         };
@@ -215,7 +222,10 @@ impl Library {
         let directory = Directory::open(&self.root)?;
         let names = directory.collections();
         let mut shelves = self.shelves.write().unwrap_or_else(PoisonError::into_inner);
+        let before = shelves.len();
         shelves.retain(|shelf| names.contains(&shelf.name));
+        // What was deleted is not to be found any more, either.
+        let has_gone = shelves.len() < before;
         for name in names {
             if !shelves.iter().any(|shelf| shelf.name == name)
                 && let Some(shelf) = Shelf::open(&directory, &name)
@@ -225,15 +235,15 @@ impl Library {
         }
         shelves.sort_by(|a, b| a.name.cmp(&b.name));
         let stale = shelves.iter().any(|shelf| shelf.has_other_index());
-        if stale {
-            let mut searcher = new_searcher();
+        if stale || has_gone {
+            let mut searcher = Searcher::new(self.search.clone(), Weights::default());
             for shelf in shelves.iter() {
                 shelf.open_index(&mut searcher);
             }
-            *self
-                .searcher
-                .write()
-                .unwrap_or_else(PoisonError::into_inner) = Arc::new(searcher);
+            let searcher = Arc::new(searcher);
+            warm_up(Arc::clone(&searcher));
+            let held = self.searcher.write();
+            *held.unwrap_or_else(PoisonError::into_inner) = searcher;
         }
         Ok(())
     }
@@ -339,8 +349,20 @@ impl Shelf {
     }
 }
 
-fn new_searcher() -> Searcher {
-    Searcher::new(SearchConfig::default(), Weights::default())
+/// Beside the first answers: who asks at once waits for the disk as without it, and nobody after that.
+fn warm_up(searcher: Arc<Searcher>) {
+    let warming = std::thread::Builder::new().name("warming".to_owned());
+    let begun = warming.spawn(move || {
+        let began = Instant::now();
+        searcher.warm_up();
+        tracing::debug!(
+            seconds = began.elapsed().as_secs_f64(),
+            "search indexes are read ahead"
+        );
+    });
+    if let Err(error) = begun {
+        tracing::warn!(%error, "search indexes are not read ahead: no thread could be begun");
+    }
 }
 
 /// A directory that is moved into the place of another has another number.

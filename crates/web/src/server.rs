@@ -12,14 +12,15 @@ use axum::Router;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use teia_engine::Runs;
+use teia_engine::{Runs, connections_served};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use crate::access::Peer;
 use crate::pages::{self, App};
+use crate::visitors::{Visitor, Visitors};
 use crate::{Library, WebConfig, WebError};
 
 /// What is served.
@@ -63,16 +64,13 @@ pub async fn serve(
     let address = listener.local_addr().map_err(WebError::Serve)?;
     // Runs of this process are not sent here by what they collect.
     let _own = teia_fetch::refuse_own(address);
-    let places = Arc::new(Semaphore::new(config.connections));
+    // The files of a collection and the fetching of runs need descriptors too.
+    let visitors = Visitors::new(connections_served(config.connections));
     let (head, stall) = (config.head_timeout, config.stall_timeout);
     let (ending, ended) = watch::channel(false);
     let router = pages::router(App::new(site, address, ended.clone()));
     tokio::pin!(shutdown);
     loop {
-        let place = tokio::select! {
-            () = &mut shutdown => break,
-            place = Arc::clone(&places).acquire_owned() => place,
-        };
         let (stream, peer) = tokio::select! {
             () = &mut shutdown => break,
             accepted = listener.accept() => match accepted {
@@ -85,10 +83,19 @@ pub async fn serve(
                 }
             },
         };
+        let (visitor, left) = tokio::select! {
+            () = &mut shutdown => break,
+            entered = visitors.enter() => entered,
+        };
         let (router, ended) = (router.clone(), ended.clone());
         tokio::spawn(async move {
-            converse((stream, peer), router, (head, stall), ended).await;
-            drop(place);
+            let visitor = Arc::new(visitor);
+            let conversation = converse((stream, peer), &visitor, router, (head, stall), ended);
+            tokio::select! {
+                () = conversation => {}
+                // Who has asked for something is told nothing: what would tell it is gone.
+                Ok(()) = left => tracing::debug!(%peer, "a connection that asked for nothing made room"),
+            }
         });
     }
     let _ = ending.send(true);
@@ -100,6 +107,7 @@ pub async fn serve(
 
 async fn converse(
     (stream, peer): (TcpStream, SocketAddr),
+    visitor: &Arc<Visitor>,
     router: Router,
     (head, stall): (Duration, Duration),
     mut ended: watch::Receiver<bool>,
@@ -107,7 +115,9 @@ async fn converse(
     let _ = stream.set_nodelay(true);
     let io = TokioIo::new(Patient::new(stream, stall));
     let router = TowerToHyperService::new(router);
+    let visitor = Arc::clone(visitor);
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
+        visitor.asks();
         request.extensions_mut().insert(Peer(peer));
         hyper::service::Service::call(&router, request)
     });

@@ -296,6 +296,20 @@ fn a_closed_server_shows_nothing_before_a_login() {
 }
 
 #[test]
+fn where_others_reach_the_server_its_numbers_need_a_token() {
+    let served = empty(WebConfig {
+        public_metrics: false,
+        ..WebConfig::default()
+    });
+    assert_eq!(served.get("/metrics").status, 401);
+    assert_eq!(served.get("/").status, 200);
+    let token = format!("Bearer {}", served.token(Role::Viewer));
+    let answer = served.ask("GET", "/metrics", &[("Authorization", &token)]);
+    assert_eq!(answer.status, 200);
+    assert!(answer.text().contains("teia_"), "{}", answer.text());
+}
+
+#[test]
 fn ui_20_bodies_are_bounded() {
     let served = empty(WebConfig {
         max_body_bytes: 10_000,

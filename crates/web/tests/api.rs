@@ -1,4 +1,4 @@
-//! The API over a collected little web: what it tells, what it changes, and what it refuses.
+//! The API over a collected little web: what it tells, and what it refuses.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
@@ -8,81 +8,9 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::{LittleWeb, Served, collect};
+use support::client::{Client, birds, birds_with};
+use support::{Served, collect};
 use teia_web::{Role, WebConfig};
-
-/// Three pages, a page that is not there, and what is outside.
-fn birds() -> (LittleWeb, Served) {
-    birds_with(WebConfig::default())
-}
-
-fn birds_with(config: WebConfig) -> (LittleWeb, Served) {
-    let web = LittleWeb::start();
-    web.html(
-        "/",
-        "<title>Lapwing meadow</title><p>A lapwing calls.</p><a href=/second>second</a><a href=/third>third</a><a href=/gone>gone</a><a href=http://other.example/>other</a>",
-    );
-    web.html("/second", "<title>Second</title><p>Curlews answer.</p>");
-    web.html("/third", "<title>Third</title><p>Plovers listen.</p>");
-    let folder = tempfile::tempdir().unwrap();
-    collect(folder.path(), &web, "birds");
-    (web, Served::new(folder, config))
-}
-
-struct Client<'a> {
-    served: &'a Served,
-    token: String,
-}
-
-impl<'a> Client<'a> {
-    fn new(served: &'a Served, role: Role) -> Self {
-        let token = served.token(role);
-        Self { served, token }
-    }
-
-    #[track_caller]
-    fn good(&self, method: &str, path: &str, body: &Value) -> Value {
-        let text = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
-        let answer = self.served.api(&self.token, method, path, &text);
-        assert!(
-            (200..300).contains(&answer.status),
-            "{method} {path}: {} {}",
-            answer.status,
-            answer.text()
-        );
-        if answer.body.is_empty() {
-            Value::Null
-        } else {
-            answer.json()
-        }
-    }
-
-    #[track_caller]
-    fn get(&self, path: &str) -> Value {
-        self.good("GET", path, &Value::Null)
-    }
-
-    /// The code of the problem, which must have this status.
-    #[track_caller]
-    fn bad(&self, method: &str, path: &str, body: &Value, status: u16) -> String {
-        let text = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
-        let answer = self.served.api(&self.token, method, path, &text);
-        assert_eq!(answer.status, status, "{method} {path}: {}", answer.text());
-        assert_eq!(
-            answer.header("content-type").as_deref(),
-            Some("application/problem+json")
-        );
-        answer.json()["detail"].as_str().unwrap().to_owned()
-    }
-}
 
 #[test]
 fn a_collection_is_told_in_figures() {
@@ -228,290 +156,6 @@ fn ui_17_pages_of_lists_are_bounded() {
 }
 
 #[test]
-fn a_collection_is_made_checked_changed_and_removed() {
-    let (_web, served) = birds();
-    let client = Client::new(&served, Role::Admin);
-    let made = client.good(
-        "POST",
-        "/api/collections",
-        &json!({"name": "fish", "seeds": ["a.example", "b.example"], "settings": {"politeness.delay": "5s", "max-depth": 3, "filter.exclude": ["/x/"]}}),
-    );
-    assert_eq!(made["state"], "never-run");
-    assert_eq!(made["settings"]["politeness"]["delay"], "5s");
-    assert_eq!(made["settings"]["filter"]["max-depth"], 3);
-    let path = served.folder.path().join("collections/fish.toml");
-    let text = std::fs::read_to_string(&path).unwrap();
-    assert!(text.contains("# "), "it has the manual in it");
-    client.bad("POST", "/api/collections", &json!({"name": "fish"}), 409);
-    // What a person wrote stays.
-    let text = format!("# Mine.\n{text}");
-    std::fs::write(&path, &text).unwrap();
-    let changed = client.good(
-        "PATCH",
-        "/api/collections/fish",
-        &json!({"settings": {"politeness.delay": "7s", "filter.max-depth": null}}),
-    );
-    let differences = changed["differences"].to_string();
-    assert!(
-        differences.contains("+ delay = \\\"7s\\\""),
-        "{differences}"
-    );
-    let now = std::fs::read_to_string(&path).unwrap();
-    assert!(now.starts_with("# Mine.\n") && now.contains("delay = \"7s\""));
-    assert_eq!(changed["text"], now);
-    let checked = client.good(
-        "POST",
-        "/api/collections/fish/check",
-        &json!({"settings": {"filter.scope": "domain"}, "urls": ["http://www.a.example/", "http://c.example/", "%"]}),
-    );
-    assert_eq!(checked["good"], true);
-    assert_eq!(checked["urls"][0]["in_scope"], true, "{checked}");
-    assert_eq!(checked["urls"][1]["in_scope"], false);
-    assert!(checked["urls"][2]["error"].is_string());
-    assert_eq!(
-        std::fs::read_to_string(&path).unwrap(),
-        now,
-        "nothing is written"
-    );
-    let wrong = client.good(
-        "POST",
-        "/api/collections/new/check",
-        &json!({"text": "seeds = [\"a.example\"]\ndelai = 3\n"}),
-    );
-    assert_eq!(wrong["good"], false);
-    assert!(
-        wrong["problem"].as_str().unwrap().contains("line 2"),
-        "{wrong}"
-    );
-    let detail = client.bad(
-        "PATCH",
-        "/api/collections/fish",
-        &json!({"settings": {"politenes.delay": "7s"}}),
-        422,
-    );
-    assert!(
-        detail.contains("delay") && !detail.contains("/tmp"),
-        "{detail}"
-    );
-    assert_eq!(
-        client.good("DELETE", "/api/collections/fish", &Value::Null),
-        Value::Null
-    );
-    assert!(!path.exists());
-    client.bad("GET", "/api/collections/fish", &Value::Null, 404);
-    client.bad("DELETE", "/api/collections/fish", &Value::Null, 404);
-    assert_eq!(client.get("/api/collections")["total"], 1);
-}
-
-#[test]
-fn ui_30_a_request_that_comes_twice_is_done_once() {
-    let (_web, served) = birds();
-    let token = served.token(Role::Admin);
-    let bearer = format!("Bearer {token}");
-    let make = |path: &str, key: &str, body: &str| {
-        let headers = [
-            ("Authorization", bearer.as_str()),
-            ("Content-Type", "application/json"),
-            ("Idempotency-Key", key),
-        ];
-        served.send("POST", path, &headers, body.as_bytes())
-    };
-    let body = "{\"name\":\"fish\",\"seeds\":[\"a.example\"]}";
-    let first = make("/api/collections", "k1", body);
-    let second = make("/api/collections", "k1", body);
-    assert_eq!(
-        (first.status, second.status),
-        (201, 201),
-        "{}",
-        second.text()
-    );
-    assert_eq!(first.body, second.body);
-    assert_eq!(first.header("location"), second.header("location"));
-    assert_eq!(
-        make("/api/collections", "k2", body).status,
-        409,
-        "another request"
-    );
-    let other = "{\"name\":\"frogs\"}";
-    assert_eq!(
-        make("/api/collections", "k1", other).json()["code"],
-        "other-request"
-    );
-    let token = "{\"name\":\"x\",\"role\":\"viewer\"}";
-    let (first, second) = (
-        make("/api/tokens", "k", token),
-        make("/api/tokens", "k", token),
-    );
-    assert_eq!(first.json()["token"], second.json()["token"]);
-    let listed = served.api(&served.token(Role::Admin), "GET", "/api/tokens", "");
-    assert_eq!(
-        listed.json()["total"],
-        3,
-        "two admins and one new: {}",
-        listed.text()
-    );
-}
-
-#[test]
-fn settings_for_some_hosts_are_reached_by_api_and_form_and_comments_stay() {
-    let (_web, served) = birds();
-    let client = Client::new(&served, Role::Admin);
-    let text = "seeds = [\"a.example\"]\n\n# The slow one.\n[[site]]\nmatch = \"a.example\" # since May\n[site.politeness]\ndelay = \"5s\"\n";
-    let made = json!({"name": "fish", "text": text});
-    client.good("POST", "/api/collections", &made);
-    let changes = json!({"settings": {
-        "site.1.politeness.delay": "9s",
-        "site.2.match": ["*.b.example", "10.0.0.0/8"],
-        "site.2.run.retries": 1,
-    }});
-    let changed = client.good("PATCH", "/api/collections/fish", &changes);
-    let now = changed["text"].as_str().unwrap();
-    for part in [
-        "# The slow one.",
-        "# since May",
-        "delay = \"9s\"",
-        "retries = 1",
-    ] {
-        assert!(now.contains(part), "no {part} in {now}");
-    }
-    assert_eq!(now.matches("[[site]]").count(), 2, "{now}");
-    let urls = json!({"urls": ["http://a.example/", "http://x.b.example/", "http://c.example/"]});
-    let checked = client.good("POST", "/api/collections/fish/check", &urls);
-    assert_eq!(checked["urls"][0]["sites"][0]["site"], 1, "{checked}");
-    assert_eq!(
-        checked["urls"][1]["sites"][0]["changes"][0],
-        "run.retries = 1"
-    );
-    assert!(checked["urls"][2]["sites"].is_null(), "{checked}");
-    let wrong = json!({"settings": {"site.2.filter.scope": "any"}});
-    let detail = client.bad("PATCH", "/api/collections/fish", &wrong, 422);
-    assert!(detail.contains("cannot follow an address"), "{detail}");
-    let wrong = json!({"settings": {"site.1.fetch.ca-file": "/etc/passwd"}});
-    let detail = client.bad("PATCH", "/api/collections/fish", &wrong, 422);
-    assert!(detail.contains("on the machine"), "{detail}");
-    let (session, _) = served.log_in(&served.token(Role::Admin));
-    let page = served.ask("GET", "/collections/fish/edit", &[("Cookie", &session)]);
-    for name in ["site.1.politeness.delay", "site.2.match", "site.3.match"] {
-        assert!(
-            page.text().contains(&format!("name=\"{name}\"")),
-            "no {name}"
-        );
-    }
-}
-
-#[test]
-fn what_was_begun_keeps_its_normal_form() {
-    let (_web, served) = birds();
-    let client = Client::new(&served, Role::Admin);
-    let settings = client.get("/api/collections/birds")["settings"]["normal-form"].clone();
-    let (key, value) = settings
-        .as_object()
-        .unwrap()
-        .iter()
-        .find(|(_, value)| value.is_boolean())
-        .unwrap();
-    let other = !value.as_bool().unwrap();
-    let changes = json!({"settings": {format!("normal-form.{key}"): other}});
-    let detail = client.bad("PATCH", "/api/collections/birds", &changes, 422);
-    assert!(detail.contains("normal-form"), "{detail}");
-}
-
-#[test]
-fn ui_12_settings_are_typed_data_and_name_no_place_on_the_machine() {
-    let (_web, served) = birds();
-    let client = Client::new(&served, Role::Admin);
-    for (body, status) in [
-        (json!({"name": "x", "command": "rm -rf /"}), 400),
-        (json!({"name": "x", "settings": {"shell": "sh"}}), 422),
-        (
-            json!({"name": "x", "settings": {"politeness.delay": "${7*7}s"}}),
-            422,
-        ),
-        (
-            json!({"name": "x", "settings": {"politeness": {"delay": "1s"}}}),
-            422,
-        ),
-        (json!({"name": "../x"}), 422),
-        (json!({"name": "x/../../etc"}), 422),
-        (json!({"name": "tokens.toml"}), 422),
-        (json!({"name": "lock"}), 422),
-        (json!({"name": ""}), 422),
-        (json!({"name": "x", "seeds": ["http://"]}), 422),
-        (
-            json!({"name": "x", "settings": {"catalog.url": "sqlite:/etc/passwd"}}),
-            422,
-        ),
-        (
-            json!({"name": "x", "settings": {"fetch.ca-file": "/etc/passwd"}}),
-            422,
-        ),
-        (
-            json!({"name": "x", "text": "[fetch]\nca-file = \"/etc/passwd\"\n"}),
-            422,
-        ),
-        (
-            json!({"name": "x", "settings": {"seeds-file": "/etc/passwd"}}),
-            422,
-        ),
-        (
-            json!({"name": "x", "settings": {"login.1.match": "a.example", "login.1.kind": "bearer", "login.1.secret-variable": "HOME"}}),
-            422,
-        ),
-        (
-            json!({"name": "x", "text": "[[login]]\nmatch = \"a.example\"\nkind = \"bearer\"\nsecret-file = \"/etc/passwd\"\n"}),
-            422,
-        ),
-    ] {
-        client.bad("POST", "/api/collections", &body, status);
-    }
-    assert_eq!(client.get("/api/collections")["total"], 1);
-}
-
-#[test]
-fn ui_13_nobody_opens_the_network_of_the_machine_from_afar() {
-    let (web, served) = birds();
-    let client = Client::new(&served, Role::Admin);
-    for settings in [
-        json!({"fetch.proxy": "http://ann@127.0.0.9:18100"}),
-        json!({"site.1.match": "a.example", "site.1.fetch.proxy": "http://ann@x.example:1"}),
-        json!({"fetch.allow-private": true}),
-        json!({"fetch.resolve": ["a.example=127.0.0.1:1"]}),
-        json!({"fetch.name-servers": ["127.0.0.1:53"]}),
-        json!({"run.ignore-robots": true}),
-        json!({"site.1.match": "a.example", "site.1.run.ignore-robots": true}),
-        json!({"seeds": ["http://127.0.0.9:18099/x"]}),
-        json!({"seeds": "http://169.254.169.254/latest/"}),
-    ] {
-        let wanted = json!({"name": "x", "settings": settings});
-        let detail = client.bad("POST", "/api/collections", &wanted, 422);
-        assert!(detail.contains("machine"), "{detail}");
-        let what = json!({"text": "", "settings": settings});
-        let checked = client.good("POST", "/api/collections/x/check", &what);
-        assert_eq!(checked["good"], false, "{checked}");
-    }
-    for seed in ["http://[::1]:1/", "localhost", "http://10.0.0.1/"] {
-        let wanted = json!({"name": "x", "seeds": [seed]});
-        let detail = client.bad("POST", "/api/collections", &wanted, 422);
-        assert!(detail.contains("--allow-private"), "{detail}");
-    }
-    for seed in [
-        "file:///etc/passwd",
-        "ftp://a.example/",
-        "mailto:ann@a.example",
-    ] {
-        let wanted = json!({"name": "x", "seeds": [seed]});
-        let detail = client.bad("POST", "/api/collections", &wanted, 422);
-        assert!(detail.contains("https"), "{detail}");
-    }
-    assert_eq!(client.get("/api/collections")["total"], 1);
-    // The machine has opened this one already; more of the same may be said from afar.
-    let more = json!({"settings": {"seeds": [web.url("/"), web.url("/second")]}});
-    client.good("PATCH", "/api/collections/birds", &more);
-    let closed = json!({"settings": {"fetch.allow-private": false}});
-    client.bad("PATCH", "/api/collections/birds", &closed, 422);
-}
-
-#[test]
 fn ui_22_names_with_signs_are_names_that_are_not_there() {
     let (_web, served) = birds();
     let client = Client::new(&served, Role::Admin);
@@ -608,6 +252,94 @@ fn ui_32_what_is_hidden_is_gone_at_once_and_can_come_back() {
     assert_eq!(found_status(&served), 500);
     let copy = served.get(&format!("/archive/*/{}", web.url("/second")));
     assert_ne!(copy.status, 200);
+}
+
+#[test]
+fn tables_from_before_a_removal_are_not_current() {
+    let (web, served) = birds();
+    let client = Client::new(&served, Role::Admin);
+    let counted = || loop {
+        let told = client.get("/api/collections/birds/statistics");
+        if told["is_current"] == true {
+            break told["as_of"].as_str().unwrap().to_owned();
+        }
+    };
+    let before = counted();
+    // Moments are told in seconds.
+    let until_another = || std::thread::sleep(Duration::from_millis(1100));
+    until_another();
+    assert_eq!(
+        counted(),
+        before,
+        "nothing changed: nothing is counted again"
+    );
+    let body = json!({"kind": "url", "value": web.url("/second")});
+    client.good("PUT", "/api/collections/birds/removals", &body);
+    let after = counted();
+    assert_ne!(after, before);
+    until_another();
+    // A list of the same length is another list.
+    let back = format!(
+        "/api/collections/birds/removals?kind=url&value={}",
+        web.url("/second")
+    );
+    client.good("DELETE", &back, &Value::Null);
+    let body = json!({"kind": "url", "value": web.url("/fourth")});
+    client.good("PUT", "/api/collections/birds/removals", &body);
+    assert_ne!(counted(), after);
+}
+
+#[test]
+fn what_a_deleted_collection_hid_is_not_fetched_by_others_and_can_be_taken_back() {
+    let (web, served) = birds();
+    let client = Client::new(&served, Role::Admin);
+    let url = web.url("/second");
+    let body = json!({"kind": "url", "value": url});
+    client.good("PUT", "/api/collections/birds/removals", &body);
+    client.good("DELETE", "/api/collections/birds", &Value::Null);
+    collect(served.folder.path(), &web, "others");
+    let fetched = client.get("/api/collections/others/urls?state=fetched");
+    let fetched = fetched["items"].as_array().unwrap();
+    assert!(fetched.len() >= 2, "{fetched:?}");
+    assert!(fetched.iter().all(|item| item["url"] != url), "{fetched:?}");
+    let back = format!("/api/collections/others/removals?kind=url&value={url}");
+    client.good("DELETE", &back, &Value::Null);
+    client.bad("DELETE", &back, &Value::Null, 404);
+    assert_eq!(client.get("/api/removals")["total"], 0);
+    collect(served.folder.path(), &web, "third");
+    let fetched = client.get("/api/collections/third/urls?state=fetched");
+    let fetched = fetched["items"].as_array().unwrap();
+    assert!(fetched.iter().any(|item| item["url"] == url), "{fetched:?}");
+}
+
+#[test]
+fn what_deleted_collections_hid_is_listed_and_can_be_taken_back_without_a_collection() {
+    let (web, served) = birds();
+    let client = Client::new(&served, Role::Admin);
+    assert_eq!(client.get("/api/removals")["total"], 0);
+    let url = web.url("/second");
+    for body in [
+        json!({"kind": "url", "value": url}),
+        json!({"kind": "host", "value": "gone.example"}),
+    ] {
+        client.good("PUT", "/api/collections/birds/removals", &body);
+    }
+    let by_birds = json!({"collection": "birds", "kind": "url", "value": url});
+    let listed = client.get("/api/removals");
+    assert!(listed["items"].as_array().unwrap().contains(&by_birds));
+    client.good("DELETE", "/api/collections/birds", &Value::Null);
+    let kept = json!({"collection": null, "kind": "url", "value": url});
+    let listed = client.get("/api/removals");
+    assert_eq!(listed["total"], 2, "{listed}");
+    assert!(listed["items"].as_array().unwrap().contains(&kept));
+    assert_eq!(client.get("/api/removals?limit=1&offset=1")["total"], 2);
+    client.bad("DELETE", "/api/removals?kind=url", &Value::Null, 400);
+    let wrong = "/api/removals?kind=host&value=a%2Fb";
+    client.bad("DELETE", wrong, &Value::Null, 422);
+    let back = "/api/removals?kind=host&value=Gone.example";
+    client.good("DELETE", back, &Value::Null);
+    client.bad("DELETE", back, &Value::Null, 404);
+    assert_eq!(client.get("/api/removals")["items"], json!([kept]));
 }
 
 fn found_status(served: &Served) -> u16 {

@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use support::Served;
 use teia_web::WebConfig;
 
@@ -128,6 +129,86 @@ fn a_slow_head_is_cut_off_and_others_are_served() {
     assert!(!String::from_utf8_lossy(&rest).contains("200 OK"));
 }
 
+/// Ten thousand connections that say nothing, and no timer that would help: whoever asks for something is served.
+#[test]
+fn ui_19_many_who_say_nothing_keep_nobody_out() {
+    const IDLE: u64 = 10_000;
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(1 << 20).min(1 << 20);
+    let raised = Rlimit {
+        current: Some(most),
+        maximum: limit.maximum,
+    };
+    let _ = setrlimit(Resource::Nofile, raised);
+    let idle = IDLE.min(most.saturating_sub(1500));
+    let config = WebConfig {
+        head_timeout: Duration::from_secs(600),
+        ..WebConfig::default()
+    };
+    let places = u64::try_from(config.connections).unwrap();
+    assert!(idle > 2 * places, "{most} descriptors show nothing");
+    let served = empty(config);
+    // Not all in one moment, in which the system itself would refuse them.
+    let held: Vec<TcpStream> = (0..idle)
+        .map(|number| {
+            if number % 100 == 0 {
+                std::thread::sleep(Duration::from_millis(30));
+            }
+            TcpStream::connect(served.address).unwrap()
+        })
+        .collect();
+    for _ in 0..3 {
+        assert_eq!(served.get("/").status, 200);
+    }
+    // Those who were sent away know it; the last ones are still there, as many as there are places.
+    let gone = held
+        .iter()
+        .filter(|stream| {
+            stream.set_nonblocking(true).unwrap();
+            let mut stream = *stream;
+            stream.read(&mut [0]).is_ok()
+        })
+        .count();
+    let kept = held.len() - gone;
+    assert!(
+        kept <= usize::try_from(places).unwrap(),
+        "{kept} of {} connections are open",
+        held.len()
+    );
+}
+
+/// Between two requests nobody is sent away: only who has never asked for anything is.
+#[test]
+fn ui_19_a_client_that_has_asked_keeps_its_place() {
+    let served = empty(WebConfig {
+        connections: 2,
+        head_timeout: Duration::from_secs(20),
+        ..WebConfig::default()
+    });
+    let mut asking = TcpStream::connect(served.address).unwrap();
+    asking
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    let request = b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let ask = |stream: &mut TcpStream| {
+        stream.write_all(request).unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            answer.push(byte[0]);
+        }
+        assert!(answer.starts_with(b"HTTP/1.1 200"));
+    };
+    ask(&mut asking);
+    let silent: Vec<TcpStream> = (0..5)
+        .map(|_| TcpStream::connect(served.address).unwrap())
+        .collect();
+    assert_eq!(served.get("/").status, 200, "a new client");
+    ask(&mut asking);
+    drop(silent);
+}
+
 #[test]
 fn a_client_that_takes_nothing_is_left() {
     let served = empty(WebConfig {
@@ -178,8 +259,17 @@ fn bodies_and_queries_at_their_limits() {
             config.max_query_depth,
             config.max_body_bytes,
             config.head_timeout,
+            config.body_timeout,
         ),
-        (1024, 32, 64, 16, 1 << 20, Duration::from_secs(10))
+        (
+            1024,
+            32,
+            64,
+            16,
+            1 << 20,
+            Duration::from_secs(10),
+            Duration::from_secs(30)
+        )
     );
     assert_eq!(teia_search::SearchConfig::default().max_milliseconds, 2000);
     let served = empty(config);
@@ -197,6 +287,51 @@ fn bodies_and_queries_at_their_limits() {
             assert_eq!(answer.status, 200, "{page}: {at:.20}: {}", answer.text());
             let answer = served.get(&format!("{page}?q={past}"));
             assert_eq!(answer.status, 400, "{page}: {past:.20}");
+        }
+    }
+}
+
+/// Far behind the last result there is an empty page or a sentence, and what is no number is called so.
+#[test]
+fn offsets_behind_the_end_and_wrong_ones_are_answered() {
+    let served = empty(WebConfig::default());
+    for page in ["/search", "/api/search"] {
+        let ask = |rest: &str| served.get(&format!("{page}?q=melro&{rest}"));
+        for within in [
+            "offset=0",
+            "offset=500",
+            "offset=9990",
+            "page=1000",
+            "offset=",
+        ] {
+            assert_eq!(ask(within).status, 200, "{page}: {within}");
+        }
+        for far in [
+            "offset=9991",
+            "offset=18446744073709551615",
+            "offset=99999999999999999999999",
+            "page=1001",
+        ] {
+            let answer = ask(far);
+            assert_eq!(answer.status, 400, "{page}: {far}");
+            assert!(
+                answer.text().contains("results can be shown"),
+                "{page}: {far}"
+            );
+        }
+        for wrong in [
+            "offset=-1",
+            "offset=x",
+            "offset=1e3",
+            "offset=1.5",
+            "page=x",
+        ] {
+            let answer = ask(wrong);
+            assert_eq!(answer.status, 400, "{page}: {wrong}");
+            assert!(
+                answer.text().contains("must be a whole number"),
+                "{page}: {wrong}"
+            );
         }
     }
 }

@@ -96,6 +96,82 @@ fn pages_are_for_those_who_logged_in_and_nothing_collected_acts_in_them() {
 }
 
 #[test]
+fn own_words_for_webmasters_are_on_the_bot_page_in_the_reader_s_language() {
+    let web = hostile();
+    let served = Served::of(&web);
+    let page = |language: &str| {
+        let answer = served.ask("GET", "/bot", &[("Accept-Language", language)]);
+        assert_eq!(answer.status, 200);
+        answer.text()
+    };
+    let own = |name: &str, text: &str| {
+        std::fs::write(served.folder.path().join(name), text).unwrap();
+    };
+    own(
+        "bot.txt",
+        "\u{feff}The river museum.\r\n\r\nMail <b>river</b>@example.org\r\nor call.\r\n \t\r\nThank you.\r\n",
+    );
+    for language in ["en", "pt"] {
+        let text = page(language);
+        // A line with nothing on it ends a paragraph, whatever the editor puts there; nothing in it is markup.
+        for part in [
+            ">The river museum.</p>",
+            "&#60;b&#62;river&#60;/b&#62;@example.org\nor call.</p>",
+            ">Thank you.</p>",
+        ] {
+            assert!(text.contains(part), "no {part:?} in {text}");
+        }
+        assert!(text.contains("User-agent: Teia"), "{text}");
+    }
+    own("bot.pt.txt", "O museu do rio.");
+    assert!(page("pt").contains(">O museu do rio.</p>"));
+    assert!(!page("pt").contains("The river museum."));
+    assert!(page("en").contains(">The river museum.</p>"));
+    // A file that is no text does not take the page away.
+    std::fs::write(served.folder.path().join("bot.txt"), [0xff, 0xfe, 0x00]).unwrap();
+    assert!(page("en").contains("User-agent: Teia"));
+}
+
+#[test]
+fn removals_are_listed_on_the_settings_page_also_those_of_deleted_collections() {
+    let web = hostile();
+    let served = Served::of(&web);
+    let (session, csrf) = cookie(&served, Role::Admin);
+    let own = format!("http://{}", served.address);
+    let headers = [("Cookie", session.as_str()), ("Origin", own.as_str())];
+    let page = |language: &str| {
+        let asked = [("Cookie", session.as_str()), ("Accept-Language", language)];
+        served.ask("GET", "/settings", &asked).text()
+    };
+    assert!(page("en").contains("Nothing was removed."));
+    let host = "kind=host&value=gone.example";
+    let wish = |collection: &str| format!("collection={collection}&{host}&csrf={csrf}");
+    let answer = served.form("/removals/remove", &headers, &wish("default"));
+    assert_eq!(answer.status, 303, "{}", answer.text());
+    let text = page("en");
+    assert!(text.contains("gone.example") && !text.contains("a deleted collection"));
+    let sure = format!("what=remove&csrf={csrf}");
+    let answer = served.form("/collections/default/remove", &headers, &sure);
+    assert_eq!(answer.status, 303, "{}", answer.text());
+    let text = page("en");
+    assert!(
+        text.contains("gone.example") && text.contains("a deleted collection"),
+        "{text}"
+    );
+    assert!(page("pt").contains("uma coleção apagada"));
+    let (viewer, _) = cookie(&served, Role::Viewer);
+    let seen = served
+        .ask("GET", "/settings", &[("Cookie", &viewer)])
+        .text();
+    assert!(seen.contains("gone.example") && !seen.contains("/removals/restore"));
+    let answer = served.form("/removals/restore", &headers, &wish(""));
+    assert_eq!(answer.status, 303, "{}", answer.text());
+    assert!(page("en").contains("Nothing was removed."));
+    let answer = served.form("/removals/restore", &headers, &wish(""));
+    assert_eq!(answer.status, 404, "{}", answer.text());
+}
+
+#[test]
 fn buttons_and_forms_ask_for_the_session_s_own_token() {
     let web = hostile();
     let served = Served::of(&web);

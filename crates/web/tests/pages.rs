@@ -267,6 +267,26 @@ fn an_empty_query_explains_itself_with_examples() {
 }
 
 #[test]
+fn a_phrase_that_is_nowhere_is_offered_as_words() {
+    let (_, served) = &*GARDEN;
+    for marks in [["%22", "%22"], ["«", "»"]] {
+        let query = marks.join("garden+garden+garden");
+        let page = served.get(&format!("/search?q={query}")).text();
+        assert!(page.contains("Nothing was found"), "{page}");
+        let (before, _) = page.split_once("without quotation marks").unwrap();
+        let (_, offered) = before.rsplit_once("href=\"").unwrap();
+        let offered = offered.split('"').next().unwrap().replace("&#38;", "&");
+        assert!(
+            served.get(&offered).text().contains("class=\"hit\""),
+            "{offered}"
+        );
+    }
+    let page = served.get("/search?q=qwertyzxcv").text();
+    assert!(page.contains("Nothing was found"), "{page}");
+    assert!(!page.contains("without quotation marks"), "{page}");
+}
+
+#[test]
 fn a_page_is_explained() {
     let (web, served) = &*GARDEN;
     let url = web.url("/");
@@ -282,6 +302,8 @@ fn a_page_is_explained() {
     ] {
         assert!(page.contains(word), "{word}: {page}");
     }
+    // That of the page, and that of its host.
+    assert_eq!(page.matches("× average").count(), 2, "{page}");
     let links = served.get(&format!("/page?url={url}&tab=in")).text();
     assert!(
         links.contains("/bed/") && links.contains("garden"),

@@ -61,10 +61,13 @@ pub(crate) fn for_people(app: &App, role: Role, routes: MethodRouter<App>) -> Me
 /// What everybody may read, unless this server is closed: then a viewer may.
 pub(crate) async fn open_to(State(app): State<App>, request: Request, next: Next) -> Response {
     // Parts of a copy are asked for without cookies; who knows their address was shown the copy.
-    if app.config.public_search || has_key(request.uri().path(), &app.key) {
+    let path = request.uri().path();
+    let is_metrics = path == "/metrics";
+    let is_public = app.config.public_search && (app.config.public_metrics || !is_metrics);
+    if is_public || has_key(path, &app.key) {
         return next.run(request).await;
     }
-    let told = if request.uri().path().starts_with("/api/") || request.uri().path() == "/metrics" {
+    let told = if path.starts_with("/api/") || is_metrics {
         Told::Problem
     } else {
         Told::Page

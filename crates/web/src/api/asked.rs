@@ -79,6 +79,34 @@ impl Asked {
     }
 }
 
+/// A query without parameters.
+#[derive(Debug)]
+pub(crate) struct Nothing;
+
+impl<S: Send + Sync> FromRequestParts<S> for Nothing {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Asked::from_request_parts(parts, state).await?.end()?;
+        Ok(Self)
+    }
+}
+
+/// A query that says which part of a list, and nothing else.
+#[derive(Debug)]
+pub(crate) struct Part(pub(crate) Window);
+
+impl<S: Send + Sync> FromRequestParts<S> for Part {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let mut asked = Asked::from_request_parts(parts, state).await?;
+        let window = asked.window()?;
+        asked.end()?;
+        Ok(Self(window))
+    }
+}
+
 /// Steps of the path.
 #[derive(Debug)]
 pub(crate) struct Steps<T>(pub(crate) T);

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use teia_catalog::Statistic;
 
-use super::asked::{Asked, Json, Steps, json, json_with};
+use super::asked::{Asked, Json, Nothing, Part, Steps, json, json_with};
 use super::problem::Problem;
 use crate::access::{Caller, Role};
 use crate::desk::{
@@ -20,19 +20,16 @@ use crate::pages::{App, Failure, PARQUET, host_links};
 
 type Answer = Result<Response, Problem>;
 
-pub(crate) async fn list(State(app): State<App>, mut asked: Asked) -> Answer {
-    let window = asked.window()?;
-    asked.end()?;
+pub(crate) async fn list(State(app): State<App>, Part(window): Part) -> Answer {
     app.work(move |app| json(&window.of(app.desk.collections()?)))
         .await
 }
 
 pub(crate) async fn create(
     State(app): State<App>,
-    asked: Asked,
+    _: Nothing,
     Json(wanted): Json<NewCollection>,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| {
         let made = app.desk.create(&wanted)?;
         let mut response = json_with(StatusCode::CREATED, &made)?;
@@ -50,9 +47,8 @@ pub(crate) async fn view(
     State(app): State<App>,
     Steps(name): Steps<String>,
     Extension(caller): Extension<Caller>,
-    asked: Asked,
+    _: Nothing,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| {
         let view = app.desk.collection(&name)?;
         json(&match caller.role {
@@ -67,10 +63,8 @@ pub(crate) async fn view(
 pub(crate) async fn traps(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    mut asked: Asked,
+    Part(window): Part,
 ) -> Answer {
-    let window = asked.window()?;
-    asked.end()?;
     app.work(move |app| json(&window.of(app.desk.traps(&name)?)))
         .await
 }
@@ -87,10 +81,9 @@ pub(crate) struct NoTrap {
 pub(crate) async fn allow_trap(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    asked: Asked,
+    _: Nothing,
     Json(trap): Json<NoTrap>,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| {
         let NoTrap { host, pattern } = &trap;
         let known = app.desk.traps(&name)?;
@@ -111,9 +104,8 @@ pub(crate) async fn allow_trap(
 pub(crate) async fn depths(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    asked: Asked,
+    _: Nothing,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| {
         let dashboard = app.desk.dashboard(&name, true)?;
         let depths = dashboard.map(|it| it.depths.clone()).unwrap_or_default();
@@ -123,12 +115,7 @@ pub(crate) async fn depths(
 }
 
 /// The largest hosts, and the links between them.
-pub(crate) async fn map(
-    State(app): State<App>,
-    Steps(name): Steps<String>,
-    asked: Asked,
-) -> Answer {
-    asked.end()?;
+pub(crate) async fn map(State(app): State<App>, Steps(name): Steps<String>, _: Nothing) -> Answer {
     app.work(move |app| {
         let (hosts, links) = host_links(app, &name).map_err(|failure| match failure {
             Failure::Desk(error) => error.into(),
@@ -146,10 +133,9 @@ pub(crate) async fn map(
 pub(crate) async fn change(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    asked: Asked,
+    _: Nothing,
     Json(changes): Json<Changes>,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| json(&app.desk.change(&name, &changes)?))
         .await
 }
@@ -157,9 +143,8 @@ pub(crate) async fn change(
 pub(crate) async fn remove(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    asked: Asked,
+    _: Nothing,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| {
         app.desk.remove(&name)?;
         Ok(StatusCode::NO_CONTENT.into_response())
@@ -171,10 +156,9 @@ pub(crate) async fn check(
     State(app): State<App>,
     Steps(name): Steps<String>,
     Extension(caller): Extension<Caller>,
-    asked: Asked,
+    _: Nothing,
     Json(what): Json<ToCheck>,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| {
         let checked = app.desk.check(&name, &what)?;
         json(&match caller.role {
@@ -211,27 +195,19 @@ pub(crate) async fn hosts(
 pub(crate) async fn host(
     State(app): State<App>,
     Steps((name, host)): Steps<(String, String)>,
-    asked: Asked,
+    _: Nothing,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| json(&app.desk.host(&name, &host)?))
         .await
 }
 
+/// What waits.
 pub(crate) async fn queue(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    mut asked: Asked,
+    asked: Asked,
 ) -> Answer {
-    let window = asked.window()?;
-    let which = UrlsAsked {
-        state: Some("waiting".to_owned()),
-        host: asked.text("host"),
-        contains: asked.text("contains"),
-    };
-    asked.end()?;
-    app.work(move |app| json(&app.desk.urls(&name, &which, window)?))
-        .await
+    some_urls(app, name, asked, Some("waiting".to_owned())).await
 }
 
 pub(crate) async fn urls(
@@ -239,9 +215,14 @@ pub(crate) async fn urls(
     Steps(name): Steps<String>,
     mut asked: Asked,
 ) -> Answer {
+    let state = asked.text("state");
+    some_urls(app, name, asked, state).await
+}
+
+async fn some_urls(app: App, name: String, mut asked: Asked, state: Option<String>) -> Answer {
     let window = asked.window()?;
     let which = UrlsAsked {
-        state: asked.text("state"),
+        state,
         host: asked.text("host"),
         contains: asked.text("contains"),
     };
@@ -265,9 +246,8 @@ pub(crate) async fn explain(
 pub(crate) async fn numbers(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    asked: Asked,
+    _: Nothing,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| json(&app.desk.numbers(&name)?)).await
 }
 
@@ -283,8 +263,7 @@ pub(crate) async fn statistics(
         let is_asked = |known: &&Statistic| table.as_ref().is_none_or(|it| *it == known.name);
         let tables: Vec<&Statistic> = counted.tables.iter().filter(is_asked).collect();
         if let Some(table) = table.as_ref().filter(|_| tables.is_empty()) {
-            let sentence = format!("there is no table `{table}`");
-            return Err(Problem::new(404, "not-found", sentence));
+            return Err(no_table(table));
         }
         json(&serde_json::json!({
             "collection": name,
@@ -294,6 +273,10 @@ pub(crate) async fn statistics(
         }))
     })
     .await
+}
+
+fn no_table(table: &str) -> Problem {
+    Problem::new(404, "not-found", format!("there is no table `{table}`"))
 }
 
 /// One table, for tools that calculate.
@@ -308,8 +291,7 @@ pub(crate) async fn parquet(
     app.work(move |app| {
         let counted = app.desk.statistics(&name)?;
         let Some(found) = counted.tables.iter().find(|known| known.name == table) else {
-            let sentence = format!("there is no table `{table}`");
-            return Err(Problem::new(404, "not-found", sentence));
+            return Err(no_table(&table));
         };
         let bytes = found.write_parquet(Vec::new()).map_err(|error| {
             tracing::error!(%error, "a table could not be written");
@@ -324,10 +306,8 @@ pub(crate) async fn parquet(
 pub(crate) async fn removals(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    mut asked: Asked,
+    Part(window): Part,
 ) -> Answer {
-    let window = asked.window()?;
-    asked.end()?;
     app.work(move |app| json(&app.desk.removals(&name, window)?))
         .await
 }
@@ -336,10 +316,9 @@ pub(crate) async fn removals(
 pub(crate) async fn hide(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    asked: Asked,
+    _: Nothing,
     Json(removal): Json<Removal>,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| {
         let hidden = app.desk.hide(&name, &removal)?;
         json(&serde_json::json!({ "items": hidden }))
@@ -350,8 +329,33 @@ pub(crate) async fn hide(
 pub(crate) async fn show(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    mut asked: Asked,
+    asked: Asked,
 ) -> Answer {
+    let removal = asked_removal(asked)?;
+    app.work(move |app| {
+        app.desk.show(&name, &removal)?;
+        Ok(StatusCode::NO_CONTENT.into_response())
+    })
+    .await
+}
+
+/// What every collection hides, and what deleted ones did.
+pub(crate) async fn all_removals(State(app): State<App>, Part(window): Part) -> Answer {
+    app.work(move |app| json(&app.desk.all_removals(window)?))
+        .await
+}
+
+/// Takes back what only deleted collections hid.
+pub(crate) async fn show_kept(State(app): State<App>, asked: Asked) -> Answer {
+    let removal = asked_removal(asked)?;
+    app.work(move |app| {
+        app.desk.show_kept(&removal)?;
+        Ok(StatusCode::NO_CONTENT.into_response())
+    })
+    .await
+}
+
+fn asked_removal(mut asked: Asked) -> Result<Removal, Problem> {
     let kind = match asked.text("kind").as_deref() {
         Some("url") => RemovalKind::Url,
         Some("host") => RemovalKind::Host,
@@ -360,21 +364,15 @@ pub(crate) async fn show(
     let value = asked.text("value");
     asked.end()?;
     let value = value.ok_or_else(|| Problem::bad_request("`value` says which"))?;
-    app.work(move |app| {
-        app.desk.show(&name, &Removal { kind, value })?;
-        Ok(StatusCode::NO_CONTENT.into_response())
-    })
-    .await
+    Ok(Removal { kind, value })
 }
 
 /// What this process has erased of it, and how far it is.
 pub(crate) async fn erasures(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    mut asked: Asked,
+    Part(window): Part,
 ) -> Answer {
-    let window = asked.window()?;
-    asked.end()?;
     app.work(move |app| json(&window.of(app.desk.erasures(&name)?)))
         .await
 }
@@ -383,10 +381,9 @@ pub(crate) async fn erasures(
 pub(crate) async fn erase(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    asked: Asked,
+    _: Nothing,
     Json(removal): Json<Removal>,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| {
         let begun = app.desk.erase(&name, &removal)?;
         json_with(StatusCode::ACCEPTED, &begun)

@@ -86,6 +86,8 @@ const ROUTES: &[Route] = &[
     route("put", "/api/collections/{name}/traps/allowed", Role::Admin, || put(collections::allow_trap)),
     route("get", "/api/collections/{name}/depths", Role::Viewer, || get(collections::depths)),
     route("get", "/api/collections/{name}/map", Role::Viewer, || get(collections::map)),
+    route("get", "/api/removals", Role::Viewer, || get(collections::all_removals)),
+    route("delete", "/api/removals", Role::Admin, || delete(collections::show_kept)),
     route("get", "/api/tokens", Role::Admin, || get(tokens::list)),
     route("post", "/api/tokens", Role::Admin, || post(tokens::create)),
     route("delete", "/api/tokens/{id}", Role::Admin, || delete(tokens::remove)),

@@ -7,41 +7,34 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::asked::{Asked, Json, Steps, json};
+use super::asked::{Asked, Json, Nothing, Part, Steps, json};
 use super::problem::Problem;
 use crate::desk::{LEVELS, Order};
 use crate::pages::App;
 
 type Answer = Result<Response, Problem>;
 
-pub(crate) async fn start(app: State<App>, name: Steps<String>, asked: Asked) -> Answer {
-    tell(app, name, asked, Order::Start).await
+pub(crate) async fn start(app: State<App>, name: Steps<String>, _: Nothing) -> Answer {
+    tell(app, name, Order::Start).await
 }
 
-pub(crate) async fn pause(app: State<App>, name: Steps<String>, asked: Asked) -> Answer {
-    tell(app, name, asked, Order::Pause).await
+pub(crate) async fn pause(app: State<App>, name: Steps<String>, _: Nothing) -> Answer {
+    tell(app, name, Order::Pause).await
 }
 
 pub(crate) async fn resume(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    asked: Asked,
+    _: Nothing,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| json(&app.desk.resume(&name)?)).await
 }
 
-pub(crate) async fn stop(app: State<App>, name: Steps<String>, asked: Asked) -> Answer {
-    tell(app, name, asked, Order::Stop).await
+pub(crate) async fn stop(app: State<App>, name: Steps<String>, _: Nothing) -> Answer {
+    tell(app, name, Order::Stop).await
 }
 
-async fn tell(
-    State(app): State<App>,
-    Steps(name): Steps<String>,
-    asked: Asked,
-    order: Order,
-) -> Answer {
-    asked.end()?;
+async fn tell(State(app): State<App>, Steps(name): Steps<String>, order: Order) -> Answer {
     app.work(move |app| json(&app.desk.tell(&name, order)?))
         .await
 }
@@ -56,10 +49,9 @@ pub(crate) struct Other {
 pub(crate) async fn change(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    asked: Asked,
+    _: Nothing,
     Json(other): Json<Other>,
 ) -> Answer {
-    asked.end()?;
     app.work(move |app| {
         let answer = app.desk.change_run(&name, &other.settings)?;
         json(&serde_json::json!({ "answer": answer }))
@@ -70,10 +62,8 @@ pub(crate) async fn change(
 pub(crate) async fn list(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    mut asked: Asked,
+    Part(window): Part,
 ) -> Answer {
-    let window = asked.window()?;
-    asked.end()?;
     app.work(move |app| json(&app.desk.runs(&name, window)?))
         .await
 }
@@ -97,10 +87,8 @@ pub(crate) async fn events(
 pub(crate) async fn deliveries(
     State(app): State<App>,
     Steps(name): Steps<String>,
-    mut asked: Asked,
+    Part(window): Part,
 ) -> Answer {
-    let window = asked.window()?;
-    asked.end()?;
     app.work(move |app| json(&window.of(app.desk.deliveries(&name)?)))
         .await
 }

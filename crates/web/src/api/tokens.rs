@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json as value};
 
-use super::asked::{Asked, Json, Steps, json, json_with};
+use super::asked::{Json, Nothing, Part, Steps, json, json_with};
 use super::problem::Problem;
 use crate::access::{Caller, Identity, Role, Token};
 use crate::pages::App;
@@ -39,9 +39,7 @@ fn shown(token: &Token) -> Value {
     })
 }
 
-pub(crate) async fn list(State(app): State<App>, mut asked: Asked) -> Answer {
-    let window = asked.window()?;
-    asked.end()?;
+pub(crate) async fn list(State(app): State<App>, Part(window): Part) -> Answer {
     app.work(move |app| {
         let tokens = app.tokens.list()?;
         json(&window.of(tokens.iter().map(shown).collect()))
@@ -52,10 +50,9 @@ pub(crate) async fn list(State(app): State<App>, mut asked: Asked) -> Answer {
 /// The secret is in this answer, and never in another.
 pub(crate) async fn create(
     State(app): State<App>,
-    asked: Asked,
+    _: Nothing,
     Json(wanted): Json<Wanted>,
 ) -> Answer {
-    asked.end()?;
     if wanted
         .days
         .is_some_and(|days| !(1..=LONGEST_DAYS).contains(&days))
@@ -77,9 +74,8 @@ pub(crate) async fn remove(
     State(app): State<App>,
     Steps(id): Steps<String>,
     Extension(caller): Extension<Caller>,
-    asked: Asked,
+    _: Nothing,
 ) -> Answer {
-    asked.end()?;
     if caller.id == id {
         let sentence = "a token does not remove itself: use another, or `teia token remove`";
         return Err(Problem::new(409, "conflict", sentence));
@@ -95,8 +91,7 @@ pub(crate) async fn remove(
 }
 
 /// Who asks.
-pub(crate) async fn me(Extension(identity): Extension<Identity>, asked: Asked) -> Answer {
-    asked.end()?;
+pub(crate) async fn me(Extension(identity): Extension<Identity>, _: Nothing) -> Answer {
     let caller = identity.caller().ok_or_else(Problem::broken)?;
     json(&value!({ "id": caller.id, "name": caller.name, "role": caller.role }))
 }

@@ -1,7 +1,7 @@
 //! The tables of a collection, counted beside everything else: one collection at a time, on a thread of its own.
 //!
 //! ```text
-//! who asks ──> kept for this length of the journal? ──yes──> current
+//! who asks ──> kept, and counted from the same? ──yes──────> current
 //!                     │ no                            ┌────> the last ones, if there are any
 //!                     └──> queue ──> one thread       └────> "being counted", if there are none
 //! ```
@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 
 use teia_base::{Clock, SystemClock, Timestamp};
 use teia_catalog::Statistic;
+use teia_engine::{Reading, Removals};
 
 use super::DeskError;
-use super::figures::{REST, lock};
+use super::figures::{REST, journal_bytes, lock};
 use crate::pages::give_way;
 
 /// How long who asks may wait.
@@ -28,8 +29,27 @@ const MOST_KEPT: usize = 32;
 /// Collections that may wait to be counted; beyond that who asks is told to come again.
 const MOST_WAITING: usize = 256;
 
-/// Counts one collection: its tables, and the bytes of the journal before it was read.
-type Count = dyn Fn(&str) -> Result<(Vec<Statistic>, u64), DeskError> + Send + Sync;
+/// What figures, tables and lives are made from; from something else, there may be others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// Bytes of the journal.
+    pub(super) journal: u64,
+    /// What is removed waits no more, also where the journal does not say so yet.
+    pub(super) removed: u64,
+}
+
+impl Source {
+    /// As it is now.
+    pub(super) fn of(reading: &Reading) -> Self {
+        Self {
+            journal: journal_bytes(reading),
+            removed: Removals::stamp(&*reading.files()),
+        }
+    }
+}
+
+/// Counts one collection: its tables, and from what; that is looked at before anything is read.
+type Count = dyn Fn(&str) -> Result<(Vec<Statistic>, Source), DeskError> + Send + Sync;
 
 /// Who counts.
 pub(crate) struct Counter {
@@ -38,7 +58,7 @@ pub(crate) struct Counter {
     work: Arc<Work>,
 }
 
-/// Tables, and whether they are of the journal as it is.
+/// Tables, and whether they are of the collection as it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
     pub(crate) tables: Arc<Vec<Statistic>>,
@@ -63,14 +83,14 @@ struct State {
 #[derive(Debug)]
 struct Kept {
     counted: Counted,
-    journal: u64,
+    source: Source,
     made: Instant,
     took: Duration,
 }
 
 impl Counter {
     pub(crate) fn new(
-        count: impl Fn(&str) -> Result<(Vec<Statistic>, u64), DeskError> + Send + Sync + 'static,
+        count: impl Fn(&str) -> Result<(Vec<Statistic>, Source), DeskError> + Send + Sync + 'static,
     ) -> Self {
         Self {
             count: Arc::new(count),
@@ -79,16 +99,16 @@ impl Counter {
         }
     }
 
-    /// The tables for a journal of this length; older ones, or none yet, where those are still being counted.
+    /// The tables of this; older ones, or none yet, where those are still being counted.
     pub(crate) fn ask(
         &self,
         name: &str,
-        journal: u64,
+        source: Source,
         is_running: impl FnOnce() -> bool,
     ) -> Result<Option<Counted>, DeskError> {
         let mut state = lock(&self.work.state);
         if let Some(kept) = state.kept.get(name) {
-            if kept.journal == journal {
+            if kept.source == source {
                 return Ok(Some(kept.now(true)));
             }
             // A run writes all the time: tables that take long are not counted all the time.
@@ -106,7 +126,8 @@ impl Counter {
             }
             state.waiting.push_back(name.to_owned());
             if state.waiting.len() == 1 {
-                self.begin()?;
+                // Nobody would ever take it from there.
+                self.begin().inspect_err(|_| state.waiting.clear())?;
             }
         }
         let is_waiting = |state: &mut State| state.waiting.iter().any(|waiting| waiting == name);
@@ -118,8 +139,9 @@ impl Counter {
         if let Some(error) = state.failed.remove(name) {
             return Err(error);
         }
-        let is_done = !is_waiting(&mut state);
-        Ok(state.kept.get(name).map(|kept| kept.now(is_done)))
+        // What was begun before something changed is not of what is there now.
+        let kept = state.kept.get(name);
+        Ok(kept.map(|kept| kept.now(kept.source == source)))
     }
 
     /// What was counted before is not to be believed any more.
@@ -163,18 +185,18 @@ impl Work {
         &self,
         name: &str,
         made: Instant,
-        counted: Result<(Vec<Statistic>, u64), DeskError>,
+        counted: Result<(Vec<Statistic>, Source), DeskError>,
     ) -> bool {
         let mut state = lock(&self.state);
         match counted {
-            Ok((tables, journal)) => {
+            Ok((tables, source)) => {
                 let kept = Kept {
                     counted: Counted {
                         tables: Arc::new(tables),
                         as_of: SystemClock.wall(),
                         is_current: true,
                     },
-                    journal,
+                    source,
                     made,
                     took: made.elapsed(),
                 };
@@ -220,6 +242,13 @@ mod tests {
 
     use super::*;
 
+    fn source(journal: u64) -> Source {
+        Source {
+            journal,
+            removed: 0,
+        }
+    }
+
     /// Counts when it is told to: `go` has the length of the journal that it then reads.
     fn slow(go: Receiver<u64>, most: Arc<AtomicUsize>) -> Counter {
         let (go, at_once) = (Mutex::new(go), AtomicUsize::new(0));
@@ -229,7 +258,7 @@ mod tests {
             at_once.fetch_sub(1, Ordering::SeqCst);
             match journal {
                 0 => Err(DeskError::Busy("no".to_owned())),
-                journal => Ok((Vec::new(), journal)),
+                journal => Ok((Vec::new(), source(journal))),
             }
         });
         counter.patience = Duration::from_millis(1);
@@ -251,32 +280,58 @@ mod tests {
         let counter = slow(go.1, Arc::clone(&most));
         // Nothing is counted yet, of neither; each is answered all the same.
         for name in ["a", "b", "a"] {
-            assert!(counter.ask(name, 10, || false).unwrap().is_none());
+            assert!(counter.ask(name, source(10), || false).unwrap().is_none());
         }
         go.0.send(10).unwrap();
         go.0.send(10).unwrap();
         for name in ["a", "b"] {
-            let counted = until(|| counter.ask(name, 10, || false).unwrap());
+            let counted = until(|| counter.ask(name, source(10), || false).unwrap());
             assert!(counted.is_current);
         }
         assert_eq!(most.load(Ordering::SeqCst), 1, "one at a time");
         // The journal has grown: the last ones are shown until there are new ones.
-        let counted = counter.ask("a", 11, || false).unwrap().unwrap();
+        let counted = counter.ask("a", source(11), || false).unwrap().unwrap();
         assert!(!counted.is_current);
         go.0.send(11).unwrap();
         let is_current = |counted: &Counted| counted.is_current;
-        until(|| counter.ask("a", 11, || false).unwrap().filter(is_current));
+        until(|| {
+            counter
+                .ask("a", source(11), || false)
+                .unwrap()
+                .filter(is_current)
+        });
+    }
+
+    #[test]
+    fn what_was_counted_before_something_was_removed_is_not_current() {
+        let (go, most) = (channel(), Arc::new(AtomicUsize::new(0)));
+        let counter = slow(go.1, most);
+        assert!(counter.ask("a", source(10), || false).unwrap().is_none());
+        go.0.send(10).unwrap();
+        until(|| counter.ask("a", source(10), || false).unwrap());
+        let after = Source {
+            journal: 10,
+            removed: 1,
+        };
+        let counted = counter.ask("a", after, || false).unwrap().unwrap();
+        assert!(!counted.is_current);
+        // Nor is what was begun before and ends after it.
+        go.0.send(10).unwrap();
+        until(|| lock(&counter.work.state).waiting.is_empty().then_some(()));
+        let counted = counter.ask("a", after, || false).unwrap().unwrap();
+        assert!(!counted.is_current);
+        drop(go.0);
     }
 
     #[test]
     fn what_fails_is_told_and_tried_again() {
         let (go, most) = (channel(), Arc::new(AtomicUsize::new(0)));
         let counter = slow(go.1, most);
-        assert!(counter.ask("a", 10, || false).unwrap().is_none());
+        assert!(counter.ask("a", source(10), || false).unwrap().is_none());
         go.0.send(0).unwrap();
-        until(|| counter.ask("a", 10, || false).err());
+        until(|| counter.ask("a", source(10), || false).err());
         go.0.send(10).unwrap();
-        until(|| counter.ask("a", 10, || false).ok().flatten());
+        until(|| counter.ask("a", source(10), || false).ok().flatten());
     }
 
     #[test]
@@ -285,12 +340,12 @@ mod tests {
         let counted = Arc::clone(&counts);
         let counter = Counter::new(move |_| {
             counted.fetch_add(1, Ordering::SeqCst);
-            Ok((Vec::new(), 1))
+            Ok((Vec::new(), source(1)))
         });
         for number in 0..MOST_KEPT + 5 {
             let name = number.to_string();
-            assert!(counter.ask(&name, 1, || false).unwrap().is_some());
-            assert!(counter.ask(&name, 1, || false).unwrap().is_some());
+            assert!(counter.ask(&name, source(1), || false).unwrap().is_some());
+            assert!(counter.ask(&name, source(1), || false).unwrap().is_some());
         }
         assert_eq!(counts.load(Ordering::SeqCst), MOST_KEPT as u64 + 5);
         assert_eq!(lock(&counter.work.state).kept.len(), MOST_KEPT);

@@ -9,12 +9,13 @@ use serde::Serialize;
 use teia_base::journal::Quarantined;
 use teia_base::{Clock, Outcome, SystemClock};
 use teia_engine::{
-    CollectionFile, Directory, Due, Growth, Overview, Reading, Removals, RunSummary, Schedule,
-    Stats, rule, size_of, tables,
+    CollectionFile, Directory, Growth, Overview, Reading, RunSummary, Schedule, Stats, rule,
+    size_of, tables,
 };
 use teia_repository::State;
 
 use super::control::{Rates, Standing};
+use super::counter::Source;
 use super::{Changes, Counted, Counter, Desk, DeskError, Page, Window};
 
 /// Figures are not made again before they are this old; and then only if something has changed.
@@ -164,10 +165,8 @@ pub(crate) struct Numbers {
 pub(super) struct Figures {
     made: Instant,
     took: Duration,
-    /// Bytes of the journal then.
-    journal: u64,
-    /// Bytes of the lists of what is removed then: what is on them waits no more.
-    removed: u64,
+    /// Of what they are.
+    source: Source,
     as_of: String,
     known: u64,
     states: BTreeMap<&'static str, u64>,
@@ -255,9 +254,8 @@ impl Desk {
         }
         if let Ok((_, reading)) = self.reading(name) {
             card.size = sizes(&reading).values().sum();
-            let is_now = |figures: &Arc<Figures>| {
-                live.is_none() && figures.journal == journal_bytes(&reading)
-            };
+            let is_now =
+                |figures: &Arc<Figures>| live.is_none() && figures.source == Source::of(&reading);
             if figures.as_ref().is_ok_and(is_now) {
                 card.as_of = now.to_string();
             }
@@ -332,7 +330,7 @@ impl Desk {
     pub(crate) fn counted(&self, name: &str) -> Result<Option<Counted>, DeskError> {
         let (_, reading) = self.reading(name)?;
         self.counter
-            .ask(name, journal_bytes(&reading), || self.is_running(name))
+            .ask(name, Source::of(&reading), || self.is_running(name))
     }
 
     /// The same, for who cannot show half an answer.
@@ -384,9 +382,10 @@ impl Desk {
             Arc::clone(places.entry(name.to_owned()).or_default())
         };
         let mut held = lock(&place);
+        let source = Source::of(&reading);
         if let Some(figures) = &*held
-            && figures.removed == Removals::bytes(&*reading.files())
-            && (figures.journal == journal_bytes(&reading)
+            && figures.source.removed == source.removed
+            && (figures.source == source
                 || may_rest(figures.made.elapsed(), figures.took, || {
                     self.is_running(name)
                 }))
@@ -418,17 +417,16 @@ pub(super) fn counter(root: &Path) -> Counter {
     Counter::new(move |name| {
         let directory = Directory::open(&root)?;
         let reading = Reading::open(&directory, name)?;
-        let journal = journal_bytes(&reading);
+        let source = Source::of(&reading);
         let overview = reading.overview()?;
-        Ok((tables(&directory, &reading, &overview)?, journal))
+        Ok((tables(&directory, &reading, &overview)?, source))
     })
 }
 
 impl Figures {
     fn make(reading: &Reading) -> Result<Self, DeskError> {
         let made = Instant::now();
-        let journal = journal_bytes(reading);
-        let removed = Removals::bytes(&*reading.files());
+        let source = Source::of(reading);
         let overview = reading.overview()?;
         let repository = &overview.repository;
         let mut total = Stats::default();
@@ -441,8 +439,7 @@ impl Figures {
         Ok(Self {
             made,
             took: made.elapsed(),
-            journal,
-            removed,
+            source,
             as_of: SystemClock.wall().to_string(),
             known: repository.len(),
             states: states.collect(),
@@ -526,11 +523,8 @@ impl Card {
         let began = figures
             .and_then(|figures| figures.runs.last())
             .map(|run| run.started);
-        let considered = began.or_else(|| schedule.before_start()).unwrap_or(now);
-        self.next_run = match schedule.due(considered, now) {
-            Due::Run { of, .. } => Some(of.to_string()),
-            Due::Wait { until, .. } => until.map(|until| until.to_string()),
-        };
+        let next = schedule.next_run(began, now);
+        self.next_run = next.map(|next| next.to_string());
     }
 }
 

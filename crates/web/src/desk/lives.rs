@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use teia_base::CanonicalUrl;
 use teia_engine::Explanation;
 
-use super::figures::{FRESH, REST, journal_bytes, lock};
+use super::counter::Source;
+use super::figures::{FRESH, REST, lock};
 use super::{Desk, DeskError};
 
 /// Lives that are kept, the last that were asked for.
@@ -23,8 +24,8 @@ pub(super) struct Life {
     url: CanonicalUrl,
     made: Instant,
     took: Duration,
-    /// Bytes of the journal then.
-    journal: u64,
+    /// Of what it was read.
+    source: Source,
     told: Arc<Explanation>,
 }
 
@@ -38,8 +39,8 @@ impl Desk {
         patience: Duration,
     ) -> Result<Option<Arc<Explanation>>, DeskError> {
         let (_, reading) = self.reading(collection)?;
-        let journal = journal_bytes(&reading);
-        if let Some(told) = self.kept_life(collection, url, journal) {
+        let source = Source::of(&reading);
+        if let Some(told) = self.kept_life(collection, url, source) {
             return Ok(Some(told));
         }
         let made = Instant::now();
@@ -64,7 +65,7 @@ impl Desk {
                 url: url.clone(),
                 made,
                 took: made.elapsed(),
-                journal,
+                source,
                 told: Arc::clone(&told),
             });
         }
@@ -75,12 +76,13 @@ impl Desk {
         &self,
         collection: &str,
         url: &CanonicalUrl,
-        journal: u64,
+        source: Source,
     ) -> Option<Arc<Explanation>> {
         let lives = lock(&self.lives);
         let life = lives.iter().find(|life| life.is_of(collection, url))?;
-        let is_whole = life.journal == journal && !life.told.is_partial;
+        let is_whole = life.source == source && !life.told.is_partial;
         let is_fresh = is_whole || life.made.elapsed() < FRESH.max(life.took * REST);
+        let is_fresh = is_fresh && life.source.removed == source.removed;
         is_fresh.then(|| Arc::clone(&life.told))
     }
 

@@ -40,7 +40,7 @@ pub(crate) use control::{LEVELS, Live, Order, Rates, Standing, is_as_bad};
 pub(crate) use figures::{Card, Health, Trap};
 pub(crate) use files::{Changes, NewCollection, ToCheck};
 pub(crate) use machine::Inside;
-pub(crate) use removals::{Removal, RemovalKind};
+pub(crate) use removals::{Remembered, Removal, RemovalKind};
 pub(crate) use urls::{HostOrder, HostRow, HostsAsked, UrlRow, UrlsAsked};
 
 use counter::{Counted, Counter};

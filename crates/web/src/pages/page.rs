@@ -283,12 +283,10 @@ fn facts(w: &Words, known: &Known, copies: &[Copy]) -> Result<Vec<Fact>, WebErro
             add("page.rank", value, &exact, "");
         }
         if let Some(rank) = ranks.host(known.url.host_str())? {
-            add(
-                "page.hostrank",
-                w.decimal(format!("{:.4}", rank.rank)),
-                "",
-                "",
-            );
+            let times = rank.rank * ranks.host_count() as f64;
+            let value = w.f("page.times", w.decimal(format!("{times:.2}")));
+            let exact = format!("{}: {:.3e}", w.t("page.rank.title"), rank.rank);
+            add("page.hostrank", value, &exact, "");
         }
     }
     let in_links = known

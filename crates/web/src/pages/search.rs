@@ -28,6 +28,8 @@ struct SearchPage {
     menus: Vec<Menu>,
     has_filters: bool,
     bare_href: String,
+    /// The same words without quotation marks, where there are some.
+    words_href: Option<String>,
     expand_href: String,
     suggestion: Option<(String, String)>,
     repairs: Vec<String>,
@@ -121,6 +123,7 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         menus: menus(w, asked, &results.facets, &names),
         has_filters: asked.has_filters(),
         bare_href: bare.href("q", &asked.q),
+        words_href: without_marks(&asked.q).map(|words| asked.href("q", &words)),
         expand_href: asked.href("expand", expand),
         suggestion,
         repairs: results
@@ -141,6 +144,15 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         results,
         frame,
     })
+}
+
+/// What a query takes for quotation marks.
+const QUOTATION_MARKS: [char; 7] = ['"', '“', '”', '„', '«', '»', '″'];
+
+/// A query whose phrases are words in any order; nothing where it has none.
+fn without_marks(query: &str) -> Option<String> {
+    let is_mark = |character: char| QUOTATION_MARKS.contains(&character);
+    query.contains(is_mark).then(|| query.replace(is_mark, " "))
 }
 
 /// What was changed in a query, in the reader's language.

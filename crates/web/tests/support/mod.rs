@@ -1,6 +1,7 @@
 //! What the tests of the web side share: a small hostile web, its collection, and the server over it.
 #![allow(dead_code, reason = "each test file uses its own part of the support")]
 
+pub(crate) mod client;
 pub(crate) mod filling;
 mod little_web;
 pub(crate) mod many;

@@ -64,10 +64,15 @@ fn own_text(app: &App, language: &str) -> Vec<String> {
     let text = names
         .iter()
         .find_map(|name| app.library.own_file(name, MOST));
-    let text = text.unwrap_or_default();
-    let paragraphs = text.split("\n\n").map(str::trim);
+    paragraphs(&text.unwrap_or_default())
+}
+
+/// What stands between lines with nothing on them; editors leave spaces and carriage returns there.
+fn paragraphs(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
+    let paragraphs = lines.split(|line| line.trim().is_empty());
     paragraphs
-        .filter(|paragraph| !paragraph.is_empty())
-        .map(str::to_owned)
+        .filter(|lines| !lines.is_empty())
+        .map(|lines| lines.join("\n").trim().to_owned())
         .collect()
 }

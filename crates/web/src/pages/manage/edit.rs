@@ -268,7 +268,7 @@ fn refused(
         return Err(error.into());
     };
     let mut page = page(app, frame, name, typed)?;
-    page.problem = problem;
+    page.problem = page.frame.w.sentence(&problem);
     blame(app, &mut page, name, typed)?;
     html_with(StatusCode::UNPROCESSABLE_ENTITY, &page)
 }
@@ -288,7 +288,8 @@ fn checked(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPag
     };
     let shown = if name.is_empty() { "new" } else { name };
     let checked = app.desk.check(shown, &what)?;
-    page.problem = checked.problem.unwrap_or_default();
+    let problem = checked.problem.unwrap_or_default();
+    page.problem = page.frame.w.sentence(&problem);
     if !page.problem.is_empty() {
         blame(app, &mut page, name, typed)?;
     }
@@ -334,7 +335,7 @@ fn blame(app: &App, page: &mut EditPage, name: &str, typed: &Typed) -> Result<()
         };
         let fields = page.parts.iter_mut().flat_map(|part| &mut part.fields);
         if let Some(field) = fields.into_iter().find(|field| field.key == key) {
-            field.problem = without_line(&problem, &key).to_owned();
+            field.problem = page.frame.w.sentence(without_line(&problem, &key));
             page.problem = page.frame.w.f("edit.see", &field.label);
         }
     }
@@ -401,7 +402,7 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
             config,
             view.text.unwrap_or_default(),
             in_tongue(w, &view.words),
-            problem.unwrap_or_default(),
+            w.sentence(&problem.unwrap_or_default()),
         )
     };
     let usual = described(&CollectionConfig::default());

@@ -114,6 +114,12 @@ pub(crate) async fn act(
             kind: wish.kind,
             value: value.clone(),
         };
+        // Of a deleted collection only this is left: nobody has a name to hide or to erase it under.
+        if let (What::Restore, "") = (what, name.as_str()) {
+            app.desk.show_kept(&removal)?;
+            let to = [(header::LOCATION, "/settings#removals")];
+            return Ok((StatusCode::SEE_OTHER, to).into_response());
+        }
         match what {
             What::Remove => drop(app.desk.hide(name, &removal)?),
             What::Restore => app.desk.show(name, &removal)?,

@@ -1,4 +1,4 @@
-//! `/settings`: who is logged in, the tokens for those who may see them, and the way out.
+//! `/settings`: who is logged in, the tokens for those who may see them, what was removed, and the way out.
 
 use std::time::Duration;
 
@@ -12,9 +12,13 @@ use teia_base::Timestamp;
 use super::Button;
 use crate::WebError;
 use crate::access::{NewToken, Role, Token};
+use crate::address::escape;
+use crate::desk::{Remembered, RemovalKind, Window};
 use crate::pages::{App, Failure, Frame, html_with};
 use crate::words::Words;
 
+/// Removals that are shown; the API has the others.
+const MOST_REMOVALS: u64 = 500;
 /// The longest that a token may be said to last: ten years.
 const LONGEST_DAYS: u64 = 3_650;
 
@@ -27,6 +31,18 @@ struct SettingsPage {
     /// A token that was just made; it is shown once.
     new: Option<NewToken>,
     problem: String,
+    removals: Vec<RemovedRow>,
+    /// How many there are, where not all are shown.
+    of_removals: Option<String>,
+}
+
+/// Something that people asked to have removed.
+struct RemovedRow {
+    value: String,
+    /// Where more is told of it.
+    at: String,
+    by: String,
+    restore: Option<Button>,
 }
 
 struct Row {
@@ -73,6 +89,14 @@ fn show(
         }),
         token,
     };
+    let removed = app.desk.all_removals(Window {
+        offset: 0,
+        limit: MOST_REMOVALS,
+    })?;
+    let of_removals =
+        (removed.total > MOST_REMOVALS).then(|| w.f("removals.more", w.number(removed.total)));
+    let removed = removed.items.into_iter().map(|it| removed_row(&frame, it));
+    let removals = removed.collect();
     let status = if problem.is_empty() {
         StatusCode::OK
     } else {
@@ -83,6 +107,8 @@ fn show(
         may_make,
         new,
         problem,
+        removals,
+        of_removals,
         frame,
     };
     let mut response = html_with(status, &page)?;
@@ -92,6 +118,34 @@ fn show(
         header::HeaderValue::from_static("no-store"),
     );
     Ok(response)
+}
+
+fn removed_row(frame: &Frame, removed: Remembered) -> RemovedRow {
+    let w = frame.w;
+    let Remembered {
+        collection,
+        removal,
+    } = removed;
+    let (word, at) = match removal.kind {
+        RemovalKind::Host => ("host", format!("/hosts/{}", escape(&removal.value))),
+        RemovalKind::Url => ("url", format!("/explain?url={}", escape(&removal.value))),
+    };
+    let by = collection.clone();
+    RemovedRow {
+        at,
+        by: by.unwrap_or_else(|| w.t("removals.deleted").to_owned()),
+        restore: frame.may(Role::Admin).then(|| Button {
+            action: "/removals/restore".to_owned(),
+            fields: vec![
+                ("collection", collection.unwrap_or_default()),
+                ("kind", word.to_owned()),
+                ("value", removal.value.clone()),
+            ],
+            label: w.t(&format!("{word}.restore")).to_owned(),
+            question: None,
+        }),
+        value: removal.value,
+    }
 }
 
 fn role_key(role: Role) -> &'static str {
