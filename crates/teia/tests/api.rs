@@ -209,9 +209,60 @@ fn ui_11_other_machines_are_let_in_only_where_somebody_can_log_in() {
     open.address();
     drop(open);
     let open = home.start(&["serve", "--listen", "0.0.0.0:0"]);
-    open.address();
+    // Its numbers are not for everybody who comes by.
+    let port = open.address().rsplit(':').next().unwrap().to_owned();
+    let told = metrics_at(&format!("127.0.0.1:{port}"));
+    assert!(told.starts_with("HTTP/1.1 401 "), "{told}");
     until("the warning", || open.said().contains("not encrypted"));
     assert!(!open.printed().contains("teia_"));
+}
+
+#[test]
+fn every_number_that_the_dashboard_asks_for_is_among_the_metrics() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join("../../docs/grafana/teia.json");
+    let board: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let board = board.to_string();
+    let mut names = std::collections::BTreeSet::new();
+    for (at, _) in board.match_indices("teia_") {
+        let rest = &board[at..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        names.insert(&rest[..end.unwrap()]);
+    }
+    assert!(names.len() > 15, "{names:?}");
+    let (server, home) = (web(), Home::new());
+    let running = serve(&home, &["--allow-private"]);
+    let client = Client::new(&home, &running);
+    client.create(&server, "birds");
+    client.post("/api/collections/birds/start");
+    let missing = || {
+        let text = metrics(&client);
+        let has = |name: &str| {
+            let lines = text.lines().filter(|line| line.starts_with(name));
+            lines
+                .map(|line| &line[name.len()..])
+                .any(|rest| rest.starts_with(['{', ' ']))
+        };
+        let missing = names.iter().filter(|name| !has(name));
+        missing.copied().collect::<Vec<&str>>()
+    };
+    until("every number of the dashboard", || missing().is_empty());
+    // Each question is one that Prometheus can read as far as its brackets go, and titles say what is shown.
+    let board: Value = serde_json::from_str(&board).unwrap();
+    let panels = board["panels"].as_array().unwrap();
+    assert!(panels.len() > 5);
+    for panel in panels.iter().filter(|panel| panel["type"] != "row") {
+        assert!(!panel["title"].as_str().unwrap().is_empty(), "{panel}");
+        let targets = panel["targets"].as_array().unwrap();
+        assert!(!targets.is_empty(), "{panel}");
+        for target in targets {
+            let asked = target["expr"].as_str().unwrap();
+            for (open, close) in [('(', ')'), ('{', '}'), ('[', ']')] {
+                let count = |sign| asked.matches(sign).count();
+                assert_eq!(count(open), count(close), "{asked}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -301,12 +352,15 @@ fn a_run_is_begun_paused_resumed_and_stopped_through_the_api() {
 }
 
 fn metrics(client: &Client) -> String {
-    let mut stream = TcpStream::connect(&client.address).unwrap();
+    metrics_at(&client.address)
+}
+
+fn metrics_at(address: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(LIMIT)).unwrap();
     write!(
         stream,
-        "GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
-        client.address
+        "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
     )
     .unwrap();
     let mut text = String::new();

@@ -98,6 +98,79 @@ fn a_new_file_has_every_setting_with_its_meaning_and_the_values_given() {
 }
 
 #[test]
+fn the_list_says_when_the_next_run_begins() {
+    let home = Home::new();
+    home.good(&["collection", "new", "plain", "a.example"]);
+    home.good(&["collection", "new", "news", "a.example"]);
+    let set = ["--set", "mode=periodic", "--set", "schedule.every=1d"];
+    let start = ["--set", "schedule.start=2999-11-15T01:00:00Z"];
+    home.good(&[&["collection", "edit", "news"], &set[..], &start[..]].concat());
+    let list = home.json(&["collection", "list", "--json"]);
+    let news = &list["collections"][0];
+    assert_eq!(news["schedule"], "every 1d");
+    assert_eq!(news["next_run"], "2999-11-15T01:00:00Z");
+    assert!(list["collections"][1]["schedule"].is_null(), "{list}");
+    let told = home.good(&["collection", "list"]);
+    let next = "periodic, not begun, every 1d, next run 2999-11-15T01:00:00Z";
+    assert!(told.contains(next), "{told}");
+}
+
+#[test]
+fn what_a_deleted_collection_hid_is_listed_and_can_be_shown_again() {
+    let home = Home::new();
+    for name in ["birds", "other"] {
+        home.good(&["collection", "new", name, "a.example"]);
+    }
+    let remove = ["remove", "--host", "private.example", "--collection"];
+    home.good(&[&remove[..], &["birds"]].concat());
+    home.good(&["collection", "remove", "birds", "--yes"]);
+    let listed = home.good(&["remove", "--list", "--collection", "other"]);
+    assert!(
+        listed.contains("host\tprivate.example\tof a deleted collection"),
+        "{listed}"
+    );
+    // It is guarded as every such list is.
+    let kept = home.data().join("removed.kept");
+    let good = std::fs::read(&kept).unwrap();
+    std::fs::write(&kept, "check 0\n").unwrap();
+    let refused = home.run(&["remove", "--list", "--collection", "other"]);
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    assert!(
+        refused.err.contains("`removed.kept.copy`"),
+        "{}",
+        refused.err
+    );
+    std::fs::write(&kept, good).unwrap();
+    let shown = home.good(&[&remove[..], &["other", "--restore"]].concat());
+    assert!(shown.contains("is shown again"), "{shown}");
+    assert_eq!(
+        home.good(&["remove", "--list", "--collection", "other"]),
+        ""
+    );
+}
+
+#[test]
+fn a_file_that_is_no_utf_8_is_refused_with_its_line() {
+    let home = Home::new();
+    home.good(&["collection", "new", "birds", "a.example"]);
+    let path = home.data().join("collections/birds.toml");
+    std::fs::write(&path, b"seeds = [\"a.example\"]\n# caf\xe9\n").unwrap();
+    let file = path.display().to_string();
+    for arguments in [
+        vec!["collection", "check", "birds"],
+        vec!["collection", "check", "--file", &file],
+        vec!["crawl", "--collection", "birds"],
+        vec!["crawl", "a.example", "--config", &file, "--collection", "x"],
+    ] {
+        let refused = home.run(&arguments);
+        assert_eq!(refused.code, Some(2), "{arguments:?}: {}", refused.err);
+        for word in ["line 2", "0xE9", "UTF-8"] {
+            assert!(refused.err.contains(word), "{arguments:?}: {}", refused.err);
+        }
+    }
+}
+
+#[test]
 fn check_says_what_would_happen_and_by_which_rule() {
     let home = Home::new();
     home.good(&[
@@ -202,8 +275,10 @@ fn what_people_wrote_stays_whatever_changes_the_file() {
     home.good(&["collection", "edit", "--unset", "max-pages"]);
     assert_eq!(
         file(&home, "default"),
-        wanted.replace("max-pages = 9\n", "")
+        wanted.replace("max-pages = 9", "# max-pages = …    (unset)")
     );
+    home.good(&["collection", "edit", "--set", "max-pages=9"]);
+    assert_eq!(file(&home, "default"), wanted);
     // What makes no sense changes nothing.
     let before = file(&home, "default");
     for (set, words) in [

@@ -87,6 +87,14 @@ fn kind(path: &str) -> Option<(&'static str, Nature)> {
         ("default/part-0/urls/", "manifest", _) => ("URLs, manifest", Derived),
         ("default/part-0/urls/", "manifest.copy", _) => ("URLs, copy of the manifest", Derived),
         ("default/part-0/urls/", _, _) if name.starts_with("run-") => ("URLs", Derived),
+        // News for blocks that a fold did not visit. A small collection has none: `crates/repository/tests/blocks_damage.rs`.
+        ("default/part-0/urls/", _, _) if name.starts_with("pending-") => ("URLs, news", Derived),
+        // Gone at the next start: windows, bodies on their way, what ranks are computed with.
+        ("default/part-0/urls/", _, _) if name.starts_with("window-") => ("window", Empty),
+        ("default/spool/", _, _) => ("spool", Empty),
+        ("default/links/", "rank.edges" | "rank.hosts", _) => ("ranks, on their way", Empty),
+        // For whoever mends an extractor; the program only writes them.
+        ("default/crashes/", _, _) => ("bodies of crashes", Empty),
         _ => return None,
     })
 }
@@ -185,6 +193,9 @@ fn collected() -> Collected {
     home.good(&["remove", &format!("{front}hidden")]);
     home.good(&["token", "new", "--role", "viewer", "somebody"]);
     fs::write(home.data().join("begun.list"), "default\n").unwrap();
+    let crashes = home.data().join("default/crashes");
+    fs::create_dir_all(&crashes).unwrap();
+    fs::write(crashes.join("0123456789abcdef"), "<p>a page").unwrap();
     let begun = home.attempts().len();
     let running = home.start(&["resume", "--max-pages", "none", "--delay", "50ms"]);
     until("a second run to commit something", || {
@@ -495,14 +506,8 @@ impl Case<'_> {
             self.label,
             verified.text()
         );
-        let mut after = seen(&self.home);
+        let after = seen(&self.home);
         let want = &self.collected.then;
-        if after != *want && self.path.starts_with("default/index/") {
-            // KNOWN GAP: a merge of the run copies stored pages without looking at check sums, and gives what it
-            // wrote new ones. Only what is built anew is sure to be right then.
-            self.look(&["index", "rebuild"]);
-            after = seen(&self.home);
-        }
         assert!(
             after == *want,
             "{}: the run after it: {after:?} and not {want:?}",

@@ -36,6 +36,11 @@ impl SmallDisk {
         assert!(self.run("mount", &["-o", &format!("remount,size={size}")]));
     }
 
+    /// Whether it may be written to.
+    fn make(&self, how: &str) {
+        assert!(self.run("mount", &["-o", &format!("remount,{how}")]));
+    }
+
     fn run(&self, program: &str, arguments: &[&str]) -> bool {
         Command::new(program)
             .args(arguments)
@@ -184,4 +189,87 @@ fn a_small_disk_has_a_reserve_without_being_asked_for() {
         &requested(&server.log()).into_keys().collect(),
         &want.into_keys().collect(),
     );
+}
+
+/// Made read-only in the middle of a collection's life, and gone altogether: each says what it is, reading goes on where there is
+/// something to read, and when the disk is back the crawl goes on as if nothing had been.
+#[test]
+fn env_18_a_disk_that_cannot_be_written_or_is_gone_is_named_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(folder.path(), "64m") else {
+        println!(
+            "SKIPPED env_18_a_disk_that_cannot_be_written_or_is_gone_is_named_and_nothing_is_lost: cannot mount a small disk here (needs root)"
+        );
+        return;
+    };
+    let config = WebConfig {
+        hosts: 4,
+        pages_per_host: 40,
+        ..WebConfig::default()
+    };
+    let server = Server::start(config, Listen::Names { port: 0 }).unwrap();
+    let data = folder.path().join("data");
+    let home = Home::with_data(data.clone());
+    let path = data.display().to_string();
+    home.good(&crawl(&home, &server, "0s", &["--max-pages", "40"]));
+    let known = home.status()["known"].clone();
+    disk.make("ro");
+    for arguments in [
+        &["resume", "--max-pages", "none"] as &[&str],
+        &["crawl", &server.web().front(1)],
+        &["urls", "add", "-"],
+        &["index", "rebuild"],
+        &["remove", &server.web().front(0)],
+        &["token", "new", "--role", "viewer", "somebody"],
+        // The library of the index locks it to read it, and cannot: that the index may be whole is told.
+        &["search", "type:html"],
+    ] {
+        let ended = home.run(arguments);
+        assert!(
+            matches!(ended.code, Some(1 | 2)),
+            "{arguments:?}: {:?} {}",
+            ended.code,
+            ended.err
+        );
+        let said = ended.err.to_lowercase();
+        assert!(
+            said.contains("read-only") && ended.err.contains(&path),
+            "{arguments:?}: {}",
+            ended.err
+        );
+        assert!(!said.contains("panicked"), "{}", ended.err);
+    }
+    // Whoever looks writes nothing.
+    assert_eq!(home.status()["known"], known);
+    home.good(&["get", &server.web().front(0)]);
+    home.good(&["urls", "count"]);
+    disk.make("rw");
+    home.good(&["search", "type:html"]);
+    // A mount that is not there is an empty folder: nothing is taken for a lost collection, and nothing is made there.
+    let aside = folder.path().join("aside");
+    std::fs::rename(&data, &aside).unwrap();
+    for arguments in [
+        &["resume"] as &[&str],
+        &["status"],
+        &["search", "a"],
+        &["verify"],
+    ] {
+        let ended = home.run(arguments);
+        assert!(
+            matches!(ended.code, Some(1 | 2)) && ended.err.contains(&path),
+            "{arguments:?}: {:?} {}",
+            ended.code,
+            ended.err
+        );
+        assert!(!data.exists(), "{arguments:?} has made one");
+    }
+    std::fs::rename(&aside, &data).unwrap();
+    home.good(&["resume", "--max-pages", "none"]);
+    let want = server.web().depth_map(&[server.web().front(0)], None);
+    assert_same(
+        "requested",
+        &requested(&server.log()).into_keys().collect(),
+        &want.into_keys().collect(),
+    );
+    assert!(home.captures().scrub().unwrap().wounds.is_empty());
 }

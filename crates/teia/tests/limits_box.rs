@@ -361,3 +361,100 @@ fn a_cap_on_memory_holds_where_it_would_be_passed_without() {
     assert!(free > CAP, "{free} MiB: nothing is shown by this");
     assert!(peak < CAP, "{peak} MiB");
 }
+
+/// A server of long texts of words that no other page has, each with links to more: what fills index, links and catalog.
+fn serve_texts(pages: u64, words: u64) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for visitor in listener.incoming().flatten() {
+            std::thread::spawn(move || answer_texts(visitor, pages, words));
+        }
+    });
+    port
+}
+
+fn answer_texts(mut visitor: TcpStream, pages: u64, words: u64) -> Option<()> {
+    let mut byte = [0];
+    loop {
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            if visitor.read(&mut byte).ok()? == 0 {
+                return None;
+            }
+            request.push(byte[0]);
+        }
+        let request = String::from_utf8(request).ok()?;
+        let path = request.strip_prefix("GET /")?.split(' ').next()?;
+        let host = request.split("Host: h").nth(1)?.split('.').next()?;
+        let (Ok(page), Ok(host)) = (path.parse::<u64>(), host.parse::<u64>()) else {
+            let missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+            visitor.write_all(missing).ok()?;
+            continue;
+        };
+        let mut body = String::from("<p>");
+        for next in 1..=pages {
+            body += &format!("<a href=/{next}>page {next} of {host}</a> ");
+        }
+        let mut number = host * 1000 + page;
+        for _ in 0..words {
+            number = number
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            body += &format!("w{:x} ", number >> 50);
+        }
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        visitor.write_all(head.as_bytes()).ok()?;
+        visitor.write_all(body.as_bytes()).ok()?;
+    }
+}
+
+/// The same at the least cap that there may be, with index, links and catalog on: all parts of the program together. (Texts of
+/// ordinary size: with millions of different words the merges of the index alone took more in a trial.)
+#[test]
+fn the_least_cap_on_memory_holds_with_the_index_on() {
+    const CAP: u64 = 128;
+    const HOSTS: usize = 40;
+    const PAGES: u64 = 5;
+    let port = serve_texts(PAGES, 20_000);
+    let home = Home::new();
+    let mut arguments = vec!["crawl".to_owned()];
+    arguments.extend((0..HOSTS).map(|n| format!("http://h{n}.text.test/1")));
+    let settings = format!("[run]\nmemory = \"{CAP}MiB\"\nretries = 0\n[traps]\nenabled = false\n");
+    let words = [
+        "--resolve",
+        &format!("*.text.test=127.0.0.1:{port}"),
+        "--delay",
+        "0s",
+        "--config",
+        &home.write("settings.toml", &settings),
+    ];
+    arguments.extend(words.map(str::to_owned));
+    let errors = home.beside("errors");
+    let mut child = command(&home, &[], &arguments)
+        .stderr(File::create(&errors).unwrap())
+        .spawn()
+        .unwrap();
+    let mut peak = 0;
+    // Files that are mapped are the system's to take back.
+    let code = wait(&mut child, |pid| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("RssAnon:"));
+        let now = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        peak = peak.max(now.unwrap_or(0));
+    });
+    let said = std::fs::read_to_string(&errors).unwrap();
+    assert_eq!(code, Some(0), "{said}");
+    let attempts = home.attempts();
+    let read = attempts
+        .iter()
+        .filter(|one| one.outcome.is_ok() && !one.is_robots());
+    assert_eq!(read.count() as u64, HOSTS as u64 * PAGES, "{said}");
+    println!("{} MiB at most, of {CAP} MiB", peak >> 10);
+    assert!(peak > 0 && peak >> 10 < CAP, "{} MiB", peak >> 10);
+}

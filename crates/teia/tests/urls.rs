@@ -122,7 +122,7 @@ fn damage_that_the_store_mends_is_a_word_and_no_failure() {
 }
 
 #[test]
-fn damage_that_cannot_be_mended_fails_once_and_the_journal_has_everything() {
+fn damage_that_cannot_be_mended_is_told_and_what_is_added_is_counted_all_the_same() {
     let home = Home::new();
     let (text, first) = lines(0, 3000);
     let file = home.write("list.txt", &text);
@@ -131,9 +131,10 @@ fn damage_that_cannot_be_mended_fails_once_and_the_journal_has_everything() {
     let (text, second) = lines(0, 4500);
     let file = home.write("more.txt", &text);
     let ended = home.run(&["urls", "add", &file, "--memory", "16KiB"]);
-    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(ended.err.contains(&name), "{}", ended.err);
-    json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    let added: serde_json::Value = serde_json::from_slice(&ended.out).unwrap();
+    assert_eq!(added["new"], second.difference(&first).count());
     let counted = json(&home, &["urls", "count"]);
     assert_eq!(counted["urls"], first.union(&second).count());
     let verified = json(&home, &["urls", "verify"]);
@@ -169,6 +170,63 @@ fn damage_is_told_with_its_remedy_and_repair_makes_the_urls_again() {
         json(&home, &["urls", "verify"])["problems"],
         serde_json::json!([])
     );
+}
+
+/// What a damaged block cannot take in is found as it was: nobody may wait for it to change.
+#[test]
+fn who_reads_ends_where_a_removed_host_has_a_damaged_page() {
+    let home = Home::new();
+    let (text, all) = lines(0, 3000);
+    let file = home.write("list.txt", &text);
+    json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    hurt_a_run(&home, true);
+    let hosts: BTreeSet<String> = all
+        .iter()
+        .filter_map(|url| Some(url.split('/').nth(2)?.to_owned()))
+        .collect();
+    for host in hosts.iter().take(5) {
+        home.run(&["remove", "--host", host]);
+    }
+    let counted = home.run(&["urls", "count"]);
+    assert_eq!(counted.code, Some(1), "{}", counted.err);
+    json(&home, &["urls", "repair"]);
+    assert_eq!(json(&home, &["urls", "count"])["urls"], all.len());
+}
+
+/// What whoever opens the URLs puts right is damage all the same.
+#[test]
+fn verify_names_what_opening_would_mend_and_what_lies_beside_a_damaged_journal() {
+    let home = Home::new();
+    let (text, _) = lines(0, 3000);
+    let file = home.write("list.txt", &text);
+    json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    let part = home.data().join("default/part-0");
+    let verify = |what: &str| {
+        let ended = home.run(&["urls", "verify"]);
+        assert_eq!(ended.code, Some(1), "{what}: {}", ended.err);
+        let report: serde_json::Value = serde_json::from_slice(&ended.out).unwrap();
+        let problems = report["problems"].to_string();
+        assert!(problems.contains(what), "{what}: {problems}");
+        report
+    };
+    for name in ["manifest", "manifest.copy"] {
+        let path = part.join("urls").join(name);
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        verify(name);
+        let mut hurt = whole.clone();
+        hurt[20] ^= 1;
+        std::fs::write(&path, hurt).unwrap();
+        verify(name);
+        std::fs::write(&path, whole).unwrap();
+    }
+    let log = std::fs::read_dir(part.join("journal")).unwrap();
+    let log = log.map(|file| file.unwrap().path()).min().unwrap();
+    let mut bytes = std::fs::read(&log).unwrap();
+    bytes[200] ^= 1;
+    std::fs::write(&log, bytes).unwrap();
+    let report = verify("damaged at byte");
+    assert!(report["pages"].as_u64() > Some(10), "{report}");
 }
 
 #[test]

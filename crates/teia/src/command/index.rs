@@ -217,14 +217,16 @@ pub(crate) fn standing(
     let file = RankFile::open(&*files, &layout.links(), &config.links.graph()).ok()??;
     let page = file.get(url).ok()??;
     let host = file.host(url.host_str()).ok().flatten();
-    #[expect(clippy::cast_precision_loss, reason = "a count that is far below 2^52")]
-    let times = page.rank * file.len() as f64;
+    #[expect(clippy::cast_precision_loss, reason = "counts that are far below 2^52")]
+    let (pages, hosts) = (file.len() as f64, file.host_count() as f64);
     Some(json!({
         "rank": page.rank,
-        "times_the_mean": times,
+        "times_the_mean": page.rank * pages,
         "in_links": page.in_links,
         "of": file.len(),
         "host_rank": host.map(|host| host.rank),
+        "host_times_the_mean": host.map(|host| host.rank * hosts),
+        "of_hosts": file.host_count(),
         "in_hosts": host.map(|host| host.in_hosts),
     }))
 }

@@ -255,6 +255,10 @@ enum Command {
         /// Let admins name seeds in the network of this machine (localhost, 10.0.0.1, intranet) over the network too
         #[arg(long)]
         allow_private: bool,
+        /// MiB of the search indexes that are read when it starts and after commits, so that nobody waits for the disk
+        /// (0: none)
+        #[arg(long, value_name = "MIB", default_value_t = serve::USUAL_READ_AHEAD)]
+        read_ahead: u32,
         /// How the log on standard error is written
         #[arg(
             long,
@@ -440,6 +444,7 @@ impl Command {
                 no_collect,
                 no_public_search,
                 allow_private,
+                read_ahead,
                 place,
                 ..
             } => {
@@ -454,6 +459,7 @@ impl Command {
                     collect,
                     public_search: !no_public_search,
                     allow_private,
+                    read_ahead,
                 };
                 serve::serve(&place, &serving)
             }
@@ -576,6 +582,7 @@ impl Command {
                 log.with_ansi(colours).init();
             }
         }
+        lines::hear_panics();
         Ok(())
     }
 }

@@ -166,13 +166,13 @@ impl CrawlOptions {
         let Some(path) = &self.config else {
             return Ok(stored);
         };
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let bytes = std::fs::read(path).map_err(|error| {
             Usage(format!(
                 "cannot read the settings in {}: {error}",
                 path.display()
             ))
         })?;
-        let mut config = CollectionConfig::parse(&text)
+        let mut config = CollectionConfig::parse_bytes(bytes)
             .map_err(|message| Usage(format!("{}: {message}", path.display())))?;
         // The settings will stand in another directory, and mean the same file there.
         if let Some(seeds) = &config.seeds_file {

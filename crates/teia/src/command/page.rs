@@ -141,11 +141,12 @@ fn print(known: &Explanation, standing: Option<&Standing>, part: Part) -> Result
     }
     if let Some(rank) = standing.and_then(|standing| standing.rank.as_ref()) {
         outln!(
-            "  rank       {:.1} times the mean of {} URLs (PageRank {:.3e}); host rank {:.3e}, {} other hosts link to it",
+            "  rank       {:.1} times the mean of {} URLs (PageRank {:.3e}); its host {:.1} times that of {} hosts, {} others link to it",
             rank["times_the_mean"].as_f64().unwrap_or_default(),
             rank["of"],
             rank["rank"].as_f64().unwrap_or_default(),
-            rank["host_rank"].as_f64().unwrap_or_default(),
+            rank["host_times_the_mean"].as_f64().unwrap_or_default(),
+            rank["of_hosts"],
             rank["in_hosts"].as_u64().unwrap_or_default(),
         )?;
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
+use teia_base::journal::JournalError;
 use teia_engine::EngineError;
 
 use super::Usage;
@@ -134,6 +135,16 @@ impl Place {
                 "`{}` makes the URLs on disk again from the journal",
                 self.command(&["urls", "repair"])
             ),
+            EngineError::UrlsForgotten(_) => {
+                "call it again: the next start makes them, and takes a little longer".to_owned()
+            }
+            EngineError::JournalLost { .. }
+            | EngineError::Journal(JournalError::Damaged { .. } | JournalError::Missing { .. }) => {
+                format!(
+                    "or let `{}` keep all that can still be read",
+                    self.command(&["urls", "repair"])
+                )
+            }
             EngineError::WorkerLost => {
                 format!("`{}` goes on", self.steering("resume"))
             }

@@ -39,6 +39,9 @@ pub(crate) fn remove(
     let turn = Turn::take(&*files)?;
     let mut removals =
         Removals::read(&*files, layout).context("cannot read the list of removals")?;
+    // What collections that are deleted hid is remembered, and can be taken back from here.
+    let mut kept = Removals::read_kept(&*files).context("cannot read the list of removals")?;
+    let before = kept.clone();
     let mut changed = Vec::new();
     // What is to be erased is what was named now, and nothing that was hidden before.
     let mut named = Removals::default();
@@ -49,7 +52,7 @@ pub(crate) fn remove(
             let normal = spelling.normal();
             named.add_url(normal);
             let is_new = if restore {
-                removals.restore_url(normal)
+                removals.restore_url(normal) | kept.restore_url(normal)
             } else {
                 removals.add_url(normal)
             };
@@ -68,15 +71,20 @@ pub(crate) fn remove(
         };
         named.add_host(parsed.host_str());
         let is_new = if restore {
-            removals.restore_host(parsed.host_str())
+            removals.restore_host(parsed.host_str()) | kept.restore_host(parsed.host_str())
         } else {
             removals.add_host(parsed.host_str())
         };
         changed.push((parsed.host_str().to_owned(), is_new));
     }
     if changed.iter().any(|(_, is_new)| *is_new) {
-        removals
-            .write(&*files, layout)
+        removals.write(&*files, layout).with_context(|| {
+            let list = directory.root().join(layout.name()).join("removed");
+            format!("cannot write the list of removals, {}", list.display())
+        })?;
+    }
+    if kept != before {
+        kept.write_kept(&*files)
             .context("cannot write the list of removals")?;
     }
     drop(turn);
@@ -105,6 +113,9 @@ pub(crate) fn remove(
     if list {
         for (kind, name) in removals.lines() {
             outln!("{kind}\t{name}")?;
+        }
+        for (kind, name) in kept.lines() {
+            outln!("{kind}\t{name}\tof a deleted collection: no run fetches it")?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -22,7 +22,7 @@ use crate::show::{Width, counted, cut, outln};
 /// What is asked.
 #[derive(Debug, Args)]
 pub(crate) struct SearchOptions {
-    /// 'words "a phrase" +must -not (a OR b) title:x site:x lang:pt type:x inurl:x before:2026 after:2025 prefix*'
+    /// 'words "a phrase" +must -not (a OR b) title:x site:x lang:pt type:pdf inurl:x before:2026 after:2025 prefix*'
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
     /// As JSON
@@ -32,8 +32,8 @@ pub(crate) struct SearchOptions {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
     /// Results to pass over
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    offset: usize,
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    offset: u32,
     /// What comes first
     #[arg(long, value_enum, default_value = "relevance")]
     sort: Order,
@@ -82,7 +82,7 @@ pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
     let searched: Vec<String> = searched.into_iter().map(|(name, _)| name).collect();
     let request = SearchRequest {
         limit: options.limit.into(),
-        offset: options.offset,
+        offset: options.offset as usize,
         sort: match options.sort {
             Order::Relevance | Order::Fresh => Sort::Relevance,
             Order::Date => Sort::Date,
@@ -309,9 +309,14 @@ fn print(results: &Results, request: &SearchRequest, options: &SearchOptions) ->
         writeln!(out, "\n{}More: --offset {shown}{}", look.quiet, look.plain)?;
     }
     if results.hits.is_empty() && results.suggestion.is_none() && request.offset == 0 {
+        let without = if request.query.contains('"') {
+            ", or the same without quotation marks"
+        } else {
+            ""
+        };
         writeln!(
             out,
-            "\nNothing was found in {}; fewer or other words may help.",
+            "\nNothing was found in {}; fewer or other words may help{without}.",
             options.data.display()
         )?;
     }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use teia_engine::{Directory, Level};
+use teia_search::SearchConfig;
 use teia_web::{Library, Site, Tokens, WebConfig};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -17,6 +18,9 @@ use crate::show::{lines, outln};
 
 /// Where people look first.
 pub(crate) const USUAL: &str = "127.0.0.1:7070";
+
+/// MiB of search indexes that are read ahead, as in `SearchConfig`.
+pub(crate) const USUAL_READ_AHEAD: u32 = 1_024;
 
 /// Whether runs are begun when they are due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +44,8 @@ pub(crate) struct Serving {
     pub(crate) public_search: bool,
     /// Whether admins may name what lies in the network of this machine.
     pub(crate) allow_private: bool,
+    /// MiB of the search indexes that are read before they are asked.
+    pub(crate) read_ahead: u32,
 }
 
 /// Serves a data directory until Ctrl-C, and begins runs when they are due. A crawl may go on in another
@@ -47,7 +53,11 @@ pub(crate) struct Serving {
 pub(crate) fn serve(place: &Place, serving: &Serving) -> Result<ExitCode> {
     let data = place.data.as_path();
     let address = parse(&serving.listen)?;
-    let library = Library::open(data).map_err(flatten)?;
+    let search = SearchConfig {
+        read_ahead_bytes: u64::from(serving.read_ahead) << 20,
+        ..SearchConfig::default()
+    };
+    let library = Library::open_with(data, search).map_err(flatten)?;
     let tokens = Tokens::of(data);
     let has_token = !tokens.list()?.is_empty();
     if !address.ip().is_loopback() && !has_token {
@@ -56,6 +66,8 @@ pub(crate) fn serve(place: &Place, serving: &Serving) -> Result<ExitCode> {
     let config = WebConfig {
         hosts: serving.hosts.clone(),
         public_search: serving.public_search,
+        // Where others can reach it, these numbers are not for everybody.
+        public_metrics: address.ip().is_loopback() && serving.hosts.is_empty(),
         allow_private: serving.allow_private,
         ..WebConfig::default()
     };
@@ -114,6 +126,7 @@ pub(crate) fn serve_anywhere(data: &Path) -> Result<ExitCode> {
         collect: Collect::Never,
         public_search: true,
         allow_private: false,
+        read_ahead: USUAL_READ_AHEAD,
     };
     serve(&Place::new(data, "demo"), &serving)
 }

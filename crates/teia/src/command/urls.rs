@@ -16,7 +16,8 @@ use teia_engine::{
     CollectionConfig, Directory, EngineError, INVALID_TOLD, Layout, Reading, UrlList, forget_urls,
 };
 use teia_graph::Snapshot;
-use teia_repository::{State, UrlState};
+use teia_repository::blocks::StoreError;
+use teia_repository::{Repository, State, UrlState};
 
 use super::Usage;
 use super::export::Sink;
@@ -231,6 +232,19 @@ fn open(directory: &Directory, layout: &Layout, memory: Option<u64>) -> Result<U
     )?)
 }
 
+/// What was wrong with blocks that were given up, whose URLs the journal has.
+fn damage_in(done: Result<(), EngineError>) -> Result<Option<StoreError>> {
+    match done {
+        Err(EngineError::UrlsForgotten(damage)) => Ok(Some(damage)),
+        done => Ok(done.map(|()| None)?),
+    }
+}
+
+fn go_on(list: UrlList, damage: &StoreError) -> Result<UrlList> {
+    eprintln!("teia: {damage}; all URLs are made again from the journal, which is whole");
+    Ok(list.reopened()?)
+}
+
 fn add(
     data: &Path,
     collection: &str,
@@ -254,7 +268,10 @@ fn add(
     while !is_end && !stop.load(Ordering::Relaxed) {
         let batch = input.next(BATCH, PATIENCE)?;
         is_end = batch.is_end;
-        list.add(batch.lines.iter().map(String::as_str))?;
+        let lines = || batch.lines.iter().map(String::as_str);
+        if let Some(damage) = damage_in(list.add(lines()))? {
+            list = go_on(list, &damage)?;
+        }
         warn(&mut list);
         if is_terminal && told.elapsed() >= Duration::from_millis(250) {
             told = Instant::now();
@@ -269,6 +286,9 @@ fn add(
     }
     if is_terminal {
         eprint!("\rdeciding which of them are new\x1b[K");
+    }
+    if let Some(damage) = damage_in(list.decide().map(drop))? {
+        list = go_on(list, &damage)?;
     }
     let report = list.decide()?;
     if is_terminal {
@@ -454,9 +474,16 @@ fn rekey(data: &Path, collection: &str) -> Result<ExitCode> {
             "seconds": began.elapsed().as_secs_f64(),
         })
     )?;
-    let resume = Place::new(data, collection).steering("resume");
-    eprintln!("teia: index and links are made again by the next run: `{resume}`");
+    tell_what_follows(&reading, data, collection);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Index and links went with the old journal; a list that was never crawled has none.
+fn tell_what_follows(reading: &Reading, data: &Path, collection: &str) {
+    if reading.files().exists(&reading.layout().archive()) {
+        let resume = Place::new(data, collection).steering("resume");
+        eprintln!("teia: index and links are made again by the next run: `{resume}`");
+    }
 }
 
 /// What is whole is left as it is; otherwise the collection is made anew of what can be read.
@@ -533,8 +560,7 @@ fn repair(data: &Path, collection: &str) -> Result<ExitCode> {
         let file = lost.before.display();
         eprintln!("teia: entries {first} to {last} of the journal are lost, before {file}");
     }
-    let resume = Place::new(data, collection).steering("resume");
-    eprintln!("teia: index and links are made again by the next run: `{resume}`");
+    tell_what_follows(&reading, data, collection);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -544,11 +570,16 @@ fn verify(data: &Path, collection: &str) -> Result<ExitCode> {
     // Each frame of the journal with its checksum; then the blocks.
     let damage = reading.verify_journal()?;
     let mut problems: Vec<String> = damage.iter().map(ToString::to_string).collect();
+    let manifests = reading.verify_manifests();
+    problems.extend(manifests.iter().map(ToString::to_string));
+    let state = reading.verify_state().err();
+    problems.extend(state.map(|error| format!("{:#}", anyhow::Error::from(error))));
     let repository = match reading.repository() {
         Ok(repository) => Some(repository),
         Err(error) if !problems.is_empty() || matches!(error, EngineError::Urls(_)) => {
             problems.push(format!("{:#}", anyhow::Error::from(error)));
-            None
+            // Without the journal the blocks can be looked at all the same.
+            reading.blocks().ok().flatten()
         }
         Err(error) => return Err(error.into()),
     };
@@ -560,13 +591,17 @@ fn verify(data: &Path, collection: &str) -> Result<ExitCode> {
     outln!(
         "{}",
         json!({
-            "urls": repository.as_ref().map(|it| it.len()),
+            "urls": repository.as_ref().map(Repository::len),
             "files": report.files,
             "pages": report.pages,
             "rows": report.rows,
             "problems": problems,
         })
     )?;
+    if !is_whole {
+        let repair = Place::new(data, collection).command(&["urls", "repair"]);
+        eprintln!("teia: `{repair}` keeps all that can still be read");
+    }
     Ok(if is_whole {
         ExitCode::SUCCESS
     } else {

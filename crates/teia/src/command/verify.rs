@@ -55,6 +55,10 @@ pub(crate) fn verify(place: &Place) -> Result<ExitCode> {
         let error = EngineError::disk("read", format!("{}/removed", layout.name()))(error);
         report.add("removals", error, FROM_A_COPY);
     }
+    if let Err(error) = Removals::read_kept(&*files) {
+        let error = EngineError::disk("read", "removed.kept")(error);
+        report.add("removals", error, FROM_A_COPY);
+    }
     let urls = journal_and_urls(&mut report, &reading)?;
     let records = archive(&mut report, &reading);
     index(&mut report, &directory, &layout);

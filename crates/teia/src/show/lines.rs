@@ -35,9 +35,32 @@ enum Message {
 /// From now on every line is a JSON object, also what a panic says.
 pub(crate) fn write_json() {
     IS_JSON.store(true, Ordering::Relaxed);
-    std::panic::set_hook(Box::new(|panic| {
-        write(&shaped(Level::Error, &panic.to_string()));
+}
+
+/// From now on a panic says in a line of the log whose fault it is, and what to do. Where it is caught, the run goes on, and
+/// says what became of the page. With RUST_BACKTRACE the usual words follow, unless lines are objects.
+pub(crate) fn hear_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let thread = std::thread::current();
+        let thread = thread.name().unwrap_or("unnamed").to_owned();
+        write(&shaped(
+            Level::Error,
+            &panic_line(&thread, &panic.to_string()),
+        ));
+        let wants_more = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
+        if wants_more && !IS_JSON.load(Ordering::Relaxed) {
+            usual(panic);
+        }
     }));
+}
+
+/// What is said of a panic: `panicked at FILE:LINE:COLUMN:` and its text, in one line.
+fn panic_line(thread: &str, panic: &str) -> String {
+    let panic = panic.lines().collect::<Vec<_>>().join(" ");
+    format!(
+        "a fault of this program: the thread {thread} {panic} (please report this line, and the page that was read if one is named next; what was committed is safe)"
+    )
 }
 
 /// Says a line.
@@ -153,4 +176,19 @@ fn write_all(lines: &Receiver<Message>) {
 /// What cannot be written is lost: a crawl is worth more than its log.
 fn write(line: &[u8]) {
     let _ = io::stderr().lock().write_all(line);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_one_line_that_says_what_to_do() {
+        let line = panic_line(
+            "teia-worker-1",
+            "panicked at src/a.rs:1:2:\nindex out\nof bounds",
+        );
+        assert!(line.contains("teia-worker-1 panicked at src/a.rs:1:2: index out of bounds"));
+        assert!(line.contains("please report") && !line.contains('\n'));
+    }
 }

@@ -99,23 +99,37 @@ impl Home {
 
     /// The same, with a log on standard error.
     pub(crate) fn start_logged<S: AsRef<str>>(&self, arguments: &[S], filter: &str) -> Running {
-        self.start_as(arguments, b"", Some(filter))
+        self.start_as(&[], arguments, b"", Some(filter))
+    }
+
+    /// The same below another program, which limits what it gets.
+    pub(crate) fn start_under<S: AsRef<str>>(&self, before: &[&str], arguments: &[S]) -> Running {
+        self.start_as(before, arguments, b"", None)
     }
 
     /// The same, with something on standard input.
     pub(crate) fn start_with<S: AsRef<str>>(&self, arguments: &[S], input: &[u8]) -> Running {
-        self.start_as(arguments, input, None)
+        self.start_as(&[], arguments, input, None)
     }
 
-    fn start_as<S: AsRef<str>>(&self, arguments: &[S], input: &[u8], log: Option<&str>) -> Running {
+    fn start_as<S: AsRef<str>>(
+        &self,
+        before: &[&str],
+        arguments: &[S],
+        input: &[u8],
+        log: Option<&str>,
+    ) -> Running {
         // Output goes into files: no pipe can fill, and what a killed process said is still there.
         let number = std::fs::read_dir(self.folder.path()).unwrap().count();
         let (out, err) = (
             self.beside(&format!("{number}.out")),
             self.beside(&format!("{number}.err")),
         );
-        let mut child = Command::new(env!("CARGO_BIN_EXE_teia"))
-            .args(arguments.iter().map(AsRef::as_ref))
+        let mut words = before.to_vec();
+        words.push(env!("CARGO_BIN_EXE_teia"));
+        words.extend(arguments.iter().map(AsRef::as_ref));
+        let mut child = Command::new(words[0])
+            .args(&words[1..])
             .current_dir(self.folder.path())
             .env("TEIA_DATA", &self.data)
             .env_remove("TEIA_LOG")

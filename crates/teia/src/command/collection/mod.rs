@@ -12,14 +12,15 @@ mod remove;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::json;
-use teia_base::Seed;
+use teia_base::{Clock, Files, Seed, SystemClock};
 use teia_engine::{
-    CollectionConfig, CollectionFile, Directory, Layout, TakenUp, Tester, Turn, annotated,
-    hand_over, in_words, seeds_file_in_words,
+    CollectionConfig, CollectionFile, Directory, LastRun, Layout, Schedule, TakenUp, Tester, Turn,
+    annotated, hand_over, in_words, seeds_file_in_words,
 };
 
 use super::Usage;
@@ -192,6 +193,27 @@ fn new(place: &Place, seeds: &[String], options: &CrawlOptions) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
+/// How often runs begin by themselves, and when the next one does; nothing where nobody said so.
+fn when(
+    config: &CollectionConfig,
+    files: &Arc<dyn Files>,
+    layout: &Layout,
+) -> (Option<String>, Option<String>) {
+    let Ok(schedule) = Schedule::parse(&config.schedule) else {
+        return (None, None);
+    };
+    if !config.schedule.is_set() {
+        return (None, None);
+    }
+    // What was begun is known from the journal.
+    let last = LastRun::read(files, layout).ok().flatten();
+    let next = schedule.next_run(last.map(|last| last.began), SystemClock.wall());
+    (
+        Some(config.schedule.beat()),
+        next.map(|next| next.to_string()),
+    )
+}
+
 /// The collection's file, which must be there.
 fn file_of(place: &Place) -> Result<(Directory, Layout, CollectionFile)> {
     let directory = Directory::open(&place.data)?;
@@ -209,9 +231,9 @@ fn check(
 ) -> Result<ExitCode> {
     let (name, config, directory) = match file {
         Some(path) => {
-            let text = std::fs::read_to_string(path)
+            let bytes = std::fs::read(path)
                 .map_err(|error| Usage(format!("cannot read {}: {error}", path.display())))?;
-            let config = CollectionConfig::parse(&text)
+            let config = CollectionConfig::parse_bytes(bytes)
                 .map_err(|message| Usage(format!("{}: {message}", path.display())))?;
             let directory = path.parent().map(PathBuf::from);
             (path.display().to_string(), config, directory)
@@ -300,14 +322,18 @@ fn list(place: &Place, as_json: bool) -> Result<ExitCode> {
         rows.push(match read {
             Ok(Some(file)) => {
                 let config = file.config();
+                let (schedule, next) = when(config, &files, &layout);
                 json!({
                     "name": name, "seeds": config.seeds.len(), "scope": config.filter.scope.to_string(),
-                    "mode": config.mode, "begun": is_begun, "error": null,
+                    "mode": config.mode, "begun": is_begun, "schedule": schedule, "next_run": next, "error": null,
                 })
             }
             Ok(None) => continue,
             Err(error) => {
-                json!({ "name": name, "seeds": null, "scope": null, "mode": null, "begun": is_begun, "error": error.to_string() })
+                json!({
+                    "name": name, "seeds": null, "scope": null, "mode": null, "begun": is_begun,
+                    "schedule": null, "next_run": null, "error": error.to_string(),
+                })
             }
         });
     }
@@ -323,13 +349,19 @@ fn list(place: &Place, as_json: bool) -> Result<ExitCode> {
         match row["error"].as_str() {
             Some(error) => outln!("{name:<20} its file has a mistake: {error}")?,
             None => outln!(
-                "{name:<20} {}, scope {}{}",
+                "{name:<20} {}, scope {}, {}{}{}",
                 counted(row["seeds"].as_u64().unwrap_or(0), "seed"),
                 text(&row["scope"]),
+                text(&row["mode"]),
                 if row["begun"] == true {
                     ""
                 } else {
                     ", not begun"
+                },
+                match (row["schedule"].as_str(), row["next_run"].as_str()) {
+                    (None, _) => String::new(),
+                    (Some(beat), None) => format!(", {beat}, no run to come"),
+                    (Some(beat), Some(next)) => format!(", {beat}, next run {next}"),
                 }
             )?,
         }

@@ -4,7 +4,7 @@ use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use teia_engine::{Directory, EngineError, Layout};
+use teia_engine::{Directory, EngineError, Layout, Removals};
 
 use super::super::Usage;
 use super::super::place::Place;
@@ -44,6 +44,8 @@ pub(super) fn remove(place: &Place, without_asking: bool) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
     }
+    let hidden = Removals::read(&*directory.files(), &layout);
+    let hides = hidden.is_ok_and(|hidden| hidden != Removals::default());
     directory.remove_collection(&layout).map_err(|error| match error {
         EngineError::Catalog(error) => anyhow::Error::from(error).context(format!(
             "the rows of {name} in the catalog cannot be deleted, and so nothing was (`{}` goes without)",
@@ -52,5 +54,10 @@ pub(super) fn remove(place: &Place, without_asking: bool) -> Result<ExitCode> {
         error => error.into(),
     })?;
     outln!("{name} is gone.")?;
+    if hides {
+        outln!(
+            "What it hid on request is remembered: no run fetches it (`teia remove --list` shows it, --restore takes it back)."
+        )?;
+    }
     Ok(ExitCode::SUCCESS)
 }
