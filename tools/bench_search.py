@@ -9,7 +9,7 @@
 The documents are the HTML documentation of Debian packages (downloaded once; below target/bench/search, at most 6 GB
 in all). MariaDB FULLTEXT, PostgreSQL (GIN on tsvector) and SQLite FTS5 get the same texts in the same run, one after
 the other. The kinds of query are those of Fischer's Quadro 26, each cold (engine started anew, its files out of the
-page cache, the first time that a query is asked) and warm (asked again, three times). On a machine that others use too,
+page cache, the first time that a query is asked; how long it took to open is said beside it) and warm (asked again, three times). On a machine that others use too,
 the clock says little: processor time is given beside it. tools/search_peers.py says how each is set up. Results also go
 to target/bench/search.json.
 """
@@ -73,8 +73,8 @@ def main():
     try:
         for engine in chosen(engines, program, options.only):
             rows[engine.name] = measure(engine, corpus, options, queries, rows.get(engine.name))
-            # Space for the next: only our own index is asked again, over HTTP.
-            if not keeps and engine.name != "teia":
+            # Space for the next: only our own index is asked again.
+            if not keeps and not engine.name.startswith("teia"):
                 shutil.rmtree(engine.folder, ignore_errors=True)
     finally:
         if not keeps and not options.part:
@@ -106,6 +106,7 @@ def chosen(folder, program, only):
     index = folder / "teia/index"
     makers = [
         (peers.Teia, lambda: peers.Teia(folder / "teia", program)),
+        (peers.TeiaCold, lambda: peers.TeiaCold(folder / "teia", program)),
         (peers.TeiaServer, lambda: peers.TeiaServer(folder / "http", program, ROOT / "target/release/teia", index)),
         (peers.Sqlite, lambda: peers.Sqlite(folder / "sqlite")),
         (peers.Postgres, lambda: peers.Postgres(folder / "postgres")),
@@ -119,7 +120,7 @@ def chosen(folder, program, only):
 def measure(engine, corpus, options, queries, known):
     row = known if options.part == "ask" else {"name": engine.name, "latency": {}}
     try:
-        if engine.name != "teia over HTTP" and options.part != "ask":
+        if engine.fills and options.part != "ask":
             print(f"{engine.name}: indexing", file=sys.stderr)
             row["fill_seconds"] = engine.fill(corpus, options.documents)
             row["documents_per_second"] = options.documents / row["fill_seconds"]
@@ -136,11 +137,12 @@ def measure(engine, corpus, options, queries, known):
             for _ in range(WARM_PASSES):
                 warm += one_pass(engine, asked[: len(cold)], options.seconds)[0]
             row["latency"][kind] = {"asked": len(cold), "found": found}
-            for moment, times in (("cold", cold), ("warm", warm), ("work", warm)):
-                own = [time[moment == "work"] for time in times]
+            for moment, times in (("cold", cold), ("cold_work", cold), ("warm", warm), ("work", warm)):
+                own = [time[moment.endswith("work")] for time in times]
                 row["latency"][kind] |= {f"{moment}_p50": percentile(own, 50), f"{moment}_p99": percentile(own, 99)}
             print(f"  {kind}: {json.dumps(row['latency'][kind])}", file=sys.stderr)
         row["round_trip"] = engine.round_trip
+        row["opened"] = engine.opened
     finally:
         engine.stop()
     return row
@@ -175,8 +177,12 @@ def show(rows, packages, options):
             print(" | ".join(f"{figure:,.0f}" for figure in figures) + " |")
     print("\nMilliseconds, p50 / p99; in brackets the queries that found something, of those asked.")
     print("\n| kind | " + " | ".join(row["name"] for row in rows) + " |\n|---|" + "--:|" * len(rows))
+    if any(row.get("opened") for row in rows):
+        seconds = [[1e3 * each for each in row.get("opened") or ()] for row in rows]
+        cells = [f"{min(times):.0f} to {max(times):.0f}" if times else "" for times in seconds]
+        print("| from its start until it can be asked, cold | " + " | ".join(cells) + " |")
     for kind, name in KINDS.items():
-        for moment in ("cold", "warm", "work"):
+        for moment in ("cold", "cold_work", "warm", "work"):
             cells = []
             for row in rows:
                 times = row["latency"][kind]
@@ -184,7 +190,7 @@ def show(rows, packages, options):
                 if moment == "cold":
                     cell += f" ({times['found']} of {times['asked']})"
                 cells.append(cell)
-            shown = {"work": "warm, CPU"}.get(moment, moment)
+            shown = {"work": "warm, CPU", "cold_work": "cold, CPU"}.get(moment, moment)
             print(f"| {name}, {shown} | " + " | ".join(cells) + " |")
     trips = [f"{row['name']} {row['round_trip'] * 1e3:.2f} ms" for row in rows if row.get("round_trip")]
     if trips:
@@ -206,11 +212,11 @@ def goals(rows):
     times = least["fill_worked_ms"] / own["fill_worked_ms"]
     print(verdict("the same by processor time", f"{times:.1f} times {least['name']}", times >= 5))
     for kind in BOOLEAN:
-        for moment in ("warm", "work", "cold"):
+        for moment in ("warm", "work", "cold", "cold_work"):
             key = f"{moment}_p99"
             best = min(others, key=lambda row: row["latency"][kind][key])
             times = best["latency"][kind][key] / max(own["latency"][kind][key], 1e-9)
-            named = {"work": "warm, by processor time"}.get(moment, moment)
+            named = {"work": "warm, by processor time", "cold_work": "cold, by processor time"}.get(moment, moment)
             what = f"{KINDS[kind]}, {named}: p99 at least 20 times better than the best of them"
             print(verdict(what, f"{times:.1f} times {best['name']}", times >= 20))
     phrase = own["latency"]["phrase"]["work_p99"]

@@ -75,6 +75,10 @@ class Engine:
     round_trip = 0.0
     # Processor time of filling it, in seconds.
     fill_worked = 0.0
+    # Whether it has files of its own, or asks those of another.
+    fills = True
+    # Seconds from its start until it could be asked, of every cold start.
+    opened = ()
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -89,7 +93,12 @@ class Engine:
     def restart_cold(self):
         self.stop()
         forget(self.folder)
+        self.start_timed()
+
+    def start_timed(self):
+        began = time.perf_counter()
         self.start()
+        self.opened += (time.perf_counter() - began,)
 
     def pids(self):
         """Whose processor time a query takes; Python's own where there is none."""
@@ -106,9 +115,11 @@ class Engine:
 
 
 class Teia(Engine):
-    """In the process of a small program (examples/search_bench.rs), as SQLite is in that of Python."""
+    """In the process of a small program (examples/search_bench.rs), as SQLite is in that of Python. It is open when it
+    is warmed up, as `teia serve` does it beside its first answers."""
 
     name = "teia"
+    asking = "ask"
 
     def __init__(self, folder, program):
         super().__init__(folder)
@@ -135,8 +146,9 @@ class Teia(Engine):
 
     def start(self):
         self.process = subprocess.Popen(
-            [self.program, "ask", self.folder / "index"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [self.program, self.asking, self.folder / "index"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
+        self.process.stdout.readline()
 
     def stop(self):
         if self.process:
@@ -152,10 +164,19 @@ class Teia(Engine):
         return float(seconds), float(worked), min(int(total), 10)
 
 
+class TeiaCold(Teia):
+    """The same index with nothing read ahead, as `teia search` asks it. Shown beside, not compared."""
+
+    name = "teia without reading ahead"
+    asking = "ask-cold"
+    fills = False
+
+
 class TeiaServer(Teia):
     """The same index behind `teia serve`: HTTP, JSON, snippets, facets. Shown beside, not compared."""
 
     name = "teia over HTTP"
+    fills = False
 
     def __init__(self, folder, program, binary, index):
         super().__init__(folder, program)
@@ -181,7 +202,7 @@ class TeiaServer(Teia):
     def restart_cold(self):
         self.stop()
         forget((self.data / "default/index").resolve())
-        self.start()
+        self.start_timed()
 
     def timed(self, query):
         worked = processor_time([self.process.pid])

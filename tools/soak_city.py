@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """./dev soak city: honest hosts among hostile ones, and thousands of servers that drip.
 
-  ./dev soak city [--seconds N] [--rounds N] [--drips N] [--only corners|slow|crowd]
+  ./dev soak city [--seconds N] [--rounds N] [--drips N] [--only corners|slow|long|crowd]
 
-Three scenes with the real program, on loopback, with traps, index and catalog as people have them:
+Four scenes with the real program, on loopback, with traps, index and catalog as people have them:
   corners  every corner of the hostile city at once (HTTP, bodies, redirects, HTTP/2, TLS, HTML, CSS, feeds, sitemaps,
            robots.txt, traps), one host in five; how much of their rate honest hosts keep
   slow     the same with servers that all drip a byte a second: more of them than hosts are asked at once
+  long     the same with servers that all send pages of 600 KB, each leading to more of them, where 16 hosts are asked at once
   crowd    10,000 servers that drip, at once; what each costs in memory
 
 A rate is measured with and without the hostile hosts, in turns, so that a busy machine is busy for both. How busy it was
@@ -86,28 +87,19 @@ class City:
         self.process.wait(timeout=60)
 
 
-def drip(pipe, handle_limit):
-    """Answers robots.txt at once, and everything else a byte a second for ever. Says how many it holds."""
+def listen(pipe, handle_limit, answer):
+    """Answers robots.txt at once, and everything else as `answer` does. Says what it counts."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (handle_limit, handle_limit))
-    held = 0
+    counted = {"pages": 0}
 
     async def visit(reader, writer):
-        nonlocal held
         try:
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
                 if b" /robots.txt " in head.split(b"\r\n")[0]:
                     writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
-                    continue
-                held += 1
-                try:
-                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
-                    while not writer.is_closing():
-                        writer.write(b"a")
-                        await writer.drain()
-                        await asyncio.sleep(1)
-                finally:
-                    held -= 1
+                else:
+                    await answer(writer, counted)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -122,23 +114,53 @@ def drip(pipe, handle_limit):
                 if pipe.recv() == "end":
                     # With thousands of visitors still there; they are not worth a farewell.
                     os._exit(0)
-                pipe.send(held)
+                pipe.send(counted["pages"])
 
     asyncio.run(main())
 
 
-class Drips:
+async def drip(writer, held):
+    """A byte a second for ever; counts those that are held so."""
+    held["pages"] += 1
+    try:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
+        while not writer.is_closing():
+            writer.write(b"a")
+            await writer.drain()
+            await asyncio.sleep(1)
+    finally:
+        held["pages"] -= 1
+
+
+WORDS = " ".join(f"word{n % 7919} and" for n in range(48_000)).encode()
+
+
+async def send_long(writer, sent):
+    """A page of 600 KB that leads to four others; counts them."""
+    sent["pages"] += 1
+    number = sent["pages"]
+    links = b"".join(b'<a href="/%d">%d</a> ' % (4 * number + n, n) for n in range(4))
+    # Each says something new, or it would be taken for a trap.
+    news = b" ".join(b"news%d" % (200 * number + n) for n in range(200))
+    body = b"<title>%d</title><p>%s %s<p>" % (number, links, news) + WORDS
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(body))
+    writer.write(body)
+    await writer.drain()
+
+
+class Listener:
     """One listener behind any number of names."""
 
-    def __init__(self):
+    def __init__(self, answer):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.pipe, there = multiprocessing.Pipe()
-        self.process = multiprocessing.Process(target=drip, args=(there, hard))
+        self.process = multiprocessing.Process(target=listen, args=(there, hard, answer))
         self.process.start()
         self.port = self.pipe.recv()
 
-    def held(self):
-        self.pipe.send("held")
+    def count(self):
+        """What it holds, or what it has sent."""
+        self.pipe.send("count")
         return self.pipe.recv()
 
     def close(self):
@@ -192,10 +214,11 @@ class Crawl:
             sys.exit(f"the crawl ended with {code}: {self.errors.read()[-2000:]}")
 
 
-# Traps, index and catalog are on, as people have them.
-SETTINGS = """[run]
+# Traps, index and catalog are on, as people have them. The program is told what it may have, and is held to it.
+SETTINGS = f"""[run]
 alias-pages = 0
 retries = 1
+memory = "{MEMORY_CAP >> 20}MiB"
 """
 
 
@@ -207,11 +230,11 @@ def computed():
     return (sum(fields) - fields[3] - fields[4]) / ticks, own.ru_utime + own.ru_stime
 
 
-def crawl_for(place, name, web, seeds, resolve, options):
+def crawl_for(place, name, web, seeds, resolve, options, more=()):
     """Pages of honest hosts in so many seconds, and the peak of memory."""
     began, (used, own) = time.monotonic(), computed()
     crawl = Crawl(place, name, seeds, resolve, SETTINGS,
-                  ["--scope", "host", "--delay", options.delay, "--max-time", f"{options.seconds}s"])
+                  ["--scope", "host", "--delay", options.delay, "--max-time", f"{options.seconds}s", *more])
     crawl.wait(options.seconds + 240)
     lasted, (used_now, own_now) = time.monotonic() - began, computed()
     busy = (used_now - used) / lasted / os.cpu_count()
@@ -222,7 +245,7 @@ def crawl_for(place, name, web, seeds, resolve, options):
     return pages, crawl.peak
 
 
-def rates(scene, hostile_hosts, hostile_seeds, hostile_resolve, options):
+def rates(scene, hostile_hosts, hostile_seeds, hostile_resolve, options, more=()):
     """Alone and among hostile hosts, in turns."""
     honest_hosts = 4 * hostile_hosts
     pages = {"alone": 0, "among": 0}
@@ -235,7 +258,7 @@ def rates(scene, hostile_hosts, hostile_seeds, hostile_resolve, options):
                 if case == "among":
                     # Hostile ones first: who comes first has the places.
                     seeds, resolve = hostile_seeds + seeds, resolve + hostile_resolve
-                got, most = crawl_for(pathlib.Path(folder), f"{scene}-{case}-{number}", web, seeds, resolve, options)
+                got, most = crawl_for(pathlib.Path(folder), f"{scene}-{case}-{number}", web, seeds, resolve, options, more)
                 pages[case] += got
                 peak = max(peak, most)
     seconds = options.rounds * options.seconds
@@ -256,18 +279,28 @@ def corners(options):
         city.close()
 
 
-def slow(options):
-    drips = Drips()
+def among(scene, answer, seeds_each, options, more=()):
+    """300 hosts that all answer so, with so many seeds each."""
+    listener, hosts = Listener(answer), 300
     try:
-        hosts = 300
-        seeds = [f"http://d{n}.drip.test/{page}" for n in range(hosts) for page in range(8)]
-        rates("slow", hosts, seeds, [f"*.drip.test=127.0.0.1:{drips.port}"], options)
+        seeds = [f"http://d{n}.{scene}.test/{page}" for n in range(hosts) for page in range(seeds_each)]
+        rates(scene, hosts, seeds, [f"*.{scene}.test=127.0.0.1:{listener.port}"], options, more)
+        return listener.count()
     finally:
-        drips.close()
+        listener.close()
+
+
+def slow(options):
+    among("slow", drip, 8, options)
+
+
+def long(options):
+    sent = among("long", send_long, 2, options, ["--hosts", "16"])
+    print(f"long: {sent:,} long pages were sent in all")
 
 
 def crowd(options):
-    drips = Drips()
+    drips = Listener(drip)
     settings = SETTINGS + "[fetch]\nmin-rate = 0\ntimeout = \"10m\"\nfirst-byte-timeout = \"5m\"\n"
     with tempfile.TemporaryDirectory(prefix="teia-soak-") as folder:
         place = pathlib.Path(folder)
@@ -279,7 +312,7 @@ def crowd(options):
             before, most, until = 0, 0, time.monotonic() + 240
             while time.monotonic() < until and most < options.drips and crawl.process.poll() is None:
                 time.sleep(0.5)
-                held = drips.held()
+                held = drips.count()
                 if held == 0:
                     before = crawl.resident()
                 elif held > most:
@@ -303,7 +336,7 @@ def crowd(options):
 
 
 def main():
-    scenes = {"corners": corners, "slow": slow, "crowd": crowd}
+    scenes = {"corners": corners, "slow": slow, "long": long, "crowd": crowd}
     parser = argparse.ArgumentParser(prog="./dev soak city", description=__doc__.split("\n\n")[0])
     parser.add_argument("--seconds", type=int, default=45, help="of each crawl")
     parser.add_argument("--rounds", type=int, default=1, help="of each pair of crawls")

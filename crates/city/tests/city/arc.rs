@@ -168,6 +168,8 @@ fn arc_13() {
         let text = text.to_ascii_lowercase();
         // Wherever it stands among the headers of a request; what the server set is its own to tell.
         assert!(!text.contains("hunter2") && !text.contains("\r\ncookie: session"));
+        // Nor as a header spells it: `ann:hunter2` in base 64, in small letters.
+        assert!(!text.contains("yw5uomh1bnrlcji"), "{name}");
     }
     assert!(requests >= 2, "{requests}");
     let is_sent = |head: &String| head.to_ascii_lowercase().contains("\r\ncookie: session");

@@ -171,6 +171,24 @@ async fn body_10() {
     }
 }
 
+/// What cannot be unpacked is kept as it came, and nobody reads it as if it were a page.
+#[test]
+fn body_10_unknown_is_archived_and_not_parsed() {
+    let packed = "<!doctype html><title>packed</title><a href=/found>x</a>";
+    let door = open_answers(vec![vec![Step::say(format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: x-foo\r\nContent-Length: {}\r\n\r\n{packed}",
+        packed.len()
+    ))]]);
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    let attempt = crawled.last(&door.url("/"));
+    assert!(attempt.capture.is_some(), "{:?}", crawled.told());
+    assert_eq!(attempt.outcome, Outcome::DECODE_ERROR);
+    assert!(attempt.links.is_empty() && attempt.title.is_empty());
+    assert_eq!(attempt.body_bytes, packed.len() as u64);
+    assert_eq!(door.asked("/found"), 0);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
 #[tokio::test]
 async fn body_11() {
     let visit = Visit::to("BODY-11", "file");

@@ -1,9 +1,9 @@
-//! DNS and addresses, with the city's own name server.
+//! DNS, with the city's own name server. (Which addresses may be visited is in `addresses.rs`.)
 
 use std::net::{IpAddr, SocketAddr};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use teia_base::{ManualClock, Outcome, Retry, Timestamp};
@@ -15,10 +15,10 @@ use crate::support::{
     Visit, crawl, crawl_config, get, limits, name_server, open_answers, outcome, thread_time,
 };
 
-const GOOD: &str = "good.city.test";
+pub(crate) const GOOD: &str = "good.city.test";
 
 /// Settings that ask this name server for everything.
-fn asking(server: &NameServer) -> FetchConfig {
+pub(crate) fn asking(server: &NameServer) -> FetchConfig {
     FetchConfig {
         resolve: Vec::new(),
         name_servers: vec![server.address()],
@@ -29,12 +29,12 @@ fn asking(server: &NameServer) -> FetchConfig {
     }
 }
 
-fn here(question: &Question) -> Reply {
+pub(crate) fn here(question: &Question) -> Reply {
     addresses(question, &["127.0.0.1"], 60)
 }
 
 /// The addresses of the kind that is asked for.
-fn addresses(question: &Question, list: &[&str], ttl: u32) -> Reply {
+pub(crate) fn addresses(question: &Question, list: &[&str], ttl: u32) -> Reply {
     let records = list.iter().filter_map(|text| {
         let data = match text.parse().unwrap() {
             IpAddr::V4(address) if question.kind == 1 => Data::A(address),
@@ -47,23 +47,23 @@ fn addresses(question: &Question, list: &[&str], ttl: u32) -> Reply {
 }
 
 /// A name server that knows one good name, and says this of the others.
-fn server(reply: impl Fn(&Question) -> Reply + Send + Sync + 'static) -> NameServer {
+pub(crate) fn server(reply: impl Fn(&Question) -> Reply + Send + Sync + 'static) -> NameServer {
     name_server(move |question: &Question| match question.name.as_str() {
         GOOD => here(question),
         _ => reply(question),
     })
 }
 
-fn page_door() -> Door {
+pub(crate) fn page_door() -> Door {
     open_answers(vec![vec![Step::say(
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello",
     )]])
 }
 
 /// A visit by name; the good name is fetched at its end.
-struct Named {
-    visit: Visit,
-    server: NameServer,
+pub(crate) struct Named {
+    pub(crate) visit: Visit,
+    pub(crate) server: NameServer,
 }
 
 impl Named {
@@ -88,7 +88,7 @@ impl Named {
         }
     }
 
-    async fn get(&self, host: &str) -> teia_base::Exchange {
+    pub(crate) async fn get(&self, host: &str) -> teia_base::Exchange {
         get(&self.visit.fetcher, &self.visit.door.named(host, "/")).await
     }
 
@@ -100,7 +100,7 @@ impl Named {
             .count()
     }
 
-    async fn leave(self) {
+    pub(crate) async fn leave(self) {
         outcome(&self.get(GOOD).await, Outcome::http(200));
         self.visit.check_price();
     }
@@ -113,6 +113,25 @@ async fn dns_01() {
         outcome(&named.get("gone.city.test").await, Outcome::DNS_NXDOMAIN);
     }
     assert_eq!(named.asked("gone.city.test"), 2, "A and AAAA, once");
+    named.leave().await;
+}
+
+/// A name that was not there is believed to be gone for a minute at least, and for an hour at most.
+#[tokio::test]
+async fn dns_01_is_believed_for_a_while() {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(0)));
+    let mut named = Named::new(server(|_| Reply::Error(3)));
+    named.visit.fetcher = HttpFetcher::new(
+        asking(&named.server),
+        Arc::clone(&clock) as Arc<dyn teia_base::Clock>,
+    )
+    .unwrap();
+    let host = "gone.city.test";
+    for (passed, questions) in [(0, 2), (59, 2), (3601, 4)] {
+        clock.advance(Duration::from_secs(passed));
+        outcome(&named.get(host).await, Outcome::DNS_NXDOMAIN);
+        assert_eq!(named.asked(host), questions, "{passed} s later");
+    }
     named.leave().await;
 }
 
@@ -361,119 +380,6 @@ async fn dns_07() {
     }
 }
 
-/// Settings under which this address and port alone may be visited.
-fn only(server: &NameServer, address: SocketAddr) -> FetchConfig {
-    FetchConfig {
-        allow_private: false,
-        allowed: vec![(address.ip(), address.port())],
-        ..asking(server)
-    }
-}
-
-#[tokio::test]
-async fn dns_08() {
-    // Allowed when it is asked for first, forbidden ever after.
-    let turn = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&turn);
-    let server = server(move |question| {
-        if !question.is_a() {
-            return Reply::Records(Vec::new());
-        }
-        let first = counter.fetch_add(1, Ordering::SeqCst) == 0;
-        addresses(
-            question,
-            &[if first { "127.0.0.1" } else { "127.0.0.2" }],
-            0,
-        )
-    });
-    let door = page_door();
-    let clock = Arc::new(ManualClock::new(Timestamp::from_micros(0)));
-    let config = only(&server, door.address());
-    let fetcher =
-        HttpFetcher::new(config, Arc::clone(&clock) as Arc<dyn teia_base::Clock>).unwrap();
-    let url = door.named("rebind.city.test", "/");
-    let exchange = get(&fetcher, &url).await;
-    outcome(&exchange, Outcome::http(200));
-    assert_eq!(
-        exchange.remote,
-        Some(door.address()),
-        "the address that was checked"
-    );
-    assert_eq!(turn.load(Ordering::SeqCst), 1, "one resolution feeds both");
-    clock.advance(Duration::from_secs(61));
-    let exchange = get(&fetcher, &url).await;
-    outcome(&exchange, Outcome::ADDR_BLOCKED);
-    assert_eq!(door.connections(), 1);
-    outcome(
-        &get(&fetcher, &door.named(GOOD, "/next")).await,
-        Outcome::http(200),
-    );
-}
-
-#[tokio::test]
-async fn dns_09() {
-    let server = server(|question| match question.name.as_str() {
-        "public.city.test" => addresses(question, &["93.184.216.34", "10.0.0.1"], 60),
-        "six.city.test" => addresses(question, &["127.0.0.1", "fd00::1"], 60),
-        _ => addresses(question, &["127.0.0.1", "10.0.0.1"], 60),
-    });
-    let door = page_door();
-    let config = only(&server, door.address());
-    let named = Named {
-        visit: Visit::at(door, config),
-        server,
-    };
-    for host in ["public.city.test", "six.city.test", "mixed.city.test"] {
-        outcome(&named.get(host).await, Outcome::ADDR_BLOCKED);
-    }
-    assert_eq!(
-        named.visit.door.connections(),
-        0,
-        "never tried as a fallback"
-    );
-    named.leave().await;
-}
-
-#[tokio::test]
-async fn dns_10() {
-    const FORMS: [&str; 9] = [
-        "::ffff:10.0.0.1",
-        "::7f00:1",
-        "2002:7f00:1::",
-        "64:ff9b::7f00:1",
-        "64:ff9b:1::a00:1",
-        "2001:0:7f00:1::",
-        "2a00::5efe:a00:1",
-        "fec0::1",
-        "::1",
-    ];
-    let server = server(|question| {
-        let number = question
-            .name
-            .trim_start_matches("form")
-            .split('.')
-            .next()
-            .unwrap_or("");
-        addresses(question, &[FORMS[number.parse::<usize>().unwrap_or(0)]], 60)
-    });
-    let door = page_door();
-    let config = only(&server, door.address());
-    let named = Named {
-        visit: Visit::at(door, config),
-        server,
-    };
-    for (n, form) in FORMS.iter().enumerate() {
-        let exchange = named.get(&format!("form{n}.city.test")).await;
-        assert_eq!(exchange.outcome, Outcome::ADDR_BLOCKED, "{form}");
-        let literal = format!("http://[{form}]:{}/", named.visit.door.address().port());
-        outcome(
-            &get(&named.visit.fetcher, &literal).await,
-            Outcome::ADDR_BLOCKED,
-        );
-    }
-    named.leave().await;
-}
-
 #[tokio::test]
 async fn dns_13() {
     // IPv6 leads nowhere, IPv4 works.
@@ -697,7 +603,7 @@ async fn dns_with_a_real_name_server() {
 /// validating name server says of a bogus answer (SERVFAIL) is asked again.
 #[tokio::test]
 async fn dns_18() {
-    let forged = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let forged = Arc::new(AtomicBool::new(true));
     let is_forged = Arc::clone(&forged);
     let server = server(move |question| match question.name.as_str() {
         "bogus.city.test" if is_forged.load(Ordering::SeqCst) => Reply::Error(2),
@@ -727,26 +633,4 @@ async fn dns_18() {
         &get(&fetcher, &door.named(GOOD, "/next")).await,
         Outcome::http(200),
     );
-}
-
-/// Names and addresses that lead to a service of this very process, which listens where private
-/// addresses are allowed.
-#[tokio::test]
-async fn dns_11() {
-    let server = server(here);
-    let (service, wide, door) = (page_door(), page_door(), page_door());
-    let own = teia_fetch::refuse_own(service.address());
-    let everywhere = SocketAddr::new([0, 0, 0, 0].into(), wide.address().port());
-    let own_wide = teia_fetch::refuse_own(everywhere);
-    let visit = Visit::at(door, asking(&server));
-    for service in [&service, &wide] {
-        for url in [service.named("sneaky.city.test", "/"), service.url("/")] {
-            outcome(&get(&visit.fetcher, &url).await, Outcome::ADDR_BLOCKED);
-        }
-        assert_eq!(service.connections(), 0, "never even connected");
-    }
-    visit.leave().await;
-    drop((own, own_wide));
-    let url = service.named("sneaky.city.test", "/");
-    outcome(&get(&visit.fetcher, &url).await, Outcome::http(200));
 }

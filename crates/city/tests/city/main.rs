@@ -1,6 +1,7 @@
 //! Every case of the catalogue that can be shown with a server, by its ID.
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+mod addresses;
 mod arc;
 mod body;
 mod catalogue;
@@ -14,6 +15,7 @@ mod map;
 mod redir;
 mod rob;
 mod support;
+mod times;
 mod tls;
 mod together;
 mod trap;
