@@ -84,8 +84,13 @@ impl Ring {
         self.change_fetching(&next)?;
         self.workshop.answers.change_limits(&next);
         self.workshop.throttle.set(next.run.cpu_share);
+        let are_ways_the_same = next.filter == self.config.filter
+            && next.site == self.config.site
+            && next.seeds == self.config.seeds;
+        if !are_ways_the_same {
+            self.shortcuts.limits_changed();
+        }
         self.config = next;
-        self.shortcuts.limits_changed();
         self.workshop.answers.change_sites(Arc::clone(&sites));
         self.count_addresses(&sites);
         self.change_sites(sites);

@@ -19,6 +19,6 @@ mod table;
 
 pub use host::{HostRecord, SavedHost};
 pub use repository::{
-    Admission, Backing, NewHosts, News, Offer, Offered, Repository, RepositoryConfig,
+    Admission, Backing, Depths, NewHosts, News, Offer, Offered, Repository, RepositoryConfig,
 };
 pub use row::{Fetched, State, UrlRef, UrlState};

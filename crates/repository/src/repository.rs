@@ -20,6 +20,7 @@ use teia_base::{CanonicalUrl, FoundUrl, HostId, Order, Outcome, Retry, Timestamp
 
 use self::disk::Disk;
 pub use self::disk::{Backing, News};
+pub use self::survey::Depths;
 use crate::blocks::StoreError;
 use crate::host::{HostRecord, HostRow};
 use crate::row::{Rare, Row, State, UrlRef, UrlState};

@@ -20,12 +20,13 @@ use std::sync::Arc;
 
 use teia_base::journal::{Attempt, EntryStream, JournalError, LinkRecord, LinkVerdict, Record};
 use teia_base::{CanonicalUrl, Files, LinkKind};
-use teia_repository::State;
+use teia_repository::{Depths, State};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::EngineError;
 use crate::collection::Mode;
 use crate::ring::Ring;
+use crate::stage::spread::{PAGES, STEP};
 
 /// What a depth takes in memory, about.
 const DEPTH_BYTES: u64 = 32;
@@ -55,6 +56,8 @@ impl fmt::Debug for Shortcuts {
 struct Round {
     /// Depths of visited pages, by the keyed hash of their URLs. The hash only chooses whom to look up.
     depths: HashMap<u64, u16>,
+    /// Those that are still to be read, before the journal is.
+    unread: Option<Depths>,
     part: u64,
     parts: u64,
     until: u64,
@@ -122,8 +125,9 @@ impl Ring {
         let visited: u64 = visited.map(|it| self.repository.count(*it)).sum();
         let most = (self.config.run.repository_memory / 8 / DEPTH_BYTES).max(1000);
         let until = self.next_sequence - 1;
-        let mut round = Round {
+        self.shortcuts.round = Some(Round {
             depths: HashMap::new(),
+            unread: Some(self.repository.depths()),
             part: 0,
             parts: visited / most + 1,
             until,
@@ -131,9 +135,7 @@ impl Ring {
             pages: VecDeque::new(),
             links: VecDeque::new(),
             brought: false,
-        };
-        self.read_depths(&mut round)?;
-        self.shortcuts.round = Some(round);
+        });
         Ok(true)
     }
 
@@ -145,18 +147,21 @@ impl Ring {
         }
     }
 
-    fn read_depths(&mut self, round: &mut Round) -> Result<(), EngineError> {
+    /// Reads some of the depths: there may be hundreds of millions, and a run without end goes on meanwhile.
+    fn read_depths(&self, round: &mut Round, mut unread: Depths) -> Result<(), EngineError> {
         let (key, part, parts) = (self.key, round.part, round.parts);
         let depths = &mut round.depths;
-        depths.clear();
         let states = self.visited_states();
         let is_visited = |state| states.contains(&state);
-        self.repository.visited_depths(is_visited, |url, depth| {
-            let hash = xxh3_64_with_seed(url.as_bytes(), key);
-            if hash % parts == part {
-                depths.insert(hash, depth);
-            }
-        })?;
+        let is_end = self
+            .repository
+            .depths_on(&mut unread, PAGES, is_visited, |url, depth| {
+                let hash = xxh3_64_with_seed(url.as_bytes(), key);
+                if hash % parts == part {
+                    depths.insert(hash, depth);
+                }
+            })?;
+        round.unread = Some(unread).filter(|_| !is_end);
         Ok(())
     }
 
@@ -173,6 +178,9 @@ impl Ring {
             } else if let Some(attempt) = round.pages.pop_front() {
                 self.find_nearer_links(&mut round, attempt);
             } else {
+                if round.unread.is_some() {
+                    looked += STEP / 4;
+                }
                 match self.read_on(&mut round) {
                     Ok(true) => {}
                     Ok(false) => {
@@ -195,15 +203,20 @@ impl Ring {
         looked
     }
 
-    /// Reads the next entry, or begins with the next part. Says whether there is one.
+    /// Reads more depths, or the next entry, or begins with the next part. Says whether there is one.
     fn read_on(&mut self, round: &mut Round) -> Result<bool, EngineError> {
+        if let Some(unread) = round.unread.take() {
+            self.read_depths(round, unread)?;
+            return Ok(true);
+        }
         let Some(entry) = round.entries.next() else {
             round.part += 1;
             if round.part >= round.parts {
                 return Ok(false);
             }
             round.entries = self.shortcuts.open(round.until)?;
-            self.read_depths(round)?;
+            round.depths.clear();
+            round.unread = Some(self.repository.depths());
             return Ok(true);
         };
         let entry = entry?;

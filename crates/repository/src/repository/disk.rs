@@ -458,23 +458,6 @@ impl Repository {
         found
     }
 
-    /// Tells how near every URL in one of these states is. Where there is a disk, everything is folded first.
-    pub fn visited_depths(
-        &mut self,
-        is_visited: impl Fn(State) -> bool,
-        mut tell: impl FnMut(&str, u16),
-    ) -> Result<(), StoreError> {
-        self.fold_everything()?;
-        let Some(disk) = &self.disk else {
-            let visited = self.table.rows().filter(|(_, row)| is_visited(row.state));
-            visited.for_each(|(_, row)| tell(&row.text, row.depth));
-            return Ok(());
-        };
-        disk.store
-            .scan(None, is_visited, |url, known| tell(url, known.depth))
-            .or_else(|error| disk.store.note_damage(error))
-    }
-
     /// Tells of every URL, on one host or on all, in states that are wanted. Where there is a disk,
     /// everything is folded first; a damaged page is passed over, and is the error in the end.
     pub fn for_each(

@@ -21,7 +21,35 @@ pub(super) enum Stage {
     Pages(Survey),
 }
 
+/// How near visited pages are, gone through a few at a time: as of the moment in which it was begun.
+#[derive(Debug)]
+pub struct Depths(Option<Survey>);
+
 impl Repository {
+    /// Begins to go through the depths of URLs. What was told and not folded is not seen on disk.
+    pub fn depths(&self) -> Depths {
+        Depths(self.disk.as_ref().map(|disk| disk.store.survey()))
+    }
+
+    /// Goes on by so many pages, or, where everything is in memory, to the end; and says whether that was the end. A damaged page is
+    /// passed over and told with other damage.
+    pub fn depths_on(
+        &self,
+        depths: &mut Depths,
+        pages: usize,
+        wanted: impl Fn(State) -> bool,
+        mut tell: impl FnMut(&str, u16),
+    ) -> Result<bool, StoreError> {
+        let (Some(survey), Some(disk)) = (&mut depths.0, &self.disk) else {
+            let rows = self.table.rows().filter(|(_, row)| wanted(row.state));
+            rows.for_each(|(_, row)| tell(&row.text, row.depth));
+            return Ok(true);
+        };
+        disk.store
+            .survey_on(survey, pages, wanted, |url, known| tell(url, known.depth))
+            .or_else(|error| disk.store.note_damage(error).map(|()| false))
+    }
+
     /// Begins to go through all URLs on disk; one that is under way comes to its end before, so that there is one however often this
     /// is asked for. Nothing happens where everything is in memory.
     pub fn begin_survey(&mut self) {
