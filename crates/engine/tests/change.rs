@@ -15,11 +15,12 @@ use std::time::Duration;
 
 use script::Script;
 use support::crawl_on;
-use teia_base::{CanonicalUrl, Files, SimulatedDisk};
+use teia_base::{CanonicalUrl, Files, MediaType, SimulatedDisk};
 use teia_engine::{
     CollectionConfig, Control, EndReason, Event, Feedback, Layout, Parts, Progress, Removals,
     Report,
 };
+use teia_extract::{Extracted, Extractor, Html, Limits, Source};
 
 const SEED: &str = "http://a.test/";
 
@@ -67,6 +68,8 @@ struct Watch {
     has_paused: AtomicBool,
     latest: Mutex<Progress>,
     told: Arc<Mutex<Vec<String>>>,
+    /// What is to change again when the run has found what a change means.
+    second: Mutex<Option<CollectionConfig>>,
 }
 
 impl Feedback for Watch {
@@ -80,6 +83,10 @@ impl Feedback for Watch {
         }
         if let Event::Notice { text, .. } = event {
             self.told.lock().unwrap().push(text.clone());
+            let is_found = text.starts_with("the rules le");
+            if let Some(second) = self.second.lock().unwrap().take_if(|_| is_found) {
+                self.control.change(second);
+            }
         }
     }
 }
@@ -91,15 +98,16 @@ fn run_and_change(
     config: &CollectionConfig,
     change: impl FnOnce(&Control, &dyn Fn() -> u64),
 ) -> Report {
-    run_and_hear(disk, script, config, Arc::default(), change)
+    run_and_hear(disk, script, config, Arc::default(), None, change)
 }
 
-/// The same, and keeps what the run tells people.
+/// The same, keeps what the run tells people, and changes a second time as soon as it has found what the first one means.
 fn run_and_hear(
     disk: &SimulatedDisk,
     script: &Script,
     config: &CollectionConfig,
     told: Arc<Mutex<Vec<String>>>,
+    second: Option<CollectionConfig>,
     change: impl FnOnce(&Control, &dyn Fn() -> u64),
 ) -> Report {
     let control = Control::default();
@@ -110,6 +118,7 @@ fn run_and_hear(
         has_paused: AtomicBool::new(false),
         latest: Mutex::default(),
         told,
+        second: Mutex::new(second),
     });
     let parts = Parts {
         fetcher: Some(Arc::new(script.clone())),
@@ -218,6 +227,130 @@ fn after_a_change_of_scope_urls_leave_and_enter_in_memory() {
 #[test]
 fn after_a_change_of_scope_urls_leave_and_enter_on_disk() {
     check_scope(true);
+}
+
+/// Lets the first page be read while the ring is busy with telling how far it is, and other rules are asked for then: its links are
+/// judged by the rules of before, and decided when others hold.
+#[derive(Debug)]
+struct Late {
+    control: Control,
+    wanted: CollectionConfig,
+    /// A page is being read.
+    reads: AtomicBool,
+    /// Nobody hears of it before this is over.
+    is_told: AtomicBool,
+    has_changed: AtomicBool,
+}
+
+impl Extractor for Late {
+    fn accepts(&self, media_type: &MediaType) -> bool {
+        media_type.is_html()
+    }
+
+    fn extract(&self, source: &Source<'_>, limits: &Limits) -> Extracted {
+        self.reads.store(true, Ordering::SeqCst);
+        until("the ring tells how far it is", || {
+            self.is_told.load(Ordering::SeqCst)
+        });
+        Html.extract(source, limits)
+    }
+}
+
+impl Feedback for Late {
+    fn hear(&self, event: &Event) {
+        let is_time = matches!(event, Event::Progress(_)) && self.reads.load(Ordering::SeqCst);
+        if is_time && !self.has_changed.swap(true, Ordering::SeqCst) {
+            self.is_told.store(true, Ordering::SeqCst);
+            // Long enough for a few links; where it is not, nothing is shown and nothing fails.
+            std::thread::sleep(Duration::from_millis(300));
+            self.control.change(self.wanted.clone());
+        }
+    }
+}
+
+/// Links that were judged before the rules changed, and are decided after it, go by the rules of now.
+#[test]
+fn links_of_a_page_that_was_read_when_the_rules_changed_go_by_the_new_ones() {
+    for on_disk in [false, true] {
+        let (disk, script) = (SimulatedDisk::new(), web());
+        let config = config(on_disk);
+        let mut wanted = config.clone();
+        wanted.filter.scope = "suffix:.test".parse().unwrap();
+        wanted.filter.exclude = vec!["/x/".to_owned()];
+        let control = Control::default();
+        let late = Arc::new(Late {
+            control: control.clone(),
+            wanted,
+            reads: AtomicBool::new(false),
+            is_told: AtomicBool::new(false),
+            has_changed: AtomicBool::new(false),
+        });
+        let parts = Parts {
+            fetcher: Some(Arc::new(script.clone())),
+            feedback: Arc::clone(&late) as Arc<dyn Feedback>,
+            extractor: Some(late),
+            ..Parts::default()
+        };
+        let files: Arc<dyn Files> = Arc::new(disk.clone());
+        let report = crawl_on(files, &config, &[SEED.to_owned()], parts, &control).unwrap();
+        assert_eq!(report.reason, EndReason::Done);
+        let pages = script.pages();
+        let counts = ["/x/", "/y/", "b.test"].map(|word| of(&pages, word).len());
+        assert_eq!(counts, [0, 50, 20], "on disk: {on_disk}");
+        assert_eq!(report.states["excluded"], 50, "on disk: {on_disk}");
+    }
+}
+
+/// Far more URLs than one commit holds are to leave or to enter, and before they have, the rules are as they were.
+#[test]
+fn a_change_that_is_taken_back_at_once_changes_nothing() {
+    for (on_disk, leaves) in [(false, true), (false, false), (true, true), (true, false)] {
+        let what = format!("on disk: {on_disk}, leaves: {leaves}");
+        let list = |count: usize, prefix: &str| -> String {
+            let links = (0..count).map(|n| format!("<a href=\"{prefix}{n}\">{n}</a> "));
+            links.collect()
+        };
+        let front = format!("<a href=/a>a</a> <a href=/b>b</a> {}", list(300, "/y/"));
+        let script = Script::default()
+            .html(SEED, &front)
+            .html("http://a.test/a", &list(7000, "/x/a"))
+            .html("http://a.test/b", &list(7000, "/x/b"));
+        let mut narrow = config(false);
+        if on_disk {
+            narrow.run.repository_memory = 256 << 10;
+        }
+        let wide = narrow.clone();
+        narrow.filter.exclude = vec!["/x/".to_owned()];
+        let (first, second) = if leaves {
+            (wide, narrow)
+        } else {
+            (narrow, wide)
+        };
+        let disk = SimulatedDisk::new();
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let back = Some(first.clone());
+        let change = |control: &Control, queue: &dyn Fn() -> u64| {
+            let (before, asked) = (queue(), script.pages().len());
+            control.change(second);
+            let changes = || {
+                let told = told.lock().unwrap();
+                let is_change = |text: &&String| text.starts_with("the run goes by");
+                told.iter().filter(is_change).count()
+            };
+            until("both changes", || changes() == 2 && queue() == before);
+            assert_eq!(script.pages().len(), asked, "{what}");
+        };
+        let report = run_and_hear(&disk, &script, &first, Arc::clone(&told), back, change);
+        let told = told.lock().unwrap();
+        assert_eq!(report.reason, EndReason::Done, "{what}");
+        let pages = script.pages();
+        let x = of(&pages, "/x/").len();
+        assert_eq!(x, if leaves { 14_000 } else { 0 }, "{what}: {told:?}");
+        assert_eq!(pages.len(), x + 303, "{what}: nothing twice");
+        let excluded = if leaves { 0 } else { 14_000 };
+        assert_eq!(report.states["excluded"], excluded, "{what}: {told:?}");
+        assert_eq!(report.states["waiting"], 0, "{what}");
+    }
 }
 
 #[test]
@@ -369,7 +502,7 @@ fn a_list_of_removals_that_cannot_be_read_is_told_of_and_the_others_are_heeded()
     let told = Arc::new(Mutex::new(Vec::new()));
     let mut before = Vec::new();
     let hears = Arc::clone(&told);
-    let report = run_and_hear(&disk, &script, &config, hears, |control, queue| {
+    let report = run_and_hear(&disk, &script, &config, hears, None, |control, queue| {
         before = script.pages();
         let all = 121 - 1 - before.len() as u64;
         until("everything waits", || queue() == all);

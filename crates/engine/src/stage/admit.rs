@@ -1,10 +1,13 @@
 //! Admit: what a page brought is decided and joins the commit window.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use teia_base::filter::Candidate;
 use teia_base::journal::{Attempt, Chain, HostUpdate, LinkRecord, LinkVerdict, Next};
-use teia_base::{Flags, FoundUrl, LinkKind, LoginStep, Outcome, Rel, Retry, Timestamp};
+use teia_base::{
+    CanonicalUrl, Flags, FoundUrl, LinkKind, LoginStep, Outcome, Rel, Retry, Timestamp,
+};
 use teia_fetch::robots::Answer;
 use teia_frontier::retry_wait;
 use teia_repository::{Admission, Offer, Offered, UrlRef, UrlState};
@@ -37,6 +40,16 @@ fn blame_redirect(attempt: &mut Attempt) {
     attempt.outcome = Outcome::REDIRECT_BLOCKED;
 }
 
+/// The page on which links were found.
+struct Source<'p> {
+    page: UrlRef,
+    url: &'p CanonicalUrl,
+    depth: u16,
+    in_scope_and_kept: bool,
+    /// A change of rules judges again what was met before it, and not what is met after it by rules of before.
+    judged_by_rules_of_now: bool,
+}
+
 impl Ring {
     /// Takes a page from its worker.
     pub(crate) fn admit(&mut self, page: Page) {
@@ -52,6 +65,7 @@ impl Ring {
             errand,
             mut attempt,
             links,
+            judge,
             redirect,
             retry_after,
             in_scope_and_kept,
@@ -95,15 +109,16 @@ impl Ring {
         let links = self.links_of_found(&state, links, &mut attempt, sketch.as_ref());
         let mut targets = Vec::new();
         let links = self.links_of_sitemap(&state, links, is_sitemap_index, &mut attempt);
+        let source = Source {
+            page: state.reference,
+            url: state.url.normal(),
+            depth,
+            in_scope_and_kept,
+            judged_by_rules_of_now: judge
+                .is_none_or(|judge| Arc::ptr_eq(&judge, &self.workshop.judge())),
+        };
         for link in links {
-            targets.extend(self.admit_link(
-                link,
-                state.reference,
-                depth,
-                in_scope_and_kept,
-                state.url.normal(),
-                &mut attempt,
-            ));
+            targets.extend(self.admit_link(link, &source, &mut attempt));
         }
         self.repository.set_links(state.reference, &targets);
         self.notice_alias(&attempt);
@@ -303,10 +318,7 @@ impl Ring {
     fn admit_link(
         &mut self,
         judged: Judged,
-        page: UrlRef,
-        page_depth: u16,
-        in_scope_and_kept: bool,
-        from: &teia_base::CanonicalUrl,
+        source: &Source<'_>,
         attempt: &mut Attempt,
     ) -> Option<UrlRef> {
         let Judged {
@@ -316,25 +328,26 @@ impl Ring {
         if record.verdict == LinkVerdict::NotFollowed {
             // Kept in mind, so that people can ask about it; another link may still admit it.
             let wall = self.clock.wall();
-            self.repository.meet_barred(&record.url, Some(page), wall);
+            let page = Some(source.page);
+            self.repository.meet_barred(&record.url, page, wall);
             attempt.links.push(record);
             return None;
         }
-        let depth = page_depth.saturating_add(1);
-        if depth != record.depth {
+        let depth = source.depth.saturating_add(1);
+        if depth != record.depth || !source.judged_by_rules_of_now {
             record.depth = depth;
             verdict = self.workshop.judge().before_or_refuse(&Candidate {
                 url: record.url.normal(),
                 depth,
                 kind: record.kind,
-                from_kept_in_scope: in_scope_and_kept,
-                from: Some(from),
+                from_kept_in_scope: source.in_scope_and_kept,
+                from: Some(source.url),
             });
             record.requisite = verdict.requisite;
         }
         let admission = admission(verdict);
         Some(
-            self.offer_link(record, admission, Some(page), attempt)
+            self.offer_link(record, admission, Some(source.page), attempt)
                 .reference,
         )
     }

@@ -80,6 +80,8 @@ pub(crate) struct Page {
     pub(crate) attempt: Attempt,
     /// Links with the verdict of the rules, at the depth that the lease had.
     pub(crate) links: Vec<Judged>,
+    /// Who judged them: other rules may hold by the time when they are decided.
+    pub(crate) judge: Option<Arc<Judge>>,
     pub(crate) redirect: Option<Location>,
     pub(crate) retry_after: Option<std::time::Duration>,
     pub(crate) in_scope_and_kept: bool,
@@ -177,6 +179,7 @@ impl Workshop {
             errand,
             attempt,
             links: Vec::new(),
+            judge: None,
             in_scope_and_kept: false,
             records: None,
             robots_body: Bytes::new(),
@@ -372,6 +375,7 @@ impl Workshop {
         page.in_scope_and_kept = keep && in_scope;
         if verdict.follow && (in_scope || !state.requisite) {
             page.links = self.judge_links(page, state, &extracted, &judge);
+            page.judge = Some(Arc::clone(&judge));
         }
         if self.readers == Readers::Index {
             extracted.links = Vec::new();

@@ -26,7 +26,7 @@ use crate::traps::farms::Farms;
 /// URLs that are looked at in one turn of the loop.
 pub(crate) const STEP: usize = 1000;
 /// Pages of URLs on disk that are judged again in one turn: each holds some hundreds.
-const PAGES: usize = 4;
+pub(crate) const PAGES: usize = 4;
 /// Changes that one commit holds.
 pub(crate) const MOST_CHANGES: usize = 5000;
 
@@ -494,7 +494,13 @@ impl Ring {
         self.backlog.bring_nearer(offered.reference);
     }
 
+    /// A URL that was left out is let in, unless the rules have changed again since it was found.
     fn let_in(&mut self, state: UrlState) {
+        let is_in =
+            state.waits_for_sweep() || is_let_in(&self.workshop.judge(), &self.farms, &state);
+        if !is_in {
+            return;
+        }
         if self.repository.is_on_disk() && !self.repository.is_in_memory(state.url.normal()) {
             // The store finds out with its commit whether it is still left out: no look at the disk
             // for each of them.
