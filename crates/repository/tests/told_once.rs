@@ -23,6 +23,16 @@ struct Process {
     untold: VecDeque<News>,
 }
 
+fn backing(files: &Arc<dyn Files>, memory: u64) -> Backing {
+    Backing {
+        files: Arc::clone(files),
+        prefix: PathBuf::from("urls"),
+        memory,
+        window: 1000,
+        filter_bits: 10,
+    }
+}
+
 impl Process {
     fn start(files: &Arc<dyn Files>, memory: u64, journal: Vec<Entry>) -> Self {
         let config = RepositoryConfig {
@@ -32,14 +42,7 @@ impl Process {
             revisit_share: None,
             new_hosts: teia_repository::NewHosts::default(),
         };
-        let backing = Backing {
-            files: Arc::clone(files),
-            prefix: PathBuf::from("urls"),
-            memory,
-            window: 1000,
-            filter_bits: 10,
-        };
-        let mut repository = Repository::open(config, backing).unwrap();
+        let mut repository = Repository::open(config, backing(files, memory)).unwrap();
         for entry in &journal {
             repository.replay(entry);
         }
@@ -264,6 +267,39 @@ fn a_run_begins_or_fails_where_waiting_news_is_damaged() {
             "{error}"
         );
     }
+}
+
+/// Whoever opens the blocks asks which hosts have news that waits: not once for each URL of it, of which there may be tens of millions.
+#[test]
+fn hosts_of_waiting_news_are_told_once_for_a_file() {
+    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+    let memory = 256 << 10;
+    let mut process = Process::start(&files, memory, Vec::new());
+    for first in (0..40_000).step_by(500) {
+        process.add((first..first + 500).map(url));
+        process.repository.maintain(at(3), true).unwrap();
+        process.repository.catch_up().unwrap();
+        process.write_news();
+    }
+    drop(process);
+    let config = backing(&files, memory).store_config(3);
+    let store = Store::open(Arc::clone(&files), config).unwrap();
+    let mut told = Vec::new();
+    store
+        .waiting_hosts(|host| told.push(host.to_owned()))
+        .unwrap();
+    let names = files.list(Path::new("urls")).unwrap();
+    let pending = names.iter().filter(|it| it.starts_with("pending-")).count();
+    let mut hosts = told.clone();
+    hosts.sort();
+    hosts.dedup();
+    assert!(!told.is_empty() && told.len() <= pending * hosts.len());
+    let rows = store.stats().waiting_rows;
+    assert!(
+        rows as usize > 5 * told.len(),
+        "{rows} rows, {} told",
+        told.len()
+    );
 }
 
 #[test]

@@ -458,6 +458,14 @@ impl RunFile {
         after.saturating_sub(1)..end.max(after.saturating_sub(1))
     }
 
+    /// Pages that may have rows of the host with this hash; all, where it is about all hosts.
+    pub(crate) fn pages_for(&self, host: Option<u64>) -> Range<usize> {
+        match host {
+            Some(hash) => self.pages_of(hash, hash),
+            None => 0..self.index.len(),
+        }
+    }
+
     /// Reads pages one after another.
     pub(crate) fn read_pages(&self, pages: Range<usize>) -> Pages<'_> {
         Pages {

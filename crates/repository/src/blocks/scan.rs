@@ -1,6 +1,6 @@
 //! Going through what the blocks hold: by state, by host, and which hosts have anything.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use hashbrown::HashSet;
@@ -26,11 +26,13 @@ pub struct ScanPlace(OwnedKey);
 /// All that the blocks held at one moment, gone through a few pages at a time while they change.
 #[derive(Debug, Default)]
 pub struct Survey {
+    /// Only what is on this host, where there is one.
+    host: Option<String>,
     /// Blocks that are still to be gone through, the next one last.
     blocks: Vec<Block>,
-    /// Runs of the block that is open, the newest last, which comes first; and its next page.
+    /// Runs of the block that is open, the newest last, which comes first; and the pages of it that are left.
     runs: Vec<Arc<RunFile>>,
-    page: usize,
+    pages: Option<Range<usize>>,
     /// As in a scan.
     newer: HashSet<u64, ByHash>,
 }
@@ -142,6 +144,14 @@ impl Store {
         }
     }
 
+    /// The same of one host.
+    pub fn survey_of(&self, host: &str) -> Survey {
+        Survey {
+            host: Some(host.to_owned()),
+            ..self.survey()
+        }
+    }
+
     /// Goes on with a survey by so many pages, and says whether it came to the end. A damaged page is passed over, and is the
     /// error of this call; the next one goes on behind it.
     pub fn survey_on(
@@ -151,7 +161,11 @@ impl Store {
         wanted: impl Fn(State) -> bool,
         mut tell: impl FnMut(&str, Known),
     ) -> Result<bool, StoreError> {
-        let mut scan = Scan::new(self, None);
+        let host = survey.host.clone();
+        let hash = host
+            .as_ref()
+            .map(|host| host_hash(self.disk.config.key, host.as_bytes()));
+        let mut scan = Scan::new(self, host.as_deref());
         scan.newer = std::mem::take(&mut survey.newer);
         let mut tell = |url: &str, known: Known| {
             tell(url, known);
@@ -165,20 +179,23 @@ impl Store {
                     return Ok(true);
                 };
                 scan.newer.clear();
-                (survey.runs, survey.page) = (block.runs, 0);
+                survey.runs = block.runs;
                 continue;
             };
-            if survey.page == 0 {
+            let left = survey.pages.get_or_insert_with(|| run.pages_for(hash));
+            if gone_through.is_ok() && left.start == 0 {
                 gone_through = run.whole();
             }
-            if gone_through.is_err() || survey.page >= run.index.len() {
-                survey.runs.pop();
-                survey.page = 0;
-                continue;
+            match left.next().filter(|_| gone_through.is_ok()) {
+                Some(page) => {
+                    gone_through = scan.page(run, page, &wanted, &mut tell).map(drop);
+                    read += 1;
+                }
+                None => {
+                    survey.runs.pop();
+                    survey.pages = None;
+                }
             }
-            gone_through = scan.page(run, survey.page, &wanted, &mut tell).map(drop);
-            survey.page += 1;
-            read += 1;
         }
         survey.newer = scan.newer;
         gone_through.map(|()| false)
@@ -220,11 +237,7 @@ impl Store {
                     pass_over(error)?;
                     continue;
                 }
-                let pages = match hash {
-                    Some(hash) => run.pages_of(hash, hash),
-                    None => 0..run.index.len(),
-                };
-                for number in pages {
+                for number in run.pages_for(hash) {
                     match scan.page(run, number, wanted, tell) {
                         Ok(ControlFlow::Continue(())) => {}
                         Ok(ControlFlow::Break(())) => {
@@ -238,8 +251,8 @@ impl Store {
         damage.map_or(Ok(None), Err)
     }
 
-    /// Tells the host of every piece of news that waits for its block, and whether a URL may be
-    /// handed out for it. What comes after a damaged page in its file is not told.
+    /// Tells the hosts of news that waits for its block, where a URL may be handed out for it; one after another, and
+    /// some more than once. What comes after a damaged page in its file is not told.
     pub fn waiting_hosts(&self, mut tell: impl FnMut(&str)) -> Result<(), StoreError> {
         for run in &self.waiting {
             let told = self.waiting_hosts_of(run, &mut tell);
@@ -254,9 +267,14 @@ impl Store {
         tell: &mut impl FnMut(&str),
     ) -> Result<(), StoreError> {
         let mut stream = RowStream::open(run, 0..run.index.len(), self.disk.config.key)?;
+        // Rows of a host stand together.
+        let mut last = Vec::new();
         while stream.has_row() {
-            if Delta::read(stream.cells()).ops != 0 {
-                tell(&String::from_utf8_lossy(stream.key().host));
+            let host = stream.key().host;
+            if Delta::read(stream.cells()).ops != 0 && host != last {
+                tell(&String::from_utf8_lossy(host));
+                last.clear();
+                last.extend_from_slice(host);
             }
             stream.advance()?;
         }

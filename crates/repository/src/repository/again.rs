@@ -20,9 +20,6 @@ use crate::blocks::{ScanPlace, Stands, StoreError};
 use crate::host::Stored;
 use crate::row::{State, UrlState};
 
-/// URLs that are told to the store at once.
-const STEP: usize = 200_000;
-
 /// What leaves a URL out that was visited in an earlier run, until a link of this one leads to it.
 fn not_met_yet() -> Exclusion {
     Exclusion {
@@ -31,11 +28,25 @@ fn not_met_yet() -> Exclusion {
     }
 }
 
-fn until_full<T>(urls: &[T]) -> ControlFlow<()> {
-    if urls.len() < STEP {
-        ControlFlow::Continue(())
-    } else {
-        ControlFlow::Break(())
+/// URLs that are told to the store at once, each with what is known of it: as many as a small part of the memory holds.
+pub(super) struct Batch<T> {
+    pub(super) urls: Vec<(String, T)>,
+    room: u64,
+}
+
+impl<T> Batch<T> {
+    pub(super) fn push(&mut self, url: &str, known: T) -> ControlFlow<()> {
+        self.urls.push((url.to_owned(), known));
+        self.room = self.room.saturating_sub(url.len() as u64 + 64);
+        if self.is_full() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.room == 0
     }
 }
 
@@ -48,6 +59,14 @@ impl UrlState {
 }
 
 impl Repository {
+    pub(super) fn batch<T>(&self) -> Batch<T> {
+        let memory = self.backing.as_ref().map_or(0, |backing| backing.memory);
+        Batch {
+            urls: Vec::new(),
+            room: (memory / 16).max(64 << 10),
+        }
+    }
+
     /// A run begins that visits everything again, and finds its own way to it.
     pub fn begin_again(&mut self) {
         let rule = self.intern_rule(&not_met_yet());
@@ -100,17 +119,16 @@ impl Repository {
         let mut place = ScanPlace::default();
         let mut is_end = false;
         while !is_end {
+            let mut batch = self.batch();
             let Some(disk) = &mut self.disk else {
                 return Ok(());
             };
-            let mut urls = Vec::new();
             let is_over = |state| matches!(state, State::Fetched | State::Failed | State::Gone);
             is_end = disk.store.scan_on(&mut place, is_over, |url, known| {
                 let last = known.rare.visited.as_ref().map_or(0, |it| it.last_attempt);
-                urls.push((url.to_owned(), known.state, last));
-                until_full(&urls)
+                batch.push(url, (known.state, last))
             })?;
-            for (url, state, last) in &urls {
+            for (url, (state, last)) in &batch.urls {
                 let due = seconds(moment(*last).plus(interval)).saturating_add(1);
                 let stands = Stands {
                     due,
@@ -148,16 +166,15 @@ impl Repository {
         let mut place = ScanPlace::default();
         let mut is_end = false;
         while !is_end {
+            let mut batch = self.batch();
             let Some(disk) = &mut self.disk else {
                 return Ok(());
             };
-            let mut urls = Vec::new();
             let is_in = |state| state != State::Excluded;
-            is_end = disk.store.scan_on(&mut place, is_in, |url, known| {
-                urls.push((url.to_owned(), known.state));
-                until_full(&urls)
-            })?;
-            for (url, state) in &urls {
+            is_end = disk
+                .store
+                .scan_on(&mut place, is_in, |url, known| batch.push(url, known.state))?;
+            for (url, state) in &batch.urls {
                 disk.store.again(url, rule);
                 disk.expect(*state, -1);
                 disk.expect(State::Excluded, 1);

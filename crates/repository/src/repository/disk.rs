@@ -12,7 +12,7 @@
 //! memory is a URL that was met and not committed yet, is leased, waits for another try, or was
 //! taken from the store to be handed out next; the store does not hand it out meanwhile.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -22,7 +22,7 @@ use std::time::Duration;
 use teia_base::journal::{LinkVerdict, UrlChange};
 use teia_base::{CanonicalUrl, Files, FoundUrl, HostId, Outcome, Timestamp};
 
-use super::folding::Notes;
+use super::folding::{Deciding, Notes};
 use super::moving::Moving;
 use super::survey::Stage;
 use super::{Admission, NewHosts, Offer, Offered, Repository};
@@ -96,6 +96,7 @@ pub struct News {
 pub(super) struct Disk {
     pub(super) store: Store,
     pub(super) folding: Option<JoinHandle<Result<FoldDone, StoreError>>>,
+    pub(super) deciding: Deciding,
     pub(super) moving: Option<Moving>,
     pub(super) survey: Option<Stage>,
     /// Another survey is to follow.
@@ -135,6 +136,7 @@ impl Disk {
         let store = Store::open(Arc::clone(&backing.files), backing.store_config(key))?;
         Ok(Self {
             folding: None,
+            deciding: Deciding::No,
             moving: None,
             survey: None,
             survey_again: false,
@@ -194,10 +196,11 @@ impl Repository {
             }
             repository.disk = Some(Box::new(disk));
             repository.find_hosts()?;
-            let mut waiting = Vec::new();
+            let mut waiting = HashSet::new();
             if let Some(disk) = &repository.disk {
-                disk.store
-                    .waiting_hosts(|host| waiting.push(host.to_owned()))?;
+                disk.store.waiting_hosts(|host| {
+                    waiting.insert(host.to_owned());
+                })?;
             }
             for host in waiting {
                 let host = repository.intern_host(&host);

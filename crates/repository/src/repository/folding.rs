@@ -21,6 +21,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// commits go on beside it.
 pub(super) const NEWS_AT_ONCE: usize = 10_000;
 
+/// Whether everything is being decided that is still to be decided.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Deciding {
+    No,
+    /// By the fold that is under way.
+    Folding,
+    /// By a fold that is over, and has visited so many blocks.
+    Folded(usize),
+}
+
 /// What the store keeps for the Repository beside the URLs.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
@@ -81,7 +91,12 @@ impl Repository {
         }
         if let Some(folding) = disk.folding.take_if(|folding| folding.is_finished()) {
             let done = join(folding)?;
-            self.finish_fold(done)?;
+            let visited = self.finish_fold(done)?;
+            if let Some(disk) = &mut self.disk
+                && matches!(disk.deciding, Deciding::Folding)
+            {
+                disk.deciding = Deciding::Folded(visited);
+            }
         }
         self.hear_news(NEWS_AT_ONCE)?;
         let Some(disk) = &mut self.disk else {
@@ -309,6 +324,37 @@ impl Repository {
         Ok(visited > 0)
     }
 
+    /// The same beside whatever else goes on: to be asked again until nothing was to be decided, with [`Repository::maintain`] in between.
+    pub fn decide_beside(&mut self) -> Result<bool, StoreError> {
+        let Some(disk) = &mut self.disk else {
+            return Ok(false);
+        };
+        if disk.moving.is_some() {
+            return self.decide_everything();
+        }
+        disk.open_commits = 0;
+        if disk.folding.is_some() {
+            return Ok(true);
+        }
+        if let Deciding::Folded(visited) = std::mem::replace(&mut disk.deciding, Deciding::No) {
+            self.hear_all_news()?;
+            self.find_hosts()?;
+            return Ok(visited > 0);
+        }
+        if !disk.store.has_unfolded() {
+            return self.hear_all_news();
+        }
+        disk.deciding = Deciding::Folding;
+        self.begin_fold(FoldJob::everywhere);
+        Ok(true)
+    }
+
+    /// Whether a fold is under way for which somebody waits who has nothing else to do.
+    pub fn is_deciding(&self) -> bool {
+        let disk = self.disk.as_ref();
+        disk.is_some_and(|disk| !matches!(disk.deciding, Deciding::No))
+    }
+
     /// Brings everything that was told into the blocks. Returns how many were visited.
     pub(super) fn fold_everything(&mut self) -> Result<usize, StoreError> {
         while self.disk.as_ref().is_some_and(|disk| disk.moving.is_some()) {
@@ -350,6 +396,9 @@ impl Repository {
             Some(folding) => {
                 let done = join(folding)?;
                 let visited = self.finish_fold(done)?;
+                if let Some(disk) = &mut self.disk {
+                    disk.deciding = Deciding::No;
+                }
                 self.hear_unless_replaying()?;
                 Ok(visited)
             }
@@ -409,9 +458,12 @@ impl Repository {
         worth_it: impl Fn(Outcome, Timestamp) -> bool,
     ) -> Result<(), StoreError> {
         self.fold_everything()?;
-        let mut urls = Vec::new();
-        let Some(disk) = &mut self.disk else {
+        let Some(disk) = &self.disk else {
             return Ok(());
+        };
+        let mut survey = match host {
+            Some(host) => disk.store.survey_of(host),
+            None => disk.store.survey(),
         };
         let ended = |state| !matches!(state, State::Waiting | State::Excluded);
         let wanted = |state| {
@@ -421,24 +473,37 @@ impl Repository {
                 state == State::Failed
             }
         };
-        let scanned = disk.store.scan(host, wanted, |url, known| {
-            let visited = known.rare.visited.as_ref();
-            if visited.is_some_and(|it| {
-                worth_it(Outcome::from_number(it.outcome), moment(it.last_attempt))
-            }) {
-                urls.push((url.to_owned(), known.state));
+        let (mut is_end, mut any) = (false, false);
+        while !is_end {
+            let mut batch = self.batch();
+            let Some(disk) = &mut self.disk else {
+                return Ok(());
+            };
+            while !is_end && !batch.is_full() {
+                let gone_on = disk.store.survey_on(&mut survey, 1, wanted, |url, known| {
+                    let visited = known.rare.visited.as_ref();
+                    if visited.is_some_and(|it| {
+                        worth_it(Outcome::from_number(it.outcome), moment(it.last_attempt))
+                    }) {
+                        // A page more than it has room for is no harm.
+                        let _ = batch.push(url, known.state);
+                    }
+                });
+                // What stands on a damaged page stays as it is.
+                is_end = gone_on.or_else(|error| disk.store.note_damage(error).map(|()| false))?;
             }
-        });
-        // What stands on a damaged page stays as it is.
-        scanned.or_else(|error| disk.store.note_damage(error))?;
-        for (url, state) in &urls {
-            disk.store.stand(url, Stands::default());
-            disk.expect(*state, -1);
-            disk.expect(State::Waiting, 1);
+            for (url, state) in &batch.urls {
+                disk.store.stand(url, Stands::default());
+                disk.expect(*state, -1);
+                disk.expect(State::Waiting, 1);
+            }
+            if !batch.urls.is_empty() {
+                any = true;
+                // Only what is in the blocks is found there; and memory holds a bounded number of them.
+                self.fold_everything()?;
+            }
         }
-        if !urls.is_empty() {
-            // Only what is in the blocks is found there.
-            self.fold_everything()?;
+        if any {
             self.find_hosts()?;
         }
         Ok(())
