@@ -60,6 +60,8 @@ use crate::workers::Jobs;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How often load is looked at and progress is told.
 const TICK: Duration = Duration::from_millis(200);
+/// And while the last of what was met is decided.
+const DECIDING: Duration = Duration::from_millis(5);
 /// A feed is visited again this long after its last visit, or later.
 const FEED_REST: Duration = Duration::from_secs(15 * 60);
 /// Who has not answered within this lets us wait. An honest host is ten times quicker; and were those that
@@ -198,7 +200,7 @@ impl Ring {
             self.feedback.hear(&Event::StillPaused);
         }
         if !is_judged {
-            self.look_at_all();
+            self.look_again();
         }
         self.lift_aliases_if_off();
     }
@@ -603,6 +605,10 @@ impl Ring {
             return self.clock.now();
         }
         let mut wake = tick;
+        if self.repository.is_deciding() {
+            // Nobody tells when it is over, and there is nothing else to wait for.
+            wake = wake.min(self.clock.now() + DECIDING);
+        }
         if let Some(stop_by) = stop_by {
             wake = wake.min(stop_by);
         }

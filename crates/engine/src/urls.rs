@@ -78,7 +78,7 @@ impl Ring {
         if !self.late_news.is_empty() || !self.priorities.is_empty() {
             return Ok(true);
         }
-        let decided = self.repository.decide_everything()?;
+        let decided = self.repository.decide_beside()?;
         if decided {
             self.look_after_urls()?;
         }

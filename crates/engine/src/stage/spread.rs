@@ -90,8 +90,8 @@ impl Backlog {
 }
 
 impl Ring {
-    /// The rules have changed under the run. URLs on disk may be hundreds of millions: they are judged a few at a time, after
-    /// links that were met before are decided. (Nothing is asked for meanwhile that the rules leave out.)
+    /// The rules have changed under the run, or since the last one. URLs on disk may be hundreds of millions: they are judged a few
+    /// at a time, after links that were met before are decided. (Nothing is asked for meanwhile that the rules leave out.)
     pub(crate) fn look_again(&mut self) {
         if !self.repository.is_on_disk() {
             self.look_at_all();
@@ -109,21 +109,15 @@ impl Ring {
         }
     }
 
-    /// A run begins, perhaps with wider rules: what was left out is judged again. The last process may
-    /// have ended before every link of a page was brought nearer.
-    pub(crate) fn look_at_all(&mut self) {
+    /// Everything is in memory, and is judged at once. The last process may have ended before every link of a page was
+    /// brought nearer.
+    fn look_at_all(&mut self) {
         self.look_at_excluded();
         self.look_at_kept();
         self.backlog.has_left = true;
         self.look_at_waiting();
-        if self.repository.is_on_disk() && !self.window.is_empty() {
-            self.backlog.decided_with = Some(Decided {
-                sequence: self.next_sequence,
-                in_window: true,
-            });
-        }
-        // On disk the journal has the links of pages: see `shortcut`.
-        if self.config.limits_depth() && !self.repository.is_on_disk() {
+        // (On disk the journal has the links of pages: see `shortcut`.)
+        if self.config.limits_depth() {
             let fetched = self.repository.urls().filter(|url| url.fetched.is_some());
             let pages: Vec<UrlRef> = fetched.map(|url| url.reference).collect();
             for page in pages {

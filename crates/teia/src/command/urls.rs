@@ -573,6 +573,7 @@ fn verify(data: &Path, collection: &str) -> Result<ExitCode> {
     let manifests = reading.verify_manifests();
     problems.extend(manifests.iter().map(ToString::to_string));
     let state = reading.verify_state().err();
+    let is_state_whole = state.is_none();
     problems.extend(state.map(|error| format!("{:#}", anyhow::Error::from(error))));
     let repository = match reading.repository() {
         Ok(repository) => Some(repository),
@@ -598,9 +599,11 @@ fn verify(data: &Path, collection: &str) -> Result<ExitCode> {
             "problems": problems,
         })
     )?;
-    if !is_whole {
+    if problems.len() > usize::from(!is_state_whole) {
         let repair = Place::new(data, collection).command(&["urls", "repair"]);
         eprintln!("teia: `{repair}` keeps all that can still be read");
+    } else if !is_state_whole {
+        eprintln!("teia: nothing is lost: the next run reads the journal instead, and saves it again");
     }
     Ok(if is_whole {
         ExitCode::SUCCESS
