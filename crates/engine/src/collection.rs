@@ -241,7 +241,7 @@ pub struct RunConfig {
     #[serde(with = "measure::duration")]
     pub outage_patience: Duration,
     /// Memory for URLs. When they need more, they go on disk, and a crawl may have as many as fit
-    /// there.
+    /// there. Each host takes about 500 bytes beside it.
     #[serde(with = "measure::size")]
     pub repository_memory: u64,
     /// And then so many URLs of a host are brought from disk at once, in the order of visits; more of them when fewer

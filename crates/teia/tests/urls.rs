@@ -54,8 +54,14 @@ fn added_urls_are_new_once_however_little_memory_there_is() {
         assert_eq!(count["urls"], all.len());
         assert_eq!(count["states"]["waiting"], all.len());
         let listed = home.good(&["urls", "export", "--host", "h7.list.test"]);
-        let shouted = home.good(&["urls", "export", "--host", "H7.List.TEST"]);
-        assert_eq!(listed, shouted);
+        for name in ["H7.List.TEST", "https://h7.list.test/page-7.html"] {
+            let others = home.good(&["urls", "export", "--host", name]);
+            assert_eq!(listed, others, "{name}");
+        }
+        let refused = home.run(&["urls", "count", "--prefix", "h7.list.test/"]);
+        assert_eq!(refused.code, Some(2));
+        let advice = "write --prefix https://h7.list.test/";
+        assert!(refused.err.contains(advice), "{}", refused.err);
         let listed: BTreeSet<String> = listed
             .lines()
             .skip(1)
@@ -220,6 +226,19 @@ fn verify_names_what_opening_would_mend_and_what_lies_beside_a_damaged_journal()
         verify(name);
         std::fs::write(&path, whole).unwrap();
     }
+    // What the next process makes again is no reason to repair anything.
+    let saved = part.join("manifest");
+    let mut hurt = std::fs::read(&saved).unwrap();
+    hurt[8] ^= 1;
+    std::fs::write(&saved, hurt).unwrap();
+    verify("manifest");
+    let told = home.run(&["urls", "verify"]).err;
+    assert!(
+        told.contains("nothing is lost") && !told.contains("repair"),
+        "{told}"
+    );
+    json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    json(&home, &["urls", "verify"]);
     let log = std::fs::read_dir(part.join("journal")).unwrap();
     let log = log.map(|file| file.unwrap().path()).min().unwrap();
     let mut bytes = std::fs::read(&log).unwrap();

@@ -17,7 +17,7 @@ const LONGEST: usize = 1 << 20;
 /// No more than about so many bytes are one commit, however few lines they are.
 const MOST_BYTES: usize = 8 << 20;
 /// What stands for a line that is no URL whatever it says.
-const NO_URL: &str = "://";
+const NO_URL: &str = "://(a line of more than 1 MiB)";
 
 /// Lines on their way.
 pub(crate) struct Lines {

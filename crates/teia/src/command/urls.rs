@@ -378,8 +378,10 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-/// The name of a host as its URLs have it: small letters, and others than ASCII in their encoded form.
+/// The name of a host as its URLs have it: small letters, and others than ASCII in their encoded form. Of a URL it is the host.
 fn host_as_kept(name: &str) -> String {
+    let name = name.split_once("://").map_or(name, |(_, rest)| rest);
+    let name = name.split('/').next().unwrap_or(name);
     let url = NormalForm::default().parse(&format!("http://{name}/"));
     url.map_or_else(
         |_| name.to_lowercase(),
@@ -403,6 +405,12 @@ fn prefix_as_kept(prefix: &str) -> String {
     format!("{}://{host}{path}", scheme.to_lowercase())
 }
 
+/// Whether URLs may begin so: with a scheme, or a part of one.
+fn begins_a_url(prefix: &str) -> bool {
+    let schemes = ["http://", "https://", "ftp://", "file://", "smb://"];
+    prefix.contains("://") || schemes.iter().any(|it| it.starts_with(prefix))
+}
+
 /// The host of URLs that begin so, where the whole of its name is there.
 fn host_of(prefix: &str) -> Option<String> {
     let (_, rest) = prefix.split_once("://")?;
@@ -423,6 +431,10 @@ fn each(
     // As URLs are kept, however a person writes them.
     let host = which.host.as_deref().map(host_as_kept);
     let prefix = which.prefix.as_deref().map(prefix_as_kept);
+    if let Some(prefix) = prefix.as_deref().filter(|it| !begins_a_url(it)) {
+        let what = format!("no URL begins with `{prefix}`; write --prefix https://{prefix}");
+        return Err(Usage(what).into());
+    }
     let host = host.or_else(|| prefix.as_deref().and_then(host_of));
     let gone_through = reading.repository()?.for_each_until(
         host.as_deref(),
@@ -603,7 +615,9 @@ fn verify(data: &Path, collection: &str) -> Result<ExitCode> {
         let repair = Place::new(data, collection).command(&["urls", "repair"]);
         eprintln!("teia: `{repair}` keeps all that can still be read");
     } else if !is_state_whole {
-        eprintln!("teia: nothing is lost: the next run reads the journal instead, and saves it again");
+        eprintln!(
+            "teia: nothing is lost: the next run reads the journal instead, and saves it again"
+        );
     }
     Ok(if is_whole {
         ExitCode::SUCCESS
