@@ -1,6 +1,6 @@
 //! Documents indexed in a second, bytes on disk, and how long kinds of queries take.
 //!
-//!     cargo run --release -p teia-search --example throughput -- 20000
+//!     cargo run --release -p teia-search --example indexing -- 20000
 //!
 //! The words are drawn so that a few are very common and most are rare, as in real text.
 
