@@ -12,7 +12,8 @@ use teia_fetch::{FetchConfig, HttpFetcher};
 use teia_frontier::PolitenessKey;
 
 use crate::support::{
-    Visit, crawl, crawl_config, get, limits, name_server, open_answers, outcome, thread_time,
+    Visit, crawl, crawl_config, descriptors, get, limits, name_server, open_answers, outcome,
+    thread_time,
 };
 
 pub(crate) const GOOD: &str = "good.city.test";
@@ -226,13 +227,16 @@ async fn dns_03() {
         }
         _ => Reply::Silence,
     });
-    // Many more than are looked up at once.
-    const SILENT: usize = 10_000;
-    let named = Named::new(silent);
+    // Many more than are looked up at once, each of which takes two sockets.
+    let count = if descriptors() < 4096 {
+        eprintln!("SKIPPED in part dns_03: there are not enough descriptors for many names");
+        100
+    } else {
+        10_000
+    };
+    let named = Named::with_limit(silent, Duration::from_secs(6));
     let began = Instant::now();
-    let names: Vec<String> = (0..SILENT)
-        .map(|n| format!("silent{n}.city.test"))
-        .collect();
+    let names: Vec<String> = (0..count).map(|n| format!("silent{n}.city.test")).collect();
     let mut all = Vec::new();
     for name in &names {
         all.push(named.get(name));
