@@ -233,10 +233,8 @@ async fn http_18() {
     eprintln!(
         "note: a megabyte in large chunks took {large:?} of computing, in chunks of one byte {small:?}"
     );
-    // A million chunks of one byte are six times as many bytes to be received, which nobody can help; for the rest the
-    // row gives four times.
-    assert!(small < large * 4 * 6, "{small:?} against {large:?}");
-    // And what does not depend on how quick it is to receive them: 10 times what it takes to walk over six bytes.
+    // How they compare depends on how many reads the large ones come in, which is chance. Ten times what a million chunks
+    // took here when this was written; one pass over their framing, no call and no copy for each.
     assert!(small < Duration::from_millis(250), "{small:?}");
 }
 
