@@ -51,7 +51,7 @@ outcomes! {
     ROBOTS_DISALLOWED = -7, "robots_disallowed", Final, "the host's robots.txt asks us not to fetch it";
     TIME_EXCEEDED = -10, "time_exceeded", Temporary, "the answer took longer than the time limit";
     SYSTEM_ERROR = -11, "system_error", Temporary, "something failed on our side";
-    DNS_NXDOMAIN = -20, "dns_nxdomain", Host, "the host name does not exist";
+    DNS_NXDOMAIN = -20, "dns_nxdomain", Temporary, "the host name does not exist";
     DNS_TIMEOUT = -21, "dns_timeout", Host, "the name servers did not answer in time";
     DNS_SERVFAIL = -22, "dns_servfail", Host, "the name servers could not answer";
     DNS_LOOP = -23, "dns_loop", Host, "the host name leads through too many aliases";

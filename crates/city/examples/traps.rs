@@ -179,6 +179,7 @@ fn simulate(web: TrapWeb, each: usize) -> Result<Counts> {
         let brought = Brought {
             new: &new,
             else_new,
+            bytes: body.len() as u64,
         };
         if let Some(found) = watch.note(&config, HostId(0), &url, &sketch, brought) {
             counts.quarantined.push(found.pattern.clone());

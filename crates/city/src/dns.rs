@@ -19,6 +19,9 @@ const HEADER: usize = 12;
 const A: u16 = 1;
 const CNAME: u16 = 5;
 const AAAA: u16 = 28;
+const SOA: u16 = 6;
+/// NXDOMAIN.
+const NO_SUCH_NAME: u8 = 3;
 
 /// A question, and how it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub enum Reply {
     Records(Vec<Record>),
     /// This error: 1 FORMERR, 2 SERVFAIL, 3 NXDOMAIN, 5 REFUSED.
     Error(u8),
+    /// NXDOMAIN, to be believed for so many seconds.
+    Missing(u32),
     /// Nothing at all.
     Silence,
     /// This reply, later.
@@ -236,11 +241,15 @@ fn read_question(message: &[u8], tcp: bool) -> Option<(Question, usize)> {
 
 fn write_answer(id: &[u8], question: &[u8], reply: &Reply, tcp: bool) -> Option<Vec<u8>> {
     let (mut code, mut cut, mut records) = (0, false, Vec::new());
-    let mut count = 0_u16;
+    let (mut count, mut authorities) = (0_u16, 0_u16);
     match reply {
         Reply::Silence | Reply::Late(..) => return None,
         Reply::Garbage(bytes) => return Some([id, bytes].concat()),
         Reply::Error(error) => code = *error,
+        Reply::Missing(ttl) => {
+            (code, authorities) = (NO_SUCH_NAME, 1);
+            records = write_authority(*ttl);
+        }
         Reply::Cut => cut = true,
         Reply::Records(list) => {
             for record in list {
@@ -250,7 +259,7 @@ fn write_answer(id: &[u8], question: &[u8], reply: &Reply, tcp: bool) -> Option<
         }
     }
     if !tcp && HEADER + question.len() + records.len() > UDP_BYTES {
-        (cut, count) = (true, 0);
+        (cut, count, authorities) = (true, 0, 0);
         records.clear();
     }
     let mut answer = id.to_vec();
@@ -258,7 +267,8 @@ fn write_answer(id: &[u8], question: &[u8], reply: &Reply, tcp: bool) -> Option<
     answer.push(0x80 | code);
     answer.extend([0, 1]);
     answer.extend(count.to_be_bytes());
-    answer.extend([0; 4]);
+    answer.extend(authorities.to_be_bytes());
+    answer.extend([0; 2]);
     answer.extend(question);
     answer.extend(records);
     Some(answer)
@@ -274,6 +284,21 @@ fn write_record(record: &Record) -> Vec<u8> {
     bytes.extend(kind.to_be_bytes());
     bytes.extend(1_u16.to_be_bytes());
     bytes.extend(record.ttl.to_be_bytes());
+    bytes.extend(u16::try_from(data.len()).unwrap_or(0).to_be_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// Who speaks for the zone, and for how long its "there is none" holds (RFC 2308, 3).
+fn write_authority(ttl: u32) -> Vec<u8> {
+    let mut data = [write_name("ns.test"), write_name("host.test")].concat();
+    for number in [1, 3600, 600, 86_400, ttl] {
+        data.extend(number.to_be_bytes());
+    }
+    let mut bytes = write_name("test");
+    bytes.extend(SOA.to_be_bytes());
+    bytes.extend(1_u16.to_be_bytes());
+    bytes.extend(ttl.to_be_bytes());
     bytes.extend(u16::try_from(data.len()).unwrap_or(0).to_be_bytes());
     bytes.extend(data);
     bytes

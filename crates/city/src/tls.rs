@@ -34,6 +34,8 @@ pub enum TlsTrick {
     BadStaple,
     /// Hands out session tickets of nearly 64 KiB.
     LargeTicket,
+    /// Would take a request with the first packet of a connection that goes on with an old session (0-RTT).
+    EarlyData,
 }
 
 /// Starts to serve; after so many tricks the corner is honest.
@@ -73,6 +75,8 @@ async fn converse(
     seen: &Seen,
 ) -> io::Result<()> {
     if let Some(TlsTrick::Bytes(steps)) = &trick {
+        // So that what went out is about what was taken.
+        socket2::SockRef::from(&stream).set_send_buffer_size(64 << 10)?;
         let _ = stream.read(&mut [0; 16 << 10]).await?;
         for step in steps {
             step.perform(&mut stream, &seen.sent).await?;
@@ -86,6 +90,12 @@ async fn converse(
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut tls = start.into_stream(config).await?;
+    if matches!(trick, Some(TlsTrick::EarlyData)) {
+        let session = tls.get_mut().1;
+        let is_resumed = session.handshake_kind() == Some(rustls::HandshakeKind::Resumed);
+        let is_early = session.early_data().is_some();
+        seen.request(format!("RESUMED {is_resumed} EARLY {is_early}"));
+    }
     be_honest(&mut tls, seen).await
 }
 
@@ -109,6 +119,11 @@ fn tricky(trick: &TlsTrick, authority: &Authority) -> Result<Arc<ServerConfig>> 
         TlsTrick::LargeTicket => {
             let mut config = ServerConfig::clone(&*authority.server(blemish, &[])?);
             config.ticketer = Arc::new(LargeTickets);
+            Arc::new(config)
+        }
+        TlsTrick::EarlyData => {
+            let mut config = ServerConfig::clone(&*authority.server(blemish, &[])?);
+            config.max_early_data_size = 16 << 10;
             Arc::new(config)
         }
         _ => authority.server(blemish, &[])?,

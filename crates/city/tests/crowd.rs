@@ -3,12 +3,12 @@
 //! In a file of its own, so that no other test's memory is counted.
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use teia_base::{Outcome, Request, SystemClock};
-use teia_city::{Authority, Corner, Door, corner};
+use teia_city::{Authority, Corner, Door, Step, Trick, corner};
 use teia_fetch::{FetchConfig, Fetcher, HttpFetcher};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -18,8 +18,66 @@ const CROWD: usize = 2000;
 /// What one may cost, both sides of it together.
 const EACH_BYTES: usize = 64 << 10;
 
+/// Memory is that of the whole process: one at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Servers whose heads do not end, each nearly as long as a head may be.
+#[test]
+fn http_09_heads_without_end_cost_less_than_a_mebibyte_each() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    const HEADS: usize = 200;
+    const HEAD_BYTES: usize = 1 << 20;
+    const BEGINNING: &str = "HTTP/1.1 200 OK\r\n";
+    let city = runtime(2);
+    let authority = Authority::new().unwrap();
+    let line = format!("X-More: {}\r\n", "y".repeat(240)).into_bytes();
+    let said = BEGINNING.len() + line.len() * 500;
+    let endless = Corner {
+        id: "case",
+        name: "case",
+        trick: Trick::Http(vec![vec![
+            Step::say(BEGINNING),
+            Step::Repeat(line, 500),
+            Step::silence(),
+        ]]),
+    };
+    let door = city.block_on(Door::open(&endless, &authority)).unwrap();
+    let patient = FetchConfig {
+        allow_private: true,
+        first_byte_timeout: Duration::from_secs(300),
+        timeout: Duration::from_secs(300),
+        max_idle_connections: 0,
+        ..FetchConfig::default()
+    };
+    assert!(said < 128 << 10, "within what a head may have");
+    runtime(1).block_on(async {
+        let fetcher = Arc::new(HttpFetcher::new(patient, Arc::new(SystemClock)).unwrap());
+        let before = resident_bytes();
+        let mut tasks = JoinSet::new();
+        for _ in 0..HEADS {
+            let (fetcher, url) = (Arc::clone(&fetcher), door.url("/"));
+            tasks.spawn(async move { fetcher.fetch(Request::get(url.parse().unwrap())).await });
+        }
+        let all = (HEADS * said) as u64;
+        for _ in 0..600 {
+            if door.sent() >= all {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        assert!(door.sent() >= all, "{} of {all}", door.sent());
+        // What they said has been read by now, or nearly.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let each = resident_bytes().saturating_sub(before) / HEADS;
+        eprintln!("note: {HEADS} heads without end cost {each} bytes each, both sides together");
+        assert!(each < HEAD_BYTES, "{each} bytes each");
+        tasks.abort_all();
+    });
+}
+
 #[test]
 fn idle_servers_cost_little_and_hold_nobody_up() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let crowd = CROWD.min(descriptors() / 3);
     let city = runtime(2);
     let authority = Authority::new().unwrap();

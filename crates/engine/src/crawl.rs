@@ -37,6 +37,7 @@ use crate::lanes::Lanes;
 use crate::limits::{hosts_at_once, idle_connections, lane_pages, waiting_hosts};
 use crate::memory::Memory;
 use crate::message::Message;
+use crate::nowhere::Nowhere;
 use crate::outage::Outage;
 use crate::parts::Parts;
 use crate::past::{Past, begin_run, give_up_blocks};
@@ -51,6 +52,7 @@ use crate::sense::check_fixed;
 use crate::sites::{SiteBook, SiteRules, Sites};
 use crate::stage::commit::{Committer, Window};
 use crate::stage::extract::{Readers, Workshop};
+use crate::stage::sheets::Sheets;
 use crate::stage::shortcut::Shortcuts;
 use crate::stage::spread::Backlog;
 use crate::stats::Stats;
@@ -414,6 +416,8 @@ impl Crawl {
             farms: Farms::new(&past.ledger.head.quarantined, &config.traps),
             soft: SoftMissing::default(),
             outage: Outage::new(config.run.outage_patience),
+            nowhere: Nowhere::default(),
+            sheets: Sheets::default(),
             steady,
             clock_told: Duration::ZERO,
             aliases: AliasWatch::default(),

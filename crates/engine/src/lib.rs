@@ -57,6 +57,7 @@ mod manual;
 mod memory;
 mod message;
 mod mistakes;
+mod nowhere;
 mod outage;
 mod parts;
 mod past;

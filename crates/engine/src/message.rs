@@ -89,6 +89,7 @@ impl Ring {
                 self.note_pace(host, asked.as_ref().map(|(_, since)| *since));
                 let is_secure = asked.is_some_and(|(url, _)| url.scheme() == "https");
                 self.note_outage(host, answer.outcome, is_secure);
+                self.note_nowhere(host, answer.outcome);
                 if self.outage.explains(answer.outcome) {
                     // The host is not to blame, and so rests no longer than it always does.
                     answer.outcome = Outcome::SYSTEM_ERROR;

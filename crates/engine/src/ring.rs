@@ -36,6 +36,7 @@ use crate::hours::Hours;
 use crate::lanes::Lanes;
 use crate::ledger::Ledger;
 use crate::message::Message;
+use crate::nowhere::Nowhere;
 use crate::outage::{Outage, Seen};
 use crate::past::Saver;
 use crate::rates::Rates;
@@ -47,6 +48,7 @@ use crate::sites::SiteBook;
 use crate::stage::commit::{Order, Window};
 use crate::stage::extract::Workshop;
 use crate::stage::fetch::Errand;
+use crate::stage::sheets::Sheets;
 use crate::stage::shortcut::Shortcuts;
 use crate::stage::sitemaps::SitemapFiles;
 use crate::stage::spread::{Backlog, MOST_CHANGES};
@@ -98,6 +100,8 @@ pub(crate) struct Ring {
     pub(crate) company: Option<Companion>,
     /// Sitemaps that a host has given in this run, as far as this process saw it.
     pub(crate) sitemap_files: HashMap<HostId, SitemapFiles>,
+    /// Style sheets that others import.
+    pub(crate) sheets: Sheets,
     pub(crate) traps: TrapWatch,
     /// Traps that were found, and the journal has not been told of yet.
     pub(crate) trapped: Vec<Quarantined>,
@@ -107,6 +111,8 @@ pub(crate) struct Ring {
     pub(crate) soft: SoftMissing,
     /// Whether our own network, name server or clock is in trouble.
     pub(crate) outage: Outage,
+    /// Hosts whose name does not exist.
+    pub(crate) nowhere: Nowhere,
     /// The same clock as `clock`, and by how much the machine's was found set back when that was last told.
     pub(crate) steady: Arc<SteadyClock>,
     pub(crate) clock_told: Duration,

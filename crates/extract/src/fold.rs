@@ -2,6 +2,8 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::marks;
+
 /// Words with one space between them, no control characters, nothing invisible.
 #[derive(Debug, Default)]
 pub(crate) struct Folded {
@@ -128,6 +130,8 @@ const TITLE_CHARS: usize = 512;
 pub(crate) fn fold_title(text: &str, max_bytes: usize) -> String {
     // A little more, to see where the last one ends.
     let mut title = fold(text, max_bytes.saturating_add(64));
+    // Before it is cut: all of thousands of marks are one character with their letter.
+    marks::limit(&mut title);
     let beyond = title.char_indices().nth(TITLE_CHARS);
     let end = beyond.map_or(title.len(), |(end, _)| end).min(max_bytes);
     if end < title.len() {

@@ -14,7 +14,7 @@ const COOKIE_BYTES: usize = 4 << 10;
 const REQUEST_BYTES: usize = 8 << 10;
 /// Cookies of all hosts of one domain: a host can have any number of neighbours.
 const PER_DOMAIN: usize = 500;
-/// Bytes kept all together; the domain that was not asked for longest goes first.
+/// Bytes kept all together; the jar that was not used for longest goes first.
 const ALL_BYTES: usize = 32 << 20;
 /// What a cookie costs beside its text, about.
 const OVERHEAD: usize = 256;
@@ -23,13 +23,35 @@ const OVERHEAD: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct Cookies(Mutex<Jars>);
 
-/// A jar for each domain: no cookie is ever sent beyond one.
+/// A jar for each domain, scheme and port: no cookie is ever sent beyond one.
+///
+/// RFC 6265 (8.5) and older browsers send a cookie to every port of a host, and to http what https set unless it says
+/// `Secure`: another service of the machine would be told of a login. Here a cookie stays where it was set, as browsers
+/// are about to have it (cookies bound to their origin); only a `Domain` lets the hosts of that domain have it.
 #[derive(Debug, Default)]
 struct Jars {
-    jars: HashMap<String, Jar>,
+    jars: HashMap<Shelf, Jar>,
     bytes: usize,
     /// Counts uses, to tell which jar was not used for longest.
     uses: u64,
+}
+
+/// Where cookies are shared: what somebody registered (or the host), by one scheme, at one port.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Shelf {
+    domain: String,
+    scheme: String,
+    port: Option<u16>,
+}
+
+impl Shelf {
+    fn of(url: &Url) -> Self {
+        Self {
+            domain: domain_of(url).to_owned(),
+            scheme: url.scheme().to_owned(),
+            port: url.port_or_known_default(),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -49,7 +71,7 @@ impl Cookies {
         let mut jars = self.lock();
         jars.uses += 1;
         let used = jars.uses;
-        let jar = jars.jars.get_mut(domain_of(url))?;
+        let jar = jars.jars.get_mut(&Shelf::of(url))?;
         jar.used = used;
         let mut header = String::new();
         for (name, value) in jar.store.get_request_values(url) {
@@ -79,15 +101,15 @@ impl Cookies {
         let mut jars = self.lock();
         jars.uses += 1;
         let used = jars.uses;
-        let domain = domain_of(url).to_owned();
-        let jar = jars.jars.entry(domain.clone()).or_default();
+        let shelf = Shelf::of(url);
+        let jar = jars.jars.entry(shelf.clone()).or_default();
         let before = jar.bytes;
         jar.used = used;
         jar.learn(url, values);
         let (after, is_empty) = (jar.bytes, jar.store.iter_any().next().is_none());
         jars.bytes = jars.bytes - before + after;
         if is_empty {
-            jars.jars.remove(&domain);
+            jars.jars.remove(&shelf);
         }
         jars.make_room();
     }
@@ -97,10 +119,10 @@ impl Jars {
     fn make_room(&mut self) {
         while self.bytes > ALL_BYTES {
             let oldest = self.jars.iter().min_by_key(|(_, jar)| jar.used);
-            let Some(domain) = oldest.map(|(domain, _)| domain.clone()) else {
+            let Some(shelf) = oldest.map(|(shelf, _)| shelf.clone()) else {
                 return;
             };
-            if let Some(jar) = self.jars.remove(&domain) {
+            if let Some(jar) = self.jars.remove(&shelf) {
                 self.bytes -= jar.bytes;
             }
         }
@@ -238,6 +260,17 @@ mod tests {
     }
 
     #[test]
+    fn a_cookie_is_for_no_other_port_and_no_other_scheme() {
+        for value in ["a=1; Path=/", "a=1; Domain=a.example; Path=/"] {
+            for other in ["https://www.a.example:8443/", "http://www.a.example/"] {
+                assert_eq!(after(&[value], other), None, "{value} for {other}");
+            }
+            let same = after(&[value], "https://www.a.example:443/");
+            assert_eq!(same.as_deref(), Some("a=1"), "{value}");
+        }
+    }
+
+    #[test]
     fn what_was_set_since_goes_before_what_was_saved() {
         assert_eq!(one_header("a=1; b=2", None), "a=1; b=2");
         let jar = Some("b=3; c=4".to_owned());
@@ -294,7 +327,11 @@ mod tests {
             let url: Url = format!("https://h{n}.a.example/").parse().unwrap();
             cookies.learn(&url, &large);
         }
-        let of_domain = cookies.lock().jars["a.example"].store.iter_any().count();
+        let shelf = |host: &str| Shelf::of(&format!("https://{host}/").parse().unwrap());
+        let of_domain = cookies.lock().jars[&shelf("a.example")]
+            .store
+            .iter_any()
+            .count();
         assert_eq!(of_domain, PER_DOMAIN);
         for n in 0..300 {
             let url: Url = format!("https://d{n}.example/").parse().unwrap();
@@ -304,8 +341,9 @@ mod tests {
         assert!(jars.bytes <= ALL_BYTES, "{}", jars.bytes);
         let counted: usize = jars.jars.values().map(Jar::count).sum();
         assert_eq!(jars.bytes, counted);
-        assert!(jars.jars.contains_key("d299.example"), "the newest stay");
-        assert!(!jars.jars.contains_key("a.example"), "the oldest go");
+        let has = |host: &str| jars.jars.contains_key(&shelf(host));
+        assert!(has("d299.example"), "the newest stay");
+        assert!(!has("a.example"), "the oldest go");
     }
 
     #[test]

@@ -264,6 +264,74 @@ fn ui_12_settings_are_typed_data_and_name_no_place_on_the_machine() {
     assert_eq!(client.get("/api/collections")["total"], 1);
 }
 
+/// No file is ever taken over the web, whatever it calls itself: job files come as typed text under a name that is no path,
+/// and archives of strangers from the disk of the machine only.
+#[test]
+fn ui_31_nothing_that_is_uploaded_becomes_a_file() {
+    let (_web, served) = birds();
+    let admin = served.token(Role::Admin);
+    let bearer = format!("Bearer {admin}");
+    let described = served.get("/api/openapi.json").json();
+    let before = files_of(served.folder.path());
+    let form = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"../../evil.toml\"\r\n\r\nseeds = []\r\n--x--\r\n";
+    let bodies: [(&str, &[u8]); 5] = [
+        ("multipart/form-data; boundary=x", form.as_bytes()),
+        ("application/zip", b"PK\x03\x04\x14\0\0\0\x08\0"),
+        (
+            "application/warc",
+            b"WARC/1.1\r\nWARC-Type: response\r\n\r\n",
+        ),
+        ("application/gzip", b"\x1f\x8b\x08\0\0\0\0\0\0\xff"),
+        ("application/toml", b"name = '../evil'"),
+    ];
+    let mut routes = 0;
+    for (path, methods) in described["paths"].as_object().unwrap() {
+        let path = path.split('{').next().unwrap().to_owned()
+            + if path.contains('{') { "birds" } else { "" };
+        for (method, operation) in methods.as_object().unwrap() {
+            if operation["requestBody"].is_null() {
+                continue;
+            }
+            routes += 1;
+            for (kind, body) in bodies {
+                let headers = [("Authorization", bearer.as_str()), ("Content-Type", kind)];
+                let answer = served.send(&method.to_uppercase(), &path, &headers, body);
+                let is_refused = (400..500).contains(&answer.status);
+                assert!(is_refused, "{method} {path} as {kind}: {}", answer.status);
+            }
+        }
+    }
+    assert!(routes >= 3, "{routes} routes take a body");
+    // What is taken has a name that is no path.
+    let client = Client::new(&served, Role::Admin);
+    let text = "seeds = [\"a.example\"]\n";
+    for name in ["../evil", "/tmp/evil", "a/b", "..", "evil\0", "evil\n"] {
+        client.bad(
+            "POST",
+            "/api/collections",
+            &json!({"name": name, "text": text}),
+            422,
+        );
+    }
+    let after = files_of(served.folder.path());
+    assert_eq!(before, after, "nothing was written");
+}
+
+/// The paths of all files below a folder, but for logs and what SQLite keeps beside its file.
+fn files_of(folder: &std::path::Path) -> std::collections::BTreeSet<std::path::PathBuf> {
+    let mut found = std::collections::BTreeSet::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            found.extend(files_of(&path));
+        } else if !name.ends_with(".log") && !name.ends_with("-wal") && !name.ends_with("-shm") {
+            found.insert(path);
+        }
+    }
+    found
+}
+
 #[test]
 fn ui_13_nobody_opens_the_network_of_the_machine_from_afar() {
     let (web, served) = birds();

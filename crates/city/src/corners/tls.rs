@@ -47,6 +47,7 @@ pub(super) fn corners() -> Vec<Corner> {
             ],
         ),
         shows("TLS-07", "long-chain", Blemish::LongChain),
+        bytes("TLS-07", "ten-mebibytes", large_certificate()),
         shows("TLS-08", "maze", Blemish::Maze),
         shows("TLS-08", "constraint", Blemish::NameConstraint),
         corner("TLS-09", "staple", TlsTrick::BadStaple),
@@ -76,5 +77,30 @@ pub(super) fn corners() -> Vec<Corner> {
         corner("TLS-12", "asks", TlsTrick::AsksForCertificate),
         corner("TLS-12", "demands", TlsTrick::DemandsCertificate),
         corner("TLS-13", "ticket", TlsTrick::LargeTicket),
+        Corner {
+            id: "TLS-13",
+            name: "early",
+            trick: Trick::Tls(TlsTrick::EarlyData, 3),
+        },
+    ]
+}
+
+/// The hello of an honest server of TLS 1.2, then a message with certificates of 10 MiB.
+fn large_certificate() -> Vec<Step> {
+    const PIECE: u16 = 16 << 10;
+    let record = |payload: &[u8]| {
+        let len = u16::try_from(payload.len()).unwrap_or(PIECE).to_be_bytes();
+        [&[22, 3, 3], &len[..], payload].concat()
+    };
+    let mut hello = vec![2, 0, 0, 38, 3, 3];
+    hello.extend([7; 32]);
+    // No session, ECDHE_RSA_WITH_AES_128_GCM_SHA256, no compression.
+    hello.extend([0, 0xc0, 0x2f, 0]);
+    let begins = [11, 0xa0, 0, 0, 0x9f, 0xff, 0xfd];
+    vec![
+        Step::Say(record(&hello)),
+        Step::Say(record(&begins)),
+        Step::Repeat(record(&vec![0; usize::from(PIECE)]), 640),
+        Step::silence(),
     ]
 }

@@ -122,6 +122,7 @@ async fn dns_10() {
             Outcome::ADDR_BLOCKED,
         );
     }
+    assert_eq!(named.visit.door.connections(), 0);
     named.leave().await;
 }
 

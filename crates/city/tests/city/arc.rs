@@ -5,14 +5,18 @@ use std::sync::Arc;
 use teia_archive::{Captures, StoredCapture};
 use teia_base::{Files, Flags, Outcome, Protocol};
 use teia_city::{Door, Step, corner};
-use teia_engine::Layout;
+use teia_engine::{CollectionConfig, Layout};
 
 use crate::support::{Crawled, answer, crawl, crawl_config, html, open, open_site};
 
 /// A crawl of this page and the next one; every record that it wrote is found good.
 fn archived(page: Vec<Step>) -> (Door, Crawled, Captures) {
+    archived_with(&crawl_config(), page)
+}
+
+fn archived_with(config: &CollectionConfig, page: Vec<Step>) -> (Door, Crawled, Captures) {
     let door = open_site(move |path| (path == "/").then(|| page.clone()));
-    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    let crawled = crawl(config, &[door.url("/"), door.url("/next")]);
     assert!(crawled.last(&door.url("/next")).outcome.is_ok());
     let captures = scrubbed(&crawled);
     (door, crawled, captures)
@@ -85,23 +89,65 @@ fn arc_04() {
     assert_eq!(crawled.last(&door.url("/")).outcome, Outcome::SIZE_EXCEEDED);
 }
 
+/// The reason in the archive is the true one, and the digest is that of what is stored.
 #[test]
 fn arc_05() {
-    let (door, crawled, captures) = archived(vec![
-        Step::say(
-            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\nonly this",
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
+    let cases = [
+        // The connection broke off.
+        (
+            vec![
+                Step::say(format!("{head}Content-Length: 1000\r\n\r\nonly this")),
+                Step::Close,
+            ],
+            "disconnect",
+            b"only this".to_vec(),
+            "d64d8453f408269f5fa1f38e5f6b09844702a89f",
         ),
-        Step::Close,
-    ]);
-    let attempt = crawled.last(&door.url("/"));
-    if attempt.capture.is_some() {
-        assert!(attempt.flags.has(Flags::TRUNCATED) || attempt.flags.has(Flags::BODY_SHORT));
-        assert_eq!(body(&captures, &door.url("/")), b"only this");
+        // It was longer than what is read. (A page that is found would be refused as a whole.)
+        (
+            vec![
+                Step::say("HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n"),
+                Step::Endless(vec![b'x'; 4096]),
+            ],
+            "length",
+            vec![b'x'; 64 << 10],
+            "fbadff70297af63cddef846e9006c774da8b7fb0",
+        ),
+        // Nothing more came, and nobody said that it was over.
+        (
+            vec![Step::say(format!("{head}\r\nhello")), Step::silence()],
+            "time",
+            b"hello".to_vec(),
+            "aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d",
+        ),
+    ];
+    for (page, reason, wanted, digest) in cases {
+        let mut config = crawl_config();
+        config.filter.max_size = 64 << 10;
+        let (door, crawled, captures) = archived_with(&config, page);
+        let attempt = crawled.last(&door.url("/"));
+        let told = crawled.told();
+        assert!(
+            attempt.capture.is_some(),
+            "{reason}: what came is archived: {told:?}"
+        );
+        let is_flagged =
+            attempt.flags.has(Flags::TRUNCATED) || attempt.flags.has(Flags::BODY_SHORT);
+        assert!(is_flagged, "{reason}: {:?}", crawled.told());
         let stored = stored(&captures, &door.url("/"));
-        assert_eq!(stored.truncated(), Some("disconnect"));
-    } else {
-        panic!("what came is archived: {:?}", crawled.told());
+        assert_eq!(stored.truncated(), Some(reason));
+        assert!(body(&captures, &door.url("/")) == wanted, "{reason}");
+        assert_eq!(sha1_of(attempt), digest, "{reason}");
     }
+    // And none where nothing is missing.
+    let (door, _, captures) = archived(html("whole"));
+    assert_eq!(stored(&captures, &door.url("/")).truncated(), None);
+}
+
+fn sha1_of(attempt: &teia_base::journal::Attempt) -> String {
+    let digest = attempt.payload_sha1.unwrap();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[test]
@@ -117,13 +163,7 @@ fn arc_06() {
     );
     let attempt = crawled.last(&door.url("/"));
     // SHA-1 of `hello world`: the payload without its chunks.
-    let hex: String = attempt
-        .payload_sha1
-        .unwrap()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    assert_eq!(hex, "2aae6c35c94fcfb415dbe95f408b9ce91ee846ed");
+    assert_eq!(sha1_of(attempt), "2aae6c35c94fcfb415dbe95f408b9ce91ee846ed");
 }
 
 #[test]

@@ -412,18 +412,48 @@ fn html_18() {
 #[test]
 fn html_19() {
     let seen = see(
-        "<object data=/trick-object></object><embed src=/trick-embed>\
+        "<link rel=stylesheet href=/trick-style><link rel=next href=/trick-following>\
+         <link rel=manifest href=/trick-manifest><link rel=icon href=/trick-icon>\
+         <object data=/trick-object></object><embed src=/trick-embed><applet code=/trick-applet></applet>\
          <form action=/trick-get></form><form method=POST action=/trick-post></form>\
+         <form><button formmethod=post formaction=/trick-button>b</button></form>\
          <map><area href=/trick-area></map><svg><a xlink:href=/trick-svg></a></svg>\
          <input type=image src=/trick-input><blockquote cite=/trick-cite></blockquote>\
          <a href=/trick-a ping=/trick-ping>a</a><iframe src=/trick-frame></iframe>",
     );
+    for (kind, paths) in [
+        (LinkKind::Anchor, vec!["/trick-a", "/trick-svg"]),
+        (LinkKind::Area, vec!["/trick-area"]),
+        (LinkKind::Alternate, vec!["/trick-following"]),
+        (LinkKind::Frame, vec!["/trick-frame"]),
+        (LinkKind::Form, vec!["/trick-get"]),
+        (LinkKind::Style, vec!["/trick-style"]),
+        (LinkKind::Icon, vec!["/trick-icon", "/trick-manifest"]),
+        (LinkKind::Image, vec!["/trick-input"]),
+        (LinkKind::Object, vec!["/trick-embed", "/trick-object"]),
+    ] {
+        let wanted: Vec<String> = paths.iter().map(|path| seen.door.url(path)).collect();
+        let mut found = seen.links(kind);
+        found.sort_unstable();
+        assert_eq!(found, wanted, "{kind:?}");
+    }
     let fetched = seen.fetched();
     for path in ["/trick-area", "/trick-svg", "/trick-a", "/trick-frame"] {
         assert!(fetched.contains(&path.to_owned()), "{path}: {fetched:?}");
     }
-    for path in ["/trick-post", "/trick-ping"] {
+    // What would change something there, what only tells of us, what is a reference to read about, and what names a class.
+    for path in [
+        "/trick-post",
+        "/trick-button",
+        "/trick-ping",
+        "/trick-cite",
+        "/trick-applet",
+    ] {
         assert_eq!(seen.door.asked(path), 0, "{path}");
+        assert!(
+            seen.page.links.iter().all(|link| !link.url.ends_with(path)),
+            "{path}"
+        );
     }
     let frames = see("<frameset><frame src=/trick-one><frame src=/trick-two></frameset>");
     assert_eq!(frames.fetched(), ["/trick-one", "/trick-two"]);
@@ -451,7 +481,36 @@ fn html_20() {
     ] {
         assert_eq!(door.asked(path), 1, "{path}: {:?}", crawled.told());
     }
-    assert!(door.asked("/trick-3.png") <= 1);
+    assert_eq!(
+        door.asked("/trick-3.png"),
+        1,
+        "of a style sheet that was fetched"
+    );
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+}
+
+/// Style sheets that import another one each, for ever: three are followed.
+#[test]
+fn html_20_ends() {
+    let door = open_site(move |path| {
+        let number = path
+            .strip_prefix("/trick-")
+            .and_then(|rest| rest.strip_suffix(".css"));
+        match number.and_then(|number| number.parse::<u32>().ok()) {
+            Some(number) => Some(answer(
+                "Content-Type: text/css\r\n",
+                format!("@import '/trick-{}.css'; b {{ color: red }}", number + 1),
+            )),
+            None if path == "/" => Some(html("<link rel=stylesheet href=/trick-0.css>")),
+            None => None,
+        }
+    });
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    for (number, times) in [(0, 1), (1, 1), (2, 1), (3, 1), (4, 0)] {
+        let path = format!("/trick-{number}.css");
+        assert_eq!(door.asked(&path), times, "{path}: {:?}", crawled.told());
+    }
+    assert_eq!(crawled.report.waiting, 0);
     assert!(crawled.last(&door.url("/next")).outcome.is_ok());
 }
 
@@ -474,12 +533,9 @@ fn html_22() {
     assert!(stuffed.has(Flags::PARSE_PARTIAL));
     assert!(stuffed.page.text.len() <= 2 << 20);
     let split = see("<p>c\u{200b}a\u{200d}s\u{2060}i\u{feff}no</p>");
-    assert!(
-        split.page.text.starts_with("ca") && split.page.text.ends_with("sino")
-            || split.page.text == "casino",
-        "{:?}",
-        split.page.text
-    );
+    let visible: String = split.page.text.chars().filter(|c| c.is_ascii()).collect();
+    // What is invisible in it may stay in the text, where some scripts need it; terms have none (`hostile_text.rs`).
+    assert_eq!(visible, "casino", "{:?}", split.page.text);
 }
 
 #[test]
@@ -502,7 +558,7 @@ fn html_24() {
     let one = see(format!("{LINK}<p>{}", "x".repeat(10 << 20)));
     assert!(one.page.text.len() <= 2 << 20 && one.has(Flags::PARSE_PARTIAL));
     assert_eq!(one.fetched(), ["/trick"]);
-    let letters = see(format!("{LINK}<p>{}", "a ".repeat(5_000_000)));
+    let letters = see(format!("{LINK}<p>{}", "a ".repeat(7_000_000)));
     assert!(letters.page.text.len() <= 2 << 20);
     assert_eq!(letters.fetched(), ["/trick"]);
 }
@@ -535,9 +591,9 @@ fn html_25() {
     for text in [&seen.page.text, &seen.page.title, &seen.page.headings[0]] {
         let longest = text
             .split(char::is_alphanumeric)
-            .map(|run| run.chars().count())
+            .map(|run| run.trim().chars().count())
             .max();
-        assert!(longest.unwrap_or(0) <= 60, "{longest:?}");
+        assert_eq!(longest, Some(30), "{text:?}");
     }
     assert!(seen.page.text.contains('f') && seen.page.text.contains("g\u{301}h"));
     assert!(seen.attempt().title.chars().count() < 80);

@@ -1,9 +1,13 @@
 //! HTTP/1 framing and speed.
 
+use std::io::Read;
+use std::sync::Arc;
 use std::time::Duration;
 
-use teia_base::{Flags, Outcome, Retry};
+use teia_base::journal::Next;
+use teia_base::{Flags, Outcome, Retry, SimulatedDisk};
 use teia_city::{Step, Trick, corner, corners_of};
+use teia_engine::Mode;
 use teia_fetch::FetchConfig;
 
 use crate::support::{
@@ -203,23 +207,35 @@ async fn http_17() {
     }
 }
 
+/// What it costs to fetch the page and to read what it says, as everything does that looks into a page.
+async fn cost_of(name: &str) -> Duration {
+    let visit = Visit::to("HTTP-18", name);
+    let exchange = visit.trick().await;
+    outcome(&exchange, Outcome::http(200));
+    let response = exchange.response.as_ref().unwrap();
+    let mut said = Vec::new();
+    let read = response.read_payload(|mut reader| reader.read_to_end(&mut said));
+    let spent = visit.spent();
+    assert_eq!(read.unwrap(), 1_000_000);
+    assert!(said.iter().all(|byte| *byte == b'x'));
+    visit.leave().await;
+    spent
+}
+
 #[tokio::test]
 async fn http_18() {
-    let mut spent = Vec::new();
-    for name in ["large", "bytes"] {
-        let visit = Visit::to("HTTP-18", name);
-        let exchange = visit.trick().await;
-        spent.push(visit.spent());
-        outcome(&exchange, Outcome::http(200));
-        assert_eq!(payload(&exchange).len(), 1_000_000);
-        visit.leave().await;
+    // The least of some: others use the processor, too.
+    let (mut large, mut small) = (Duration::MAX, Duration::MAX);
+    for _ in 0..5 {
+        large = large.min(cost_of("large").await);
+        small = small.min(cost_of("bytes").await);
     }
-    // A million chunks of one byte are six times as many bytes; the rest is their price.
-    let (large, small) = (spent[0], spent[1]);
-    assert!(
-        small < large * 4 * 6 + Duration::from_millis(100),
-        "{small:?} against {large:?}"
+    eprintln!(
+        "note: a megabyte in large chunks took {large:?} of computing, in chunks of one byte {small:?}"
     );
+    // How they compare depends on how many reads the large ones come in, which is chance. Ten times what a million chunks
+    // took here when this was written; one pass over their framing, no call and no copy for each.
+    assert!(small < Duration::from_millis(250), "{small:?}");
 }
 
 async fn cut_short(id: &str) {
@@ -562,17 +578,59 @@ fn http_34() {
     assert_eq!(lost.count(), 1, "counted: {:?}", crawled.told());
 }
 
+/// A date that cannot be is kept as it came, moves no visit, and is no reason to stop.
 #[test]
 fn http_35() {
+    const REVISIT: Duration = Duration::from_secs(3600);
     for corner in corners_of("HTTP-35") {
-        let (door, crawled) = crawl_corner("HTTP-35", corner.name);
+        let door = open(&corner);
+        let mut config = crawl_config();
+        config.mode = Mode::Incremental;
+        config.run.revisit = REVISIT;
+        config.filter.max_pages = Some(2);
+        let disk = SimulatedDisk::new();
+        let crawled = crawl_on(&disk, &config, &[door.url("/"), door.url("/next")]);
         let attempt = crawled.last(&door.url("/"));
-        // Control bytes in a value are bytes like others: kept, and no date.
         assert!(
             attempt.outcome.is_ok(),
             "{}: {:?}",
             corner.name,
             crawled.told()
+        );
+        for url in [door.url("/"), door.url("/next")] {
+            let attempt = crawled.last(&url);
+            let Next::Again(due) = attempt.next else {
+                panic!("{}: {:?}", corner.name, attempt.next);
+            };
+            // By our own clock, as for a page without a date.
+            let rest = due.since(attempt.started);
+            let about = REVISIT..REVISIT + Duration::from_secs(60);
+            assert!(about.contains(&rest), "{}: {rest:?}", corner.name);
+        }
+        // Byte for byte, in what is kept.
+        let Trick::Http(answers) = &corner.trick else {
+            panic!("a corner of plain HTTP");
+        };
+        let Step::Say(said) = &answers[0][0] else {
+            panic!("which says all at once");
+        };
+        let date = said
+            .split(|byte| *byte == b'\n')
+            .find(|line| line.starts_with(b"Last-Modified"));
+        let archive = teia_engine::Layout::new("default").unwrap().archive();
+        let files: Arc<dyn teia_base::Files> = Arc::new(disk.clone());
+        let captures = teia_archive::Captures::open(files, &archive).unwrap();
+        let entry = captures
+            .find(&door.url("/"), None)
+            .unwrap()
+            .expect("a capture");
+        let stored = captures.read(&entry).unwrap();
+        let head = stored.response.head.as_bytes();
+        let date = date.unwrap();
+        assert!(
+            head.windows(date.len()).any(|part| part == date),
+            "{}",
+            corner.name
         );
     }
 }

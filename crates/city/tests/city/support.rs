@@ -4,6 +4,7 @@ use std::io::Read;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use teia_base::journal::{Attempt, Record, read_segment, segments};
 use teia_base::{Exchange, Files, Outcome, Request, Seed, SimulatedDisk, SystemClock};
@@ -200,6 +201,22 @@ pub(crate) fn thread_time() -> Duration {
         u64::try_from(time.tv_sec).unwrap(),
         u32::try_from(time.tv_nsec).unwrap(),
     )
+}
+
+/// Open files that this process may have, as many as the machine lets it.
+pub(crate) fn descriptors() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(1 << 16).min(1 << 16);
+    if limit.current.is_some_and(|current| current < most) {
+        let _may_be_refused = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(most),
+                maximum: limit.maximum,
+            },
+        );
+    }
+    getrlimit(Resource::Nofile).current.unwrap_or(most)
 }
 
 /// The most memory that this process ever held.

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use teia_base::filter::{Candidate, Filter, FilterConfig, Rules};
+use teia_base::journal::Attempt;
 use teia_base::{CanonicalUrl, LinkKind, NormalForm, Outcome, SimulatedDisk};
 use teia_city::{Door, Kind, Step, TrapWeb};
 use teia_engine::{CollectionConfig, Control, Event, Feedback, Level, Parts};
@@ -243,6 +245,68 @@ fn trap_04() {
 fn trap_06() {
     let (door, _) = is_caught(&["maze"], "/maze/start/here", 600);
     assert!(door.sent() < 100 << 20);
+}
+
+/// A maze that answers slowly takes one place of those that there are, never two, and holds nobody up.
+#[test]
+fn trap_06_takes_one_place() {
+    const HOSTS: usize = 10;
+    const PAGES: usize = 15;
+    let door = open_site(|path| {
+        if path.starts_with("/maze/") {
+            let wait = Step::Wait(Duration::from_millis(10));
+            return WEB.page(path).map(|page| [vec![wait], html(page)].concat());
+        }
+        let number: usize = path.strip_prefix("/p")?.parse().ok()?;
+        let next = (number + 1 < PAGES).then(|| format!("<a href=/p{}>on</a>", number + 1));
+        Some(html(format!("page {number} {}", next.unwrap_or_default())))
+    });
+    let mut config = crawl_config();
+    config.filter.max_pages = Some(3000);
+    config.traps.maze_pages = 40;
+    let mut seeds = vec![door.named("maze.test", "/maze/start/here")];
+    seeds.extend((0..HOSTS).map(|at| door.named(&format!("h{at}.test"), "/p0")));
+    let (crawled, said) = crawl_heard(&SimulatedDisk::new(), &config, &seeds);
+    let of_maze = |one: &&Attempt| one.url.request().contains("//maze.test:");
+    let mut maze: Vec<&Attempt> = crawled.attempts.iter().filter(of_maze).collect();
+    maze.sort_by_key(|one| one.started);
+    assert!((40..400).contains(&maze.len()), "{} {said:?}", maze.len());
+    for pair in maze.windows(2) {
+        let took = pair[0].times.first_byte + pair[0].times.body;
+        let between = pair[1].started.since(pair[0].started);
+        // Moments are kept in microseconds.
+        assert!(between + Duration::from_millis(1) >= took, "two at once");
+    }
+    let honest = crawled
+        .attempts
+        .iter()
+        .filter(|one| one.url.request().contains("/p"));
+    let honest = honest.filter(|one| one.outcome.is_ok() && !of_maze(one));
+    assert_eq!(honest.count(), HOSTS * PAGES);
+    assert_eq!(crawled.report.waiting, 0, "{:?}", crawled.report.states);
+}
+
+/// Pages of a mebibyte: by their bytes, long before there are as many as a maze of small ones may have.
+#[test]
+fn trap_06_wastes_few_bytes() {
+    let door = open_site(|path| {
+        path.starts_with("/maze/").then(|| {
+            let page = WEB.page(path).unwrap_or_default();
+            html(page.clone() + &" one two three four".repeat((1 << 20) / 19))
+        })
+    });
+    let mut config = crawl_config();
+    config.filter.max_pages = Some(3000);
+    let seeds = [door.url("/maze/start/here"), door.url("/next")];
+    let (crawled, said) = crawl_heard(&SimulatedDisk::new(), &config, &seeds);
+    assert!(
+        said.iter().any(|text| text.contains("looks like a trap")),
+        "{said:?}"
+    );
+    let sent = door.sent();
+    assert!(sent < 100 << 20, "{} MiB", sent >> 20);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    assert_eq!(crawled.report.waiting, 0);
 }
 
 #[test]

@@ -109,6 +109,7 @@ impl Ring {
         let links = self.links_of_found(&state, links, &mut attempt, sketch.as_ref());
         let mut targets = Vec::new();
         let links = self.links_of_sitemap(&state, links, is_sitemap_index, &mut attempt);
+        let links = self.links_of_sheet(&attempt, links);
         let source = Source {
             page: state.reference,
             url: state.url.normal(),
@@ -210,6 +211,10 @@ impl Ring {
         let retry = attempt.outcome.retry();
         if retry == Retry::Final {
             return Next::Done;
+        }
+        if attempt.outcome == Outcome::DNS_NXDOMAIN {
+            // Its name server holds to that for a minute at least, and a run waits for no longer: a later one asks again.
+            return Next::Failed;
         }
         let tries = state.tries.saturating_add(1);
         let settings = self.settings(state.host);
@@ -474,8 +479,11 @@ impl Ring {
             return;
         }
         let asked = self.repository.ensure_host(attempt.url.normal().host_str());
-        if self.outage.explains(outcome) {
-            // Nothing is known of the host by it.
+        // A robots.txt may be sent elsewhere, to a host that is not there.
+        let is_own = origin_host(&origin) == attempt.url.normal().host_str();
+        let is_nowhere = outcome == Outcome::DNS_NXDOMAIN && is_own;
+        if self.outage.explains(outcome) || is_nowhere {
+            // Nothing is known of the host's wishes by it.
             self.robots.give_up(&origin);
             self.record(attempt);
             self.fail_waiting_url(&waiting, outcome, retry_after);
@@ -527,7 +535,11 @@ impl Ring {
             || outcome.number() >= 500;
         self.record(attempt);
         if failed {
-            self.fail_waiting_url(&waiting, outcome, retry_after);
+            let failure = match outcome {
+                Outcome::DNS_NXDOMAIN => Outcome::ROBOTS_UNREACHABLE,
+                other => other,
+            };
+            self.fail_waiting_url(&waiting, failure, retry_after);
         } else {
             self.repository.release(waiting.reference);
             self.rest_after_robots(host, &origin);

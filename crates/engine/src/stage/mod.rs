@@ -7,6 +7,7 @@ pub(crate) mod extract;
 pub(crate) mod fetch;
 mod schedule;
 mod seed;
+pub(crate) mod sheets;
 pub(crate) mod shortcut;
 pub(crate) mod sitemaps;
 pub(crate) mod spread;

@@ -105,6 +105,10 @@ impl Ring {
             self.settle_unasked(&url, Outcome::ALIAS_HOST, detail, Next::Done);
             return Sent::Settled;
         }
+        if self.is_nowhere(host) {
+            self.settle_unasked(&url, Outcome::DNS_NXDOMAIN, String::new(), Next::Failed);
+            return Sent::Settled;
+        }
         if self.settings(host).run.ignore_robots {
             return self.send_page(host, url);
         }

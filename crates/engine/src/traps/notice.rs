@@ -63,6 +63,7 @@ impl Ring {
         let brought = Brought {
             new: &new,
             else_new,
+            bytes: attempt.wire_bytes,
         };
         let traps = &self.settings(host).traps.clone();
         let Some(found) = self.traps.note(traps, host, url, sketch, brought) else {

@@ -23,6 +23,11 @@ const FEWEST_WORDS: usize = 20;
 /// So many pictures of one pattern in a row that were there before, and a new URL of it is nothing new.
 const STALE_REQUISITES: u32 = 5;
 
+/// So many bytes in a row that say nothing new are enough, of however few pages (but a few): a host that makes up text
+/// can make up long ones.
+const DULL_BYTES: u64 = 32 << 20;
+const FEWEST_LARGE: u32 = 5;
+
 /// The pattern of all URLs of a host. Only babble is looked for in it, and five times as long.
 pub(super) const WHOLE_HOST: &str = "/**";
 const WHOLE_HOST_PAGES: u32 = 5;
@@ -48,6 +53,8 @@ pub struct Brought<'a> {
     /// Something else that was new: a URL of another host, a picture that
     /// [`may be new`](TrapWatch::may_be_new).
     pub else_new: bool,
+    /// Bytes that came for it.
+    pub bytes: u64,
 }
 
 /// Why a pattern is taken for a trap.
@@ -88,7 +95,7 @@ impl TrapWatch {
         // Directories that are new for ever: only the host itself shows that nothing is said in them.
         let grown: u32 = brought.new.len().try_into().unwrap_or(u32::MAX);
         let whole = self.watch((host, xxh3_64(WHOLE_HOST.as_bytes())));
-        let seen = whole.note_words(config, sketch, grown, brought.else_new);
+        let seen = whole.note_words(config, sketch, grown, brought);
         let whole_host = seen.map(|(pages, why)| Suspicion {
             pattern: WHOLE_HOST.to_owned(),
             pages,
@@ -97,7 +104,11 @@ impl TrapWatch {
         for (at, pattern) in own.into_iter().enumerate() {
             let is_directory = pattern.ends_with("/**");
             let watch = self.watch((host, xxh3_64(pattern.as_bytes())));
-            let seen = watch.note(config, sketch, inside[at], outside[at], is_directory);
+            let brought = Brought {
+                else_new: outside[at],
+                ..brought
+            };
+            let seen = watch.note(config, sketch, inside[at], brought, is_directory);
             if let Some((pages, why)) = seen.filter(|_| suspicion.is_none()) {
                 suspicion = Some(Suspicion {
                     pattern,
@@ -161,13 +172,15 @@ fn requisite_key(url: &CanonicalUrl) -> u64 {
 struct Run {
     pages: u32,
     grown: u32,
+    bytes: u64,
 }
 
 impl Run {
     /// Goes on or is broken.
-    fn note(&mut self, goes_on: bool, inside: u32) {
+    fn note(&mut self, goes_on: bool, inside: u32, bytes: u64) {
         if goes_on {
             self.pages = self.pages.saturating_add(1);
+            self.bytes = self.bytes.saturating_add(bytes);
             self.grown = self.grown.saturating_add(inside);
         } else {
             *self = Self::default();
@@ -176,7 +189,9 @@ impl Run {
 
     /// Long enough, and the pattern grows as fast as it is fetched, or half as fast.
     fn is_trap(&self, enough: u32) -> bool {
-        self.pages >= enough && self.grown.saturating_mul(2) >= self.pages
+        let is_long =
+            self.pages >= enough || (self.bytes >= DULL_BYTES && self.pages >= FEWEST_LARGE);
+        is_long && self.grown.saturating_mul(2) >= self.pages
     }
 }
 
@@ -197,13 +212,14 @@ impl Watch {
         config: &TrapsConfig,
         sketch: &Sketch,
         inside: u32,
-        outside: bool,
+        brought: Brought<'_>,
     ) -> Option<(u32, &'static str)> {
+        let outside = brought.else_new;
         let new_words = self.words.meet(&sketch.words);
         let has_new_words = new_words * 100 >= sketch.words.len() * NEW_WORDS_SHARE;
         let is_prose = !sketch.is_table && sketch.words.len() >= FEWEST_WORDS;
         let is_babble = is_prose && !has_new_words && !outside && inside > 0;
-        self.babble.note(is_babble, inside);
+        self.babble.note(is_babble, inside, brought.bytes);
         let enough = config.maze_pages.saturating_mul(WHOLE_HOST_PAGES);
         self.babble
             .is_trap(enough)
@@ -215,9 +231,10 @@ impl Watch {
         config: &TrapsConfig,
         sketch: &Sketch,
         inside: u32,
-        outside: bool,
+        brought: Brought<'_>,
         is_directory: bool,
     ) -> Option<(u32, &'static str)> {
+        let (outside, bytes) = (brought.else_new, brought.bytes);
         let is_repeat = self.said.meet_all(sketch.digest);
         let new = self.said.meet(&sketch.shingles);
         let new_words = self.words.meet(&sketch.words);
@@ -228,12 +245,13 @@ impl Watch {
             all if has_new_words => new * 100 < all * NEW_SHARE,
             all => new * 100 < all * REORDERED_SHARE,
         };
-        self.repeats.note(is_repeat && !outside, inside);
-        self.dull.note((is_repeat || is_dull) && !outside, inside);
+        self.repeats.note(is_repeat && !outside, inside, bytes);
+        self.dull
+            .note((is_repeat || is_dull) && !outside, inside, bytes);
         let is_prose = !sketch.is_table && sketch.words.len() >= FEWEST_WORDS;
         let is_babble = is_directory && is_prose && !has_new_words;
         self.babble
-            .note(is_babble && !outside && inside > 0, inside);
+            .note(is_babble && !outside && inside > 0, inside, bytes);
         if self.repeats.is_trap(config.repeats) {
             return Some((self.repeats.pages, "are the same page again and again"));
         }
@@ -325,6 +343,7 @@ mod tests {
             let brought = Brought {
                 new: &new,
                 else_new: false,
+                bytes: 1000,
             };
             let found = watch.note(&config, HOST, &page, &sketch, brought);
             if let Some(found) = found {
@@ -497,6 +516,7 @@ mod tests {
         let brought = Brought {
             new: &[],
             else_new: false,
+            bytes: 1000,
         };
         for number in 0..20_000 {
             watch.note(&config, HostId(number), &url("/a"), &sketch, brought);

@@ -36,8 +36,25 @@ pub(crate) struct Found {
     pub(crate) ttl: Duration,
 }
 
+/// Why there are no addresses.
+#[derive(Clone, Debug)]
+pub(crate) struct NotFound {
+    pub(crate) fault: Fault,
+    /// For how long its zone says that there is none (RFC 2308, 5), where it does.
+    pub(crate) ttl: Option<Duration>,
+}
+
+impl<F: Into<Fault>> From<F> for NotFound {
+    fn from(fault: F) -> Self {
+        Self {
+            fault: fault.into(),
+            ttl: None,
+        }
+    }
+}
+
 /// A lookup under way.
-pub(crate) type Looking<'a> = Pin<Box<dyn Future<Output = Result<Found, Fault>> + Send + 'a>>;
+pub(crate) type Looking<'a> = Pin<Box<dyn Future<Output = Result<Found, NotFound>> + Send + 'a>>;
 
 /// Asks name servers about one name; called once for each name at a time.
 pub(crate) trait Lookup: Send + Sync + 'static {
@@ -97,8 +114,8 @@ impl NameServers {
         options.preserve_intermediates = true;
     }
 
-    async fn ask(&self, name: &str) -> Result<Found, Fault> {
-        let resolver = self.resolver().map_err(|error| fault(&error))?;
+    async fn ask(&self, name: &str) -> Result<Found, NotFound> {
+        let resolver = self.resolver().map_err(|error| not_found(&error))?;
         // The final dot keeps the machine's search domains out of it.
         let absolute = Name::from_ascii(format!("{}.", name.trim_end_matches('.')))
             .map_err(|_| Fault::new(Outcome::URL_INVALID, "host_name"))?;
@@ -116,7 +133,7 @@ impl NameServers {
                 if is_none(told) && has_too_many_aliases(&resolver, absolute, self.aliases).await {
                     return Err(Outcome::DNS_LOOP.into());
                 }
-                Err(fault(told))
+                Err(not_found(told))
             }
         }
     }
@@ -169,7 +186,7 @@ fn server(address: SocketAddr) -> NameServerConfig {
 }
 
 /// The addresses in all answers, unless one of them leads through too many aliases.
-fn together(answers: &[Records], aliases: usize) -> Result<Found, Fault> {
+fn together(answers: &[Records], aliases: usize) -> Result<Found, NotFound> {
     let is_alias = |data: &RData| matches!(data, RData::CNAME(_));
     let mut addresses = Vec::new();
     for answer in answers {
@@ -232,18 +249,22 @@ fn is_none(error: &NetError) -> bool {
     matches!(error, NetError::Dns(DnsError::NoRecordsFound(none)) if none.response_code == ResponseCode::NoError)
 }
 
-fn fault(error: &NetError) -> Fault {
+fn not_found(error: &NetError) -> NotFound {
     let outcome = match error {
-        NetError::Dns(DnsError::NoRecordsFound(none)) => match none.response_code {
-            ResponseCode::NXDomain => return Outcome::DNS_NXDOMAIN.into(),
-            ResponseCode::NoError => return Fault::new(Outcome::DNS_NXDOMAIN, "no_address"),
-            _ => Outcome::DNS_SERVFAIL,
-        },
+        NetError::Dns(DnsError::NoRecordsFound(none)) => {
+            let fault = match none.response_code {
+                ResponseCode::NXDomain => Outcome::DNS_NXDOMAIN.into(),
+                ResponseCode::NoError => Fault::new(Outcome::DNS_NXDOMAIN, "no_address"),
+                _ => Fault::new(Outcome::DNS_SERVFAIL, error.to_string()),
+            };
+            let ttl = none.negative_ttl.map(u64::from).map(Duration::from_secs);
+            return NotFound { fault, ttl };
+        }
         // A server that never gives a whole answer has given none.
         NetError::Timeout | NetError::Truncated => Outcome::DNS_TIMEOUT,
         _ => Outcome::DNS_SERVFAIL,
     };
-    Fault::new(outcome, error.to_string())
+    Fault::new(outcome, error.to_string()).into()
 }
 
 impl fmt::Debug for NameServers {

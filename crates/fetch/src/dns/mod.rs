@@ -10,6 +10,7 @@
 mod lookup;
 mod overrides;
 mod resolver;
+mod turns;
 
 pub(crate) use lookup::NameServers;
 pub(crate) use overrides::Overrides;

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use quick_cache::sync::Cache;
 use teia_base::{Clock, Outcome};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::lookup::{Found, Lookup};
+use super::lookup::{Found, Lookup, NotFound};
+use super::turns::Turns;
 use crate::fault::Fault;
 
 /// Names remembered.
@@ -21,8 +22,10 @@ const LOOKUPS: usize = 1024;
 /// Addresses kept of one name.
 const ADDRESSES: usize = 16;
 const SHORTEST: Duration = Duration::from_secs(60);
-const LONGEST: Duration = Duration::from_secs(3600);
+const LONGEST: Duration = Duration::from_hours(24);
+/// How long a name is believed not to be there, where its zone says nothing of that; and at most.
 const NEGATIVE: Duration = Duration::from_secs(300);
+const LONGEST_NEGATIVE: Duration = Duration::from_hours(1);
 /// How long a name that could not be asked about is left alone, or served from the old answer.
 const TROUBLE: Duration = Duration::from_secs(15);
 
@@ -38,7 +41,7 @@ struct Inner {
     deadline: Duration,
     cache: Cache<Box<str>, Entry>,
     flights: Mutex<HashMap<Box<str>, watch::Receiver<Option<Answer>>>>,
-    permits: Semaphore,
+    turns: Turns,
 }
 
 #[derive(Clone)]
@@ -55,7 +58,7 @@ impl Resolver {
             deadline,
             cache: Cache::new(NAMES),
             flights: Mutex::default(),
-            permits: Semaphore::new(LOOKUPS),
+            turns: Turns::new(LOOKUPS),
         }))
     }
 
@@ -117,14 +120,14 @@ impl Drop for Landing<'_> {
 impl Inner {
     async fn look(&self, name: &str) -> Answer {
         let ask = async {
-            let _permit = self.permits.acquire().await;
+            let _turn = self.turns.take().await;
             self.lookup.lookup(name).await
         };
         let found = timeout(self.deadline, ask)
             .await
             .unwrap_or_else(|_| Err(Outcome::DNS_TIMEOUT.into()))
             .and_then(|found| match found.addresses.is_empty() {
-                true => Err(Fault::new(Outcome::DNS_NXDOMAIN, "no_address")),
+                true => Err(Fault::new(Outcome::DNS_NXDOMAIN, "no_address").into()),
                 false => Ok(found),
             });
         let (answer, hold) = self.judge(name, found);
@@ -139,15 +142,18 @@ impl Inner {
     }
 
     /// What to answer, and for how long.
-    fn judge(&self, name: &str, found: Result<Found, Fault>) -> (Answer, Duration) {
+    fn judge(&self, name: &str, found: Result<Found, NotFound>) -> (Answer, Duration) {
         match found {
             Ok(Found { mut addresses, ttl }) => {
                 addresses.truncate(ADDRESSES);
                 (Ok(addresses.into()), ttl.clamp(SHORTEST, LONGEST))
             }
-            Err(fault) if fault.outcome == Outcome::DNS_NXDOMAIN => (Err(fault), NEGATIVE),
+            Err(NotFound { fault, ttl }) if fault.outcome == Outcome::DNS_NXDOMAIN => {
+                let hold = ttl.unwrap_or(NEGATIVE);
+                (Err(fault), hold.clamp(SHORTEST, LONGEST_NEGATIVE))
+            }
             // Name servers in trouble: an old answer is better than none (RFC 8767).
-            Err(fault) => match self.cache.get(name) {
+            Err(NotFound { fault, .. }) => match self.cache.get(name) {
                 Some(Entry {
                     answer: Ok(addresses),
                     ..
@@ -175,7 +181,7 @@ mod tests {
 
     struct Scripted {
         asked: Arc<AtomicUsize>,
-        answers: Mutex<Vec<Result<Found, Fault>>>,
+        answers: Mutex<Vec<Result<Found, NotFound>>>,
     }
 
     impl Lookup for Scripted {
@@ -198,7 +204,7 @@ mod tests {
         asked: Arc<AtomicUsize>,
     }
 
-    fn bench(mut answers: Vec<Result<Found, Fault>>) -> Bench {
+    fn bench(mut answers: Vec<Result<Found, NotFound>>) -> Bench {
         answers.reverse();
         let clock = Arc::new(ManualClock::new(Timestamp::from_micros(0)));
         let asked = Arc::new(AtomicUsize::new(0));
@@ -232,7 +238,7 @@ mod tests {
         }
     }
 
-    fn found(count: u8, ttl: u64) -> Result<Found, Fault> {
+    fn found(count: u8, ttl: u64) -> Result<Found, NotFound> {
         let addresses = (1..=count).map(|n| IpAddr::from([9, 9, 9, n])).collect();
         Ok(Found {
             addresses,
@@ -254,9 +260,9 @@ mod tests {
         assert_eq!(bench.asked(), 1, "a TTL of 0 counts as a minute");
         bench.pass(2);
         assert_eq!(bench.ask().await.unwrap().len(), 1);
-        bench.pass(3599);
+        bench.pass(24 * 3600 - 1);
         bench.ask().await.unwrap();
-        assert_eq!(bench.asked(), 2);
+        assert_eq!(bench.asked(), 2, "and one of years as a day");
         bench.pass(2);
         assert!(
             bench.ask().await.is_ok(),
@@ -285,6 +291,22 @@ mod tests {
         bench.pass(299);
         assert!(bench.ask().await.is_err());
         assert_eq!(bench.asked(), 3);
+    }
+
+    #[tokio::test]
+    async fn a_name_is_gone_for_as_long_as_its_zone_says_within_bounds() {
+        for (told, held) in [(0, 60), (600, 600), (1 << 30, 3600)] {
+            let gone = NotFound {
+                fault: Outcome::DNS_NXDOMAIN.into(),
+                ttl: Some(Duration::from_secs(told)),
+            };
+            let bench = bench(vec![Err(gone), found(1, 60)]);
+            assert!(bench.ask().await.is_err());
+            bench.pass(held - 1);
+            assert!(bench.ask().await.is_err(), "{told} s");
+            bench.pass(2);
+            assert!(bench.ask().await.is_ok(), "{told} s");
+        }
     }
 
     #[tokio::test]

@@ -8,6 +8,10 @@ const EXTENSION_BYTES: usize = 4096;
 /// may set lower.
 const CHUNKS: usize = 2 << 20;
 
+/// Digits of a size that needs no care: it cannot overflow.
+const PLAIN_DIGITS: usize = 7;
+const LINE_END: &[u8] = b"\r\n";
+
 /// Why a chunked body cannot be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChunkFault {
@@ -64,13 +68,18 @@ enum State {
     Done,
 }
 
+impl State {
+    /// Before the first digit of a size.
+    const START: Self = Self::Size {
+        value: 0,
+        digits: 0,
+    };
+}
+
 impl ChunkReader {
     pub(crate) fn new(trailer_limit: usize) -> Self {
         Self {
-            state: State::Size {
-                value: 0,
-                digits: 0,
-            },
+            state: State::START,
             position: 0,
             payload: 0,
             ranges: Vec::new(),
@@ -112,6 +121,12 @@ impl ChunkReader {
     pub(crate) fn advance(&mut self, bytes: &[u8]) -> Result<usize, ChunkFault> {
         let mut at = 0;
         while at < bytes.len() && self.state != State::Done {
+            if self.state == State::START {
+                at += self.take_plain(&bytes[at..]);
+                if at == bytes.len() {
+                    break;
+                }
+            }
             if let State::Data { left } = self.state {
                 let take = usize::try_from(left)
                     .unwrap_or(usize::MAX)
@@ -131,6 +146,28 @@ impl ChunkReader {
             }
         }
         Ok(at)
+    }
+
+    /// Walks over the whole chunks that begin here and look as nearly all do: a size, CRLF, the data, CRLF. A body of a
+    /// million chunks of one byte is walked over in this loop. What looks otherwise, ends the body or is not all here
+    /// is left to `step`.
+    fn take_plain(&mut self, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        while self.ranges.len() < CHUNKS
+            && let Some((digits, size)) = plain_size(&bytes[at..])
+        {
+            let start = at + digits + LINE_END.len();
+            let end = start + size;
+            if bytes.get(end..end + LINE_END.len()) != Some(LINE_END) {
+                break;
+            }
+            self.ranges
+                .push(self.position + start as u64..self.position + end as u64);
+            self.payload += size as u64;
+            at = end + LINE_END.len();
+        }
+        self.position += at as u64;
+        at
     }
 
     fn take_data(&mut self, take: u64, left: u64) {
@@ -194,10 +231,7 @@ impl ChunkReader {
             }
             (State::SizeEnd { size }, b'\n') => after_size(size),
             (State::DataEnd { returned: false }, b'\r') => State::DataEnd { returned: true },
-            (State::DataEnd { .. }, b'\n') => State::Size {
-                value: 0,
-                digits: 0,
-            },
+            (State::DataEnd { .. }, b'\n') => State::START,
             (State::Trailer { line: 0, .. }, b'\n') => State::Done,
             (State::Trailer { returned: true, .. }, other) if other != b'\n' => {
                 return Err(ChunkFault::Bad);
@@ -223,6 +257,21 @@ impl ChunkReader {
             _ => return Err(ChunkFault::Bad),
         })
     }
+}
+
+/// The digits of a size and the size itself, where a few digits and CRLF are all of the line; none for the last chunk.
+fn plain_size(bytes: &[u8]) -> Option<(usize, usize)> {
+    let mut size = 0;
+    for (at, byte) in bytes.iter().take(PLAIN_DIGITS + 1).enumerate() {
+        match char::from(*byte).to_digit(16) {
+            Some(digit) => size = size << 4 | digit as usize,
+            None => {
+                let is_plain = size > 0 && bytes[at..].starts_with(LINE_END);
+                return is_plain.then_some((at, size));
+            }
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -284,6 +333,34 @@ mod tests {
             (result, payload.as_slice(), done),
             (Ok(9), b"hello".as_slice(), false)
         );
+    }
+
+    /// What is walked over in one loop is what one byte after another gives.
+    #[test]
+    fn many_small_chunks_are_those_that_came() {
+        let mut body = Vec::new();
+        for len in (0..3000_usize).map(|n| n % 19 + 1) {
+            body.extend(format!("{len:x}\r\n{}\r\n", "y".repeat(len)).into_bytes());
+        }
+        body.extend(b"0\r\n\r\n");
+        let mut slow = ChunkReader::new(64);
+        for byte in body.chunks(1) {
+            assert_eq!(slow.advance(byte), Ok(1));
+        }
+        let mut quick = ChunkReader::new(64);
+        assert_eq!(quick.advance(&body), Ok(body.len()));
+        assert!(slow.is_done() && quick.is_done());
+        assert_eq!(slow.payload(), quick.payload());
+        assert_eq!(slow.into_ranges(), quick.into_ranges());
+    }
+
+    #[test]
+    fn there_are_not_more_chunks_than_are_worth_it() {
+        let body = b"1\r\nx\r\n".repeat(CHUNKS);
+        let mut reader = ChunkReader::new(64);
+        assert_eq!(reader.advance(&body), Ok(body.len()));
+        assert_eq!(reader.advance(b"1\r\nx\r\n"), Err(ChunkFault::TooMany));
+        assert_eq!(reader.into_ranges().len(), CHUNKS);
     }
 
     proptest! {

@@ -506,6 +506,7 @@ pub(super) const TRAPS: Target = Target {
             let brought = Brought {
                 new: &[&url],
                 else_new: false,
+                bytes: input.len() as u64,
             };
             watch.note(&config, HostId(1), &url, &sketch, brought);
             hold(watch.len() <= 150, || watch.len().to_string())?;

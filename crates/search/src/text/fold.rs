@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
 use super::Word;
+use super::words::is_invisible;
 
 /// The folded form: `São` and `SAO` are `sao`, `Straße` is `strasse`.
 pub fn fold(word: &str) -> String {
@@ -94,8 +95,8 @@ fn is_mark(character: char) -> bool {
     matches!(character,
         '\u{0300}'..='\u{036f}' | '\u{0591}'..='\u{05bd}' | '\u{05bf}' | '\u{05c1}'..='\u{05c7}'
         | '\u{064b}'..='\u{065f}' | '\u{0670}' | '\u{1ab0}'..='\u{1aff}'
-        | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}'
-        | '\u{00ad}' | '\u{200c}' | '\u{200d}')
+        | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
+        || is_invisible(character)
 }
 
 /// Letters that Unicode does not decompose.

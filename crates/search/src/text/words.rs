@@ -71,7 +71,9 @@ impl Words<'_> {
                 break;
             }
             match self.text[self.at..].chars().next() {
-                Some(next) if is_letter(next) && !is_pairwise(next) => self.at += next.len_utf8(),
+                Some(next) if is_letter(next) && !is_pairwise(next) || is_invisible(next) => {
+                    self.at += next.len_utf8();
+                }
                 _ => break,
             }
         }
@@ -131,6 +133,12 @@ fn is_letter(character: char) -> bool {
     }
 }
 
+/// What has no width: a word goes on over it, and folding leaves it out. Between letters it stands for a place where a
+/// line may break, joins letters, or hides a word from whoever looks for it.
+pub(super) fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{00ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+}
+
 /// Scripts that are written without spaces between words.
 fn is_pairwise(character: char) -> bool {
     matches!(character,
@@ -172,6 +180,19 @@ mod tests {
             &["C++", "e", "C#", "mas", "a", "b", "x", "y"],
         );
         check("\u{0}\u{1}", &[]);
+    }
+
+    #[test]
+    fn what_has_no_width_parts_no_word() {
+        let text = "a c\u{200b}a\u{200d}s\u{2060}i\u{feff}n\u{ad}o. \u{200b}b";
+        check(
+            text,
+            &["a", "c\u{200b}a\u{200d}s\u{2060}i\u{feff}n\u{ad}o", "b"],
+        );
+        assert_eq!(
+            crate::text::fold("c\u{200b}a\u{200d}s\u{2060}i\u{feff}n\u{ad}o"),
+            "casino"
+        );
     }
 
     #[test]
