@@ -89,6 +89,7 @@ mod urls;
 mod watch;
 mod webhook;
 mod workers;
+mod wrong_setting;
 
 pub use analyzer::{Analyzer, Ignore, Insight};
 pub use collection::{ArchiveSection, CollectionConfig, Mode, NewHosts, Refill, RunConfig};
@@ -136,3 +137,4 @@ pub use turn::Turn;
 pub use url_list::{AddReport, INVALID_TOLD, UrlList, forget_urls};
 pub use watch::{Attempted, Counts, Happened, Histogram, Point, SPANS, Watch};
 pub use webhook::{Delivery, DeliveryState, WebhookConfig, deliveries};
+pub use wrong_setting::WrongSetting;
