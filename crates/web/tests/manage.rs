@@ -331,6 +331,10 @@ fn other_places_stay_with_the_collection_that_is_looked_at() {
             assert!(seen.contains(&href), "{path}: {href}");
         }
     }
+    // What waits after a run waits for the next one.
+    let queue = served.ask("GET", "/urls?collection=two", &[("Cookie", &session)]);
+    let queue = queue.text();
+    assert!(queue.contains("No run is under way"), "{queue}");
 }
 
 #[test]
