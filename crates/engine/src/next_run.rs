@@ -21,7 +21,7 @@ pub fn next_run_in_words(
     };
     Some(match schedule.due_after(began, now) {
         Due::Run { of, .. } => format!(
-            "A run is due since {}: `teia serve` begins it as soon as it runs.",
+            "A run is due since {}: `teia serve` begins it as soon as it runs and the run before has ended.",
             told(of)
         ),
         Due::Wait {
@@ -89,7 +89,7 @@ mod tests {
             NIGHTLY,
             began,
             now,
-            "A run is due since 2026-07-04 at 01:00 (Europe/Lisbon): `teia serve` begins it as soon as it runs.",
+            "A run is due since 2026-07-04 at 01:00 (Europe/Lisbon): `teia serve` begins it as soon as it runs and the run before has ended.",
         );
         check(
             &format!("{NIGHTLY}missed = \"skip\"\n"),

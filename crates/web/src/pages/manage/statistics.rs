@@ -241,7 +241,7 @@ mod tests {
             let Cell::Text(text) = shown(w, column, &Figure::Count(number), false) else {
                 panic!("{column} is no text");
             };
-            assert_eq!(text.replace('\u{202f}', " ").replace('\u{a0}', " "), told);
+            assert_eq!(text.replace(['\u{202f}', '\u{a0}'], " "), told);
         }
     }
 
