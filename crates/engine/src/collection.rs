@@ -24,6 +24,7 @@ use crate::sites::SiteConfig;
 use crate::traps::TrapsConfig;
 use crate::turn::Turn;
 use crate::webhook::WebhookConfig;
+use crate::wrong_setting::{Mistake, What};
 
 /// What a collection is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -331,11 +332,16 @@ impl CollectionConfig {
     /// Reads the TOML of a collection; the message names the line, and the nearest right key or what
     /// values make sense.
     pub fn parse(text: &str) -> Result<Self, String> {
+        Self::read(text).map_err(|mistake| mistake.to_string())
+    }
+
+    /// The same, with what is known of the mistake.
+    pub(crate) fn read(text: &str) -> Result<Self, Mistake> {
         let config: Self = toml::from_str(text).map_err(|error| explain(text, &error))?;
         let checked = config.check().and_then(|()| config.check_secrets());
-        checked.map_err(|senseless| match senseless.line_in(text) {
-            Some(line) => format!("line {line}: {senseless}"),
-            None => senseless.to_string(),
+        checked.map_err(|senseless| Mistake {
+            line: senseless.line_in(text),
+            what: What::Senseless(senseless),
         })?;
         Ok(config)
     }

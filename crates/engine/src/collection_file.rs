@@ -11,6 +11,7 @@ use crate::directory::Layout;
 use crate::mistakes::{as_text, nearest, nearest_setting, sections};
 use crate::settings_text::{Edit, edited, edits, is_list};
 use crate::sites::MATCH;
+use crate::wrong_setting::{Mistake, What, WrongSetting};
 
 /// The file of a collection: its text, which is always good settings.
 #[derive(Clone, Debug)]
@@ -92,6 +93,7 @@ impl CollectionFile {
     /// The same file with all of these settings: only what differs is touched.
     pub fn with_config(&self, config: &CollectionConfig) -> Result<Self, EngineError> {
         self.with_edits(&edits(&as_table(&self.config), &as_table(config)))
+            .map_err(|mistake| self.wrong(mistake.to_string()))
     }
 
     /// The same file with what differs between these settings and those from which they were made. What somebody else has
@@ -114,12 +116,32 @@ impl CollectionFile {
             )));
         }
         self.with_edits(&edits(&old, &to))
+            .map_err(|mistake| self.wrong(mistake.to_string()))
     }
 
     /// Sets one setting: `filter.max-depth` or, where only one section has it, `max-depth`. The value
     /// is TOML; what is none is taken for a text, and one text for a list of one.
     pub fn with_setting(&self, key: &str, value: &str) -> Result<Self, EngineError> {
-        let path = self.resolve(key)?;
+        let with = self.with_change(key, Some(value));
+        with.map_err(|wrong| EngineError::Settings(vec![wrong]))
+    }
+
+    /// Takes a setting out of the file, so that its default counts.
+    pub fn without_setting(&self, key: &str) -> Result<Self, EngineError> {
+        let without = self.with_change(key, None);
+        without.map_err(|wrong| EngineError::Settings(vec![wrong]))
+    }
+
+    /// The file with a setting, or without it.
+    fn with_change(&self, key: &str, value: Option<&str>) -> Result<Self, WrongSetting> {
+        let wrong = |message: String| WrongSetting::new(key, message);
+        let path = self.resolve(key).map_err(wrong)?;
+        let whole = path.join(".");
+        let told = |mistake: &Mistake| mistake.of(key, &whole);
+        let Some(value) = value else {
+            let without = self.with_edits(&[(path, None)]);
+            return without.map_err(|mistake| told(&mistake));
+        };
         if let [list, number] = path.as_slice()
             && is_list(list)
         {
@@ -128,79 +150,76 @@ impl CollectionFile {
             } else {
                 MATCH
             };
-            return Err(self.wrong(format!(
+            return Err(wrong(format!(
                 "`{list}.{number}` is a whole {list}; name a setting of it, such as `{list}.{number}.{such}`"
             )));
         }
-        let text = Value::from(value);
-        let mut list = toml_edit::Array::new();
-        list.push(value);
-        // A moment is a text here.
-        let typed = value.parse::<Value>().ok();
-        let typed = typed.filter(|value| !value.is_datetime());
-        let meant = typed.into_iter().chain([text, Value::Array(list)]);
-        let mut wrong = None;
-        for value in meant {
+        let mut first = None;
+        for value in meanings(value) {
             match self.with_edits(&[(path.clone(), Some(value))]) {
                 Ok(changed) => return Ok(changed),
                 // What a number says of the mistake is better than what a text in its place does;
                 // but where a list is wanted, only the list knows what is wrong.
-                Err(error) => {
-                    let is_kind =
-                        |error: &EngineError| error.to_string().contains("expected a list");
-                    wrong = wrong.filter(|error| !is_kind(error)).or(Some(error));
+                Err(mistake) => {
+                    let wrong = told(&mistake);
+                    let is_kind = |wrong: &WrongSetting| wrong.message.contains("expected a list");
+                    first = first.filter(|first| !is_kind(first)).or(Some(wrong));
                 }
             }
         }
-        Err(wrong.unwrap_or(EngineError::NoSeeds))
-    }
-
-    /// Takes a setting out of the file, so that its default counts.
-    pub fn without_setting(&self, key: &str) -> Result<Self, EngineError> {
-        let path = self.resolve(key)?;
-        self.with_edits(&[(path, None)])
+        Err(first.unwrap_or_else(|| wrong("there is no value".to_owned())))
     }
 
     /// The file with all of these changes: a key with its value, or without one its default. One may
-    /// need another that was named after it.
+    /// need another that was named after it. What is wrong is told of each that cannot be made.
     pub fn with_changes(self, mut changes: Vec<(&str, Option<&str>)>) -> Result<Self, EngineError> {
         let mut file = self;
         while !changes.is_empty() {
-            let (count, mut wrong) = (changes.len(), None);
-            changes.retain(|(key, value)| {
-                let with = match value {
-                    Some(value) => file.with_setting(key, value),
-                    None => file.without_setting(key),
-                };
-                match with {
-                    Ok(with) => file = with,
-                    Err(error) => {
-                        wrong.get_or_insert(error);
-                        return true;
-                    }
+            let (count, mut wrong) = (changes.len(), Vec::new());
+            changes.retain(|(key, value)| match file.with_change(key, *value) {
+                Ok(with) => {
+                    file = with;
+                    false
                 }
-                false
+                Err(error) => {
+                    wrong.push(error);
+                    true
+                }
             });
-            if let Some(wrong) = wrong.filter(|_| changes.len() == count) {
+            if changes.len() == count {
                 // Some make sense only together: a login with its kind and its secret.
-                return file.with_all(&changes).map_err(|_| wrong);
+                let all = file.with_all(&changes);
+                return all.map_err(|blamed| {
+                    // One that is wrong also beside the others is why these are.
+                    wrong.sort_by_key(|wrong| Some(&wrong.key) != blamed.as_ref());
+                    EngineError::Settings(wrong)
+                });
             }
         }
         Ok(file)
     }
 
-    /// The file with all of these changes made before it is looked at.
-    fn with_all(&self, changes: &[(&str, Option<&str>)]) -> Result<Self, EngineError> {
+    /// The file with all of these changes made before it is looked at; or which of them makes no sense then.
+    fn with_all(&self, changes: &[(&str, Option<&str>)]) -> Result<Self, Option<String>> {
         let mut edits: Vec<Edit> = Vec::new();
         for (key, value) in changes {
-            let typed = |value: &str| value.parse::<Value>().unwrap_or_else(|_| value.into());
-            edits.push((self.resolve(key)?, value.map(typed)));
+            let path = self.resolve(key).map_err(|_| Some((*key).to_owned()))?;
+            let value = value.and_then(|value| meanings(value).next());
+            edits.push((path, value));
         }
-        self.with_edits(&edits)
+        self.with_edits(&edits).map_err(|mistake| {
+            let What::Senseless(senseless) = mistake.what else {
+                return None;
+            };
+            let path = senseless.path();
+            let is_blamed = |(at, _): &(usize, &Edit)| edits[*at].0.join(".") == path;
+            let (at, _) = edits.iter().enumerate().find(is_blamed)?;
+            Some(changes[at].0.to_owned())
+        })
     }
 
     /// The file with all of these changes, one after the other, and looked at then.
-    fn with_edits(&self, edits: &[Edit]) -> Result<Self, EngineError> {
+    fn with_edits(&self, edits: &[Edit]) -> Result<Self, Mistake> {
         // Editors of some systems end lines with CR and LF; a file keeps the one kind of ending that it has.
         let has_crlf =
             self.text.contains('\n') && !self.text.replace("\r\n", "").contains(['\n', '\r']);
@@ -210,12 +229,20 @@ impl CollectionFile {
             self.text.clone()
         };
         for edit in edits {
-            text = edited(&text, edit).map_err(|error| self.wrong(error.message().to_owned()))?;
+            text = edited(&text, edit).map_err(|error| Mistake {
+                line: None,
+                what: What::Text(error.message().to_owned()),
+            })?;
         }
         if has_crlf {
             text = text.replace('\n', "\r\n");
         }
-        self.with_text(text)
+        let config = CollectionConfig::read(&text)?;
+        Ok(Self {
+            text,
+            config,
+            ..self.clone()
+        })
     }
 
     /// Writes another file in the place of this one, unless that changes what cannot change any more.
@@ -242,7 +269,7 @@ impl CollectionFile {
     }
 
     /// The way to a setting of a site or a login: `2.politeness.delay`, counted from 1.
-    fn resolve_entry(&self, list: &str, key: &str) -> Result<Vec<String>, EngineError> {
+    fn resolve_entry(&self, list: &str, key: &str) -> Result<Vec<String>, String> {
         let (number, setting) = key.split_once('.').unwrap_or((key, ""));
         let count = match list {
             "site" => self.config.site.len(),
@@ -250,10 +277,10 @@ impl CollectionFile {
         };
         let known = number.parse::<usize>().ok();
         let Some(known) = known.filter(|known| (1..=count + 1).contains(known)) else {
-            return Err(self.wrong(format!(
+            return Err(format!(
                 "there is no {list} `{number}`: the file has {count}, counted from 1, and `{list}.{}.{MATCH}` begins another",
                 count + 1
-            )));
+            ));
         };
         let mut path = vec![list.to_owned(), known.to_string()];
         match setting {
@@ -263,7 +290,7 @@ impl CollectionFile {
                 let sections = sections();
                 let own = sections.iter().find(|(name, _)| *name == list);
                 if !own.is_some_and(|(_, keys)| keys.iter().any(|key| key == setting)) {
-                    return Err(self.wrong(nearest_setting(setting, list)));
+                    return Err(nearest_setting(setting, list));
                 }
                 path.push(setting.to_owned());
             }
@@ -273,13 +300,12 @@ impl CollectionFile {
     }
 
     /// The way to a setting.
-    fn resolve(&self, key: &str) -> Result<Vec<String>, EngineError> {
+    fn resolve(&self, key: &str) -> Result<Vec<String>, String> {
         if let Some((list, rest)) = key.split_once('.')
             && is_list(list)
         {
             return self.resolve_entry(list, rest);
         }
-        let wrong = |message: String| self.wrong(message);
         let sections = sections();
         let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
         let has = |section: &str, name: &str| {
@@ -305,25 +331,39 @@ impl CollectionFile {
             [] => {
                 let known: Vec<&str> = sections.iter().map(|(known, _)| *known).collect();
                 let meant = nearest(section, &known).filter(|_| !known.contains(&section));
-                Err(wrong(match meant {
+                Err(match meant {
                     Some(near) => {
                         format!("there is no section [{section}]; did you mean `{near}.{name}`?")
                     }
                     None => nearest_setting(name, section),
-                }))
+                })
             }
             several => {
                 let names: Vec<String> = several
                     .iter()
                     .map(|home| format!("`{home}.{key}`"))
                     .collect();
-                Err(wrong(format!(
+                Err(format!(
                     "`{key}` stands in several sections; write {}",
                     names.join(" or ")
-                )))
+                ))
             }
         }
     }
+}
+
+/// What a person may mean by a value, likeliest first. A list is a list: one with a mistake in it is no text.
+fn meanings(value: &str) -> impl Iterator<Item = Value> + use<> {
+    let typed = value.parse::<Value>().ok();
+    // A moment is a text here.
+    let typed = typed.filter(|value| !value.is_datetime());
+    let may_be_text = !typed.as_ref().is_some_and(Value::is_array);
+    let mut list = toml_edit::Array::new();
+    list.push(value);
+    let as_text = [Value::from(value), Value::Array(list)];
+    typed
+        .into_iter()
+        .chain(as_text.into_iter().filter(move |_| may_be_text))
 }
 
 fn as_table(config: &CollectionConfig) -> toml::Table {
@@ -549,6 +589,40 @@ match = [\"*.example\"]
             let error = file(TEXT).with_setting(key, value).unwrap_err();
             assert!(error.is_usage());
             assert!(error.to_string().contains(words), "{key}={value}: {error}");
+            // Nobody has seen the text in which the line would be counted.
+            assert!(!error.to_string().contains("line "), "{key}: {error}");
         }
+    }
+
+    #[test]
+    fn a_list_with_a_mistake_is_not_taken_for_a_text() {
+        for (key, value, words) in [
+            ("filter.exclude", r#"["("]"#, "regular expression"),
+            ("filter.exclude", "[3]", "a text between quotes"),
+            ("site.1.filter.exclude", r#"["("]"#, "regular expression"),
+        ] {
+            let error = file(SITES).with_setting(key, value).unwrap_err();
+            assert!(error.to_string().contains(words), "{key}={value}: {error}");
+            assert!(error.to_string().contains("`exclude`") || error.to_string().contains(key));
+        }
+        // What is no list in TOML may be a rule that begins like one.
+        let rule = file(TEXT).with_setting("exclude", "[0-9]{9}").unwrap();
+        assert_eq!(rule.config().filter.exclude, ["[0-9]{9}"]);
+    }
+
+    #[test]
+    fn of_several_changes_each_wrong_one_is_named_and_the_cause_first() {
+        let changes = vec![
+            ("schedule.every", Some("1d")),
+            ("politeness.delay", Some("2s")),
+            ("schedule.start", Some("yesterday")),
+        ];
+        let error = file(TEXT).with_changes(changes).unwrap_err();
+        let EngineError::Settings(wrong) = error else {
+            panic!("{error}");
+        };
+        let keys: Vec<&str> = wrong.iter().map(|wrong| wrong.key.as_str()).collect();
+        assert_eq!(keys, ["schedule.start", "schedule.every"]);
+        assert!(wrong[0].message.contains("no moment"), "{wrong:?}");
     }
 }

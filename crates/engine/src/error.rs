@@ -125,6 +125,9 @@ pub enum EngineError {
         /// What is wrong, where, and what to write.
         message: String,
     },
+    /// Settings that cannot be as somebody wants them.
+    #[error("{}", crate::wrong_setting::told(.0))]
+    Settings(Vec<crate::WrongSetting>),
     /// A run without anything to do.
     #[error("there is nothing to collect: it has no seeds")]
     NoSeeds,
@@ -253,6 +256,7 @@ impl EngineError {
                 | Self::CollectionName { .. }
                 | Self::NoCollection { .. }
                 | Self::Config { .. }
+                | Self::Settings(_)
                 | Self::NoSeeds
                 | Self::Filter(_)
                 | Self::Seed(_)

@@ -289,6 +289,12 @@ fn begins(config: &CollectionConfig) -> Vec<String> {
             "While `teia serve` runs, a run begins {beat}{start} ({}).",
             schedule.time_zone
         ));
+        if let Some(end) = &schedule.end {
+            words.push(format!(
+                "No run begins after {end} ({}).",
+                schedule.time_zone
+            ));
+        }
     }
     if let Some(window) = &schedule.window {
         words.push(format!(

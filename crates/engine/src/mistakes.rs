@@ -13,6 +13,7 @@ use crate::logins::LoginConfig;
 use crate::schedule::ScheduleConfig;
 use crate::traps::TrapsConfig;
 use crate::webhook::WebhookConfig;
+use crate::wrong_setting::{Mistake, What};
 
 /// A file as text, or where it is none.
 pub(crate) fn as_text(bytes: Vec<u8>) -> Result<String, String> {
@@ -28,22 +29,26 @@ pub(crate) fn as_text(bytes: Vec<u8>) -> Result<String, String> {
 }
 
 /// Where the mistake is, what it is, and what was probably meant.
-pub(crate) fn explain(text: &str, error: &toml::de::Error) -> String {
+pub(crate) fn explain(text: &str, error: &toml::de::Error) -> Mistake {
     let before = error
         .span()
         .map(|span| &text[..span.start.min(text.len())])
         .unwrap_or_default();
     let message = error.message();
     if error.span().is_none() {
-        return message.to_owned();
+        return Mistake {
+            line: None,
+            what: What::Text(message.to_owned()),
+        };
     }
     let line = before.matches('\n').count() + 1;
-    match between(message, "unknown field `", "`") {
-        Some(unknown) => {
-            let told = header_at(before, unknown)
-                .map(|section| no_section(&section))
-                .unwrap_or_else(|| tell_unknown(unknown, section_at(before)));
-            format!("line {line}: {told}")
+    let told = match between(message, "unknown field `", "`") {
+        Some(unknown) => header_at(before, unknown)
+            .map(|section| no_section(&section))
+            .unwrap_or_else(|| tell_unknown(unknown, section_at(before))),
+        None if message.starts_with("missing field `match`") => {
+            "this login has no `match`, and nobody knows where it is for; write for example `match = \"https://www.example.org/\"`"
+                .to_owned()
         }
         None => {
             let written = error.span().and_then(|span| text.get(span));
@@ -51,10 +56,13 @@ pub(crate) fn explain(text: &str, error: &toml::de::Error) -> String {
             let own = text.lines().nth(line - 1).unwrap_or_default().trim();
             let key = before.rsplit('\n').next().unwrap_or_default();
             let key = key.split('=').next().unwrap_or_default().trim();
-            let told = no_toml(message, own, written);
-            let told = told.unwrap_or_else(|| for_people(message, key, written));
-            format!("line {line}: {told}")
+            let told = no_toml(message, own, written).or_else(|| no_header(message, own));
+            told.unwrap_or_else(|| for_people(message, key, written))
         }
+    };
+    Mistake {
+        line: Some(line),
+        what: What::Text(told),
     }
 }
 
@@ -72,7 +80,15 @@ fn no_toml(message: &str, line: &str, written: &str) -> Option<String> {
         });
     }
     if message.starts_with("string values must be quoted") {
-        let example = value.trim_matches(['[', ']', ' ']);
+        if value.is_empty() {
+            return Some(
+                "behind `=` the value is missing; write one, or take the line out".to_owned(),
+            );
+        }
+        if let Some(sentence) = no_truth(value) {
+            return Some(sentence);
+        }
+        let example = value.trim_matches(['[', ']', ' ', '“', '”', '„', '‘', '’']);
         let is_word = !example.is_empty() && !example.contains([',', '"', '\'', '#', '{', '[']);
         let example = if is_word {
             example
@@ -95,7 +111,67 @@ fn no_toml(message: &str, line: &str, written: &str) -> Option<String> {
     if message.starts_with("unclosed array") || message.starts_with("missing comma between array") {
         return Some("this list does not end, or lacks a comma or a quote; write for example [\"one\", \"two\"]".to_owned());
     }
+    if message.starts_with("invalid basic string") || message.starts_with("invalid literal string")
+    {
+        return Some(
+            "this text does not end; put a quote of the kind with which it begins behind it, on the same line"
+                .to_owned(),
+        );
+    }
+    if message.starts_with("missing escaped value") || message.starts_with("invalid escape") {
+        return Some(
+            "a backslash counts twice between double quotes; write the text between single ones, for example ['\\d+']"
+                .to_owned(),
+        );
+    }
+    if message.starts_with("unexpected key or value") {
+        return Some(
+            "behind a value its line ends; put the next setting on a line of its own, and `#` before a comment"
+                .to_owned(),
+        );
+    }
+    if message.starts_with("unexpected leading zero") {
+        return Some(format!(
+            "a number does not begin with a zero; write {}",
+            match value.trim_start_matches('0') {
+                "" => "0",
+                number => number,
+            }
+        ));
+    }
+    if ["invalid boolean", "invalid float", "invalid infinity"]
+        .iter()
+        .any(|known| message.starts_with(known))
+    {
+        return no_truth(value);
+    }
+    if [
+        "invalid unquoted key",
+        "unquoted keys cannot be empty",
+        "invalid key-value pair",
+    ]
+    .iter()
+    .any(|known| message.starts_with(known))
+    {
+        return Some(
+            "a line begins with the name of a setting, in letters, digits and `-`; write for example `mode = \"once\"`"
+                .to_owned(),
+        );
+    }
     None
+}
+
+/// What other formats call yes, no and nothing: what it is called here.
+fn no_truth(value: &str) -> Option<String> {
+    let word = value.split('#').next().unwrap_or_default().trim();
+    Some(match word.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" => format!("`{word}` is written `true` here"),
+        "false" | "no" | "off" => format!("`{word}` is written `false` here"),
+        "null" | "nil" | "none" | "nan" => {
+            format!("there is no `{word}` here; take the line out, and the default counts")
+        }
+        _ => return None,
+    })
 }
 
 /// What serde calls by the names of Rust's types: in words, for what is written at a key.
@@ -125,7 +201,11 @@ pub(crate) fn for_people(message: &str, key: &str, written: &str) -> String {
     let plain = |text: &str, word: &str| Some(format!("{word}{}", text.replace('`', "")));
     let found = match found.split_once(' ') {
         Some(("string", text)) => plain(text, "the text "),
-        Some(("integer", number)) => plain(number, "the number "),
+        Some(("integer", number)) => plain(
+            // So large a number is told with the type that it would need.
+            number.split(" as ").next().unwrap_or(number),
+            "the number ",
+        ),
         Some(("boolean", truth)) => plain(truth, ""),
         _ => found
             .strip_prefix("floating point ")
@@ -149,6 +229,24 @@ pub(crate) fn for_people(message: &str, key: &str, written: &str) -> String {
         other => other.to_owned(),
     };
     format!("expected {expected}, not {found}")
+}
+
+/// What is wrong with a header where a section is written for something else, or with too many brackets.
+fn no_header(message: &str, line: &str) -> Option<String> {
+    let is_doubled = line.starts_with("[[");
+    let name = line.strip_prefix('[')?.trim_matches(['[', ']', ' ']);
+    let sections = sections();
+    if is_doubled && sections.iter().any(|(known, _)| *known == name) && name != "login" {
+        return Some(format!(
+            "the section {name} stands between single brackets; write [{name}]"
+        ));
+    }
+    let is_setting =
+        message.starts_with("invalid type: ") && !sections.iter().any(|(known, _)| *known == name);
+    is_setting.then(|| {
+        let name = name.rsplit('.').next().unwrap_or(name);
+        format!("`{name}` is a setting and no section; write `{name} = …`")
+    })
 }
 
 /// The section that a header begins, where the text ends within one and this is its next word.
@@ -407,6 +505,83 @@ mod tests {
                 "line 1: the name of a section ends with `]`; write `[filter]`",
             ),
             ("seeds = [\"a.example]\n", "line 1: this list does not end"),
+            (
+                "mode = \"once\nseeds = []\n",
+                "line 1: this text does not end",
+            ),
+            (
+                "[filter]\nexclude = [\"\\d+\"]\n",
+                "line 2: a backslash counts twice between double quotes; write the text between single ones, for example ['\\d+']",
+            ),
+            (
+                "mode = \"once\" run\n",
+                "line 1: behind a value its line ends",
+            ),
+            (
+                "mode = \"once\"\0\n",
+                "line 1: behind a value its line ends",
+            ),
+            (
+                "[filter]\nmax-depth = 007\n",
+                "line 2: a number does not begin with a zero; write 7",
+            ),
+            (
+                "[filter]\nmax-pages = 99999999999999999999999\n",
+                "not the number 99999999999999999999999",
+            ),
+            (
+                "[run]\nignore-robots = True # really\n",
+                "line 2: `True` is written `true` here",
+            ),
+            (
+                "[run]\nignore-robots = yes\n",
+                "line 2: `yes` is written `true` here",
+            ),
+            (
+                "[filter]\nmax-depth = null\n",
+                "line 2: there is no `null` here; take the line out",
+            ),
+            (
+                "[filter]\nmax-depth = none\n",
+                "line 2: there is no `none` here; take the line out",
+            ),
+            (
+                "[filter]\nmax-depth =\n",
+                "line 2: behind `=` the value is missing",
+            ),
+            (
+                "mode = “once”\n",
+                "line 1: a text stands between quotes; write \"once\"",
+            ),
+            (
+                "[[filter]]\nmax-depth = 1\n",
+                "line 1: the section filter stands between single brackets; write [filter]",
+            ),
+            (
+                "[mode]\nx = 1\n",
+                "line 1: `mode` is a setting and no section; write `mode = …`",
+            ),
+            ("= 3\n", "line 1: a line begins with the name of a setting"),
+            (
+                "{\"mode\": \"once\"}\n",
+                "line 1: a line begins with the name of a setting",
+            ),
+            (
+                "[[login]]\nkind = \"basic\"\nuser = \"a\"\nsecret-variable = \"X\"\n",
+                "line 1: this login has no `match`",
+            ),
+            (
+                "[schedule]\nstart = \"2026-02-01\"\nend = \"2026-01-01\"\nevery = \"1d\"\n",
+                "line 3: `end` in [schedule]: the end 2026-01-01 comes before the start 2026-02-01; write a later one",
+            ),
+            (
+                "seeds = [\"a.example\", \" \"]\n",
+                "line 1: `seeds`: one of them is empty; take it out",
+            ),
+            (
+                "[[site]]\nmatch = \"10.0.0.0/99\"\n",
+                "such an address has 32 bits, not 99; write for example `10.0.0.0/32`",
+            ),
             ("seeds = [\"a.example\"\n[run]\n", "this list does not end"),
         ] {
             check(text, &[told]);

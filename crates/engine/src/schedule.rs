@@ -41,7 +41,7 @@ pub struct ScheduleConfig {
     /// No run begins before: `2026-11-15` or `2026-11-15T07:30`. With `every` it is the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
-    /// No run begins after it.
+    /// No run begins after it, not even one that was missed before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
     /// A run begins every so often: `6h`, or `7d`, which are days of the calendar.
@@ -189,7 +189,11 @@ impl Schedule {
         if let (Some(start), Some(end)) = (&start, &end)
             && end < start
         {
-            return Err(format!("the end {end} comes before the start {start}"));
+            let text = |moment: &Option<String>| moment.clone().unwrap_or_default();
+            let (start, end) = (text(&config.start), text(&config.end));
+            return Err(format!(
+                "the end {end} comes before the start {start}; write a later one"
+            ));
         }
         let beat = match (&config.every, &config.cron) {
             (Some(_), Some(_)) => {
@@ -317,11 +321,33 @@ impl Schedule {
 
     /// The run that comes next, or that is due, after the one that began last.
     pub fn next_run(&self, began: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
-        let considered = began.or_else(|| self.before_start()).unwrap_or(now);
-        match self.due(considered, now) {
+        match self.due_after(began, now) {
             Due::Run { of, .. } => Some(of),
             Due::Wait { until, .. } => until,
         }
+    }
+
+    /// What is to be done now, after the run that began last.
+    pub(crate) fn due_after(&self, began: Option<Timestamp>, now: Timestamp) -> Due {
+        let considered = began.or_else(|| self.before_start()).unwrap_or(now);
+        self.due(considered, now)
+    }
+
+    /// When the first run may begin.
+    pub(crate) fn start(&self) -> Option<Timestamp> {
+        self.start.as_ref().map(timestamp)
+    }
+
+    /// When the last run may begin.
+    pub(crate) fn end(&self) -> Option<Timestamp> {
+        self.end
+    }
+
+    /// A moment as the clock of the schedule shows it: the day and the time of day.
+    pub(crate) fn on_its_clock(&self, moment: Timestamp) -> (String, String) {
+        let moment = zoned(moment, &self.zone);
+        let shown = |form: &str| moment.strftime(form).to_string();
+        (shown("%Y-%m-%d"), shown("%H:%M"))
     }
 
     /// What is to be done now, if everything up to `considered` has been done or let go.
@@ -340,8 +366,11 @@ impl Schedule {
                 break;
             }
         }
+        // What was missed is made up for until the end, and not after it.
+        let is_over = self.end.is_some_and(|end| now > end);
+        let makes_up = self.missed == Missed::Run && !is_over;
         match last {
-            Some(of) if self.missed == Missed::Run || now.since(of) <= GRACE => Due::Run {
+            Some(of) if makes_up || now.since(of) <= GRACE => Due::Run {
                 of,
                 missed: passed - 1,
             },

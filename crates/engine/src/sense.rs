@@ -85,6 +85,16 @@ impl Senseless {
         }
     }
 
+    /// The name of the setting with all that it stands in: `site.2.politeness.delay`.
+    pub(crate) fn path(&self) -> String {
+        let entry = self
+            .entry
+            .map(|(list, number)| format!("{list}.{}", number + 1));
+        let parts = [entry.as_deref().unwrap_or(""), &self.section, &self.key];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join(".")
+    }
+
     /// The line of a collection file in which the setting stands.
     pub fn line_in(&self, text: &str) -> Option<usize> {
         let table = DeTable::parse(text).ok()?;
@@ -313,6 +323,10 @@ impl CollectionConfig {
 
     fn check_seeds(&self) -> Result<(), Senseless> {
         for text in &self.seeds {
+            if text.trim().is_empty() {
+                let message = "one of them is empty; take it out";
+                return Err(senseless("", "seeds", message));
+            }
             let seed =
                 Seed::parse(text).map_err(|error| senseless("", "seeds", error.to_string()))?;
             let Some(seed) = seed else { continue };

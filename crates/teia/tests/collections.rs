@@ -116,6 +116,43 @@ fn the_list_says_when_the_next_run_begins() {
 }
 
 #[test]
+fn check_says_when_the_next_run_begins() {
+    let home = Home::new();
+    home.good(&["collection", "new", "news", "a.example"]);
+    let last = |home: &Home| {
+        let told = home.good(&["collection", "check", "news"]);
+        told.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        last(&home),
+        "No run begins by itself: it runs when you start it."
+    );
+    let set = |settings: &[&str]| {
+        let mut all = vec!["collection", "edit", "news"];
+        all.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+        home.good(&all);
+    };
+    set(&[
+        "mode=periodic",
+        "schedule.every=1d",
+        "schedule.start=2999-07-15T01:00",
+        "schedule.time-zone=Europe/Lisbon",
+    ]);
+    let next = "The next run begins on 2999-07-15 at 01:00 (Europe/Lisbon), by `teia serve`.";
+    assert_eq!(last(&home), next);
+    let checked = home.json(&["collection", "check", "news", "--json"]);
+    let words = checked["words"].as_array().unwrap();
+    assert_eq!(words.last().unwrap(), next);
+    set(&["schedule.start=2001-07-15T01:00"]);
+    assert!(last(&home).starts_with("A run is due since 20"));
+    set(&["schedule.end=2001-07-20T01:00"]);
+    assert_eq!(
+        last(&home),
+        "Never again by itself: its end, 2001-07-20 at 01:00 (Europe/Lisbon), has passed."
+    );
+}
+
+#[test]
 fn what_a_deleted_collection_hid_is_listed_and_can_be_shown_again() {
     let home = Home::new();
     for name in ["birds", "other"] {

@@ -131,6 +131,25 @@ def after(page):
     assert "removed" in page.locator("[role=status]:not([hidden])").first.inner_text()
     page.goto(base + "/search?q=bed")
     assert page.locator(".hit").count() == 0, "nothing of the host is found any more"
+    on_a_phone(page)
+
+
+def on_a_phone(page):
+    """Nothing to read or press in the rows of a table lies beyond the edge."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    for name, path in [
+        ("collections", "/collections"), ("garden", "/collections/garden"), ("urls", "/urls?collection=garden&state=fetched"),
+        ("hosts", "/hosts?collection=garden"), ("settings", "/settings"), ("explain", "/explain?url=" + site),
+    ]:
+        page.goto(base + path)
+        look(page, f"phone-{name}")
+        beyond = page.evaluate("""[...document.querySelectorAll('table.stack :is(td, th, a, button, summary)')]
+            .filter(it => it.offsetParent && !it.closest('thead') && it.getBoundingClientRect().right > innerWidth)
+            .map(it => it.outerHTML.slice(0, 200))""")
+        assert not beyond, (name, beyond)
+    page.goto(base + "/settings")
+    button = page.locator("#removals tbody button, #removals tbody summary").first.bounding_box()
+    assert button and button["x"] + button["width"] <= 390, button
 
 
 with sync_playwright() as playwright:

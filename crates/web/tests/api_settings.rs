@@ -196,6 +196,75 @@ fn settings_for_some_hosts_are_reached_by_api_and_form_and_comments_stay() {
     }
 }
 
+/// Who sends a setting never sees the text in which a line could be counted.
+#[test]
+fn a_wrong_setting_is_told_by_its_name_and_place_and_not_by_a_line() {
+    let (_web, served) = birds();
+    let client = Client::new(&served, Role::Admin);
+    let token = served.token(Role::Admin);
+    let errors = |method: &str, path: &str, body: &Value| -> Vec<(String, String, String)> {
+        let answer = served.api(&token, method, path, &body.to_string());
+        assert_eq!(answer.status, 422, "{}", answer.text());
+        let problem = answer.json();
+        let text = problem.to_string();
+        assert!(!text.contains("line "), "{text}");
+        let one = |error: &Value| {
+            let part = |key: &str| error[key].as_str().unwrap().to_owned();
+            let first = part("setting");
+            let detail = problem["detail"].as_str().unwrap();
+            let name = first.rsplit('.').next().unwrap();
+            assert!(detail.contains(name), "{name} in {detail}");
+            (first, part("pointer"), part("detail"))
+        };
+        let errors = problem["errors"].as_array();
+        errors.into_iter().flatten().map(one).collect()
+    };
+    for (key, value, words) in [
+        ("filter.max-depth", json!("three"), "a whole number"),
+        ("max-depth", json!(-1), "a whole number"),
+        ("run.retries", json!(300), "255"),
+        ("politeness.delay", json!("soon"), "not a duration"),
+        ("filter.exclude", json!(["("]), "not a regular expression"),
+        ("filter.exclude", json!([3]), "a text between quotes"),
+        ("filter.max-dept", json!(3), "did you mean `max-depth`?"),
+        ("mode", json!("sometimes"), "`periodic`"),
+        ("schedule.every", json!("1d"), "write a `start`"),
+        ("schedule.cron", json!("0 1 30 2 *"), "never comes"),
+        ("filter", json!({"max-depth": 3}), "a section"),
+        ("fetch.proxy", json!("http://p.example:1"), "on the machine"),
+        ("a/b~c", json!(1), "no setting"),
+    ] {
+        let pointer = format!("/settings/{}", key.replace('~', "~0").replace('/', "~1"));
+        let settings = json!({"settings": {key: value}});
+        let patched = errors("PATCH", "/api/collections/birds", &settings);
+        let mut made = settings.clone();
+        made["name"] = json!("fish");
+        let made = errors("POST", "/api/collections", &made);
+        for told in [patched, made] {
+            assert_eq!(told.len(), 1, "{key}: {told:?}");
+            assert_eq!((&*told[0].0, &*told[0].1), (key, &*pointer));
+            assert!(told[0].2.contains(words), "{told:?}");
+        }
+        let checked = client.good("POST", "/api/collections/birds/check", &settings);
+        assert_eq!(checked["good"], false);
+        assert_eq!(checked["errors"][0]["pointer"], *pointer, "{checked}");
+    }
+    // Of several each is told, and what is the cause first.
+    let several = json!({"settings": {
+        "schedule.every": "1d", "schedule.start": "yesterday", "filter.max-depth": 3, "run.retries": "often",
+    }});
+    let told = errors("PATCH", "/api/collections/birds", &several);
+    let keys: Vec<&str> = told.iter().map(|told| &*told.0).collect();
+    assert_eq!(keys.len(), 3, "{told:?}");
+    for key in ["schedule.every", "schedule.start", "run.retries"] {
+        assert!(keys.contains(&key), "{told:?}");
+    }
+    // Who sends a text can count its lines.
+    let text = json!({"text": "seeds = []\nmode = \"onec\"\n"});
+    let detail = client.bad("PATCH", "/api/collections/birds", &text, 422);
+    assert!(detail.starts_with("line 2: "), "{detail}");
+}
+
 #[test]
 fn what_was_begun_keeps_its_normal_form() {
     let (_web, served) = birds();

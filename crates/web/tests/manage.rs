@@ -331,6 +331,18 @@ fn other_places_stay_with_the_collection_that_is_looked_at() {
             assert!(seen.contains(&href), "{path}: {href}");
         }
     }
+    // Of several buttons each says whose it is.
+    let (admin, _) = cookie(&served, Role::Admin);
+    let path = format!("/explain?url={}", web.url("/"));
+    let seen = served.ask("GET", &path, &[("Cookie", &admin)]).text();
+    for name in ["one", "two"] {
+        let label = format!("Remove this page · {name}</summary>");
+        assert!(seen.contains(&label), "{seen}");
+    }
+    // What waits after a run waits for the next one.
+    let queue = served.ask("GET", "/urls?collection=two", &[("Cookie", &session)]);
+    let queue = queue.text();
+    assert!(queue.contains("No run is under way"), "{queue}");
 }
 
 #[test]

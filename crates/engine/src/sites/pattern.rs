@@ -93,7 +93,7 @@ impl AddressRange {
         let width = width(address);
         if bits > width {
             return Err(format!(
-                "`{text}`: such an address has {width} bits, not {bits}"
+                "`{text}`: such an address has {width} bits, not {bits}; write for example `{address}/{width}`"
             ));
         }
         let first = from_number(address, number(address) & mask(width, bits));

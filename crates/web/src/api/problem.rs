@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::WebError;
-use crate::desk::DeskError;
+use crate::desk::{DeskError, SettingError};
 use crate::pages::whole_seconds;
 
 /// An answer that cannot be given, or a change that is not made.
@@ -16,6 +16,8 @@ pub(crate) struct Problem {
     status: StatusCode,
     code: &'static str,
     detail: String,
+    /// The settings that are wrong, one by one.
+    errors: Vec<SettingError>,
     after: Option<Duration>,
 }
 
@@ -26,6 +28,7 @@ impl Problem {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             code,
             detail: detail.into(),
+            errors: Vec::new(),
             after: None,
         }
     }
@@ -69,6 +72,10 @@ impl From<DeskError> for Problem {
         match error {
             DeskError::Missing(_) => Self::new(404, "not-found", detail),
             DeskError::Wrong(_) => Self::new(422, "wrong-settings", detail),
+            DeskError::Settings { wrong, .. } => Self {
+                errors: wrong.iter().map(Into::into).collect(),
+                ..Self::new(422, "wrong-settings", detail)
+            },
             DeskError::Conflict(_) => Self::new(409, "conflict", detail),
             DeskError::Busy(_) | DeskError::Catalog => {
                 Self::new(503, "busy", detail).after(Duration::from_secs(2))
@@ -96,13 +103,16 @@ impl From<WebError> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = json!({
+        let mut body = json!({
             "type": format!("urn:teia:problem:{}", self.code),
             "title": self.status.canonical_reason().unwrap_or("Problem"),
             "status": self.status.as_u16(),
             "detail": self.detail,
             "code": self.code,
         });
+        if !self.errors.is_empty() {
+            body["errors"] = json!(self.errors);
+        }
         let kind = [(header::CONTENT_TYPE, "application/problem+json")];
         let mut response = (self.status, kind, body.to_string()).into_response();
         let headers = response.headers_mut();

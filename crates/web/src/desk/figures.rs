@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use teia_base::journal::Quarantined;
-use teia_base::{Clock, Outcome, SystemClock};
+use teia_base::{Clock, Outcome, SystemClock, Timestamp};
 use teia_engine::{
     CollectionFile, Directory, Growth, Overview, Reading, RunSummary, Schedule, Stats, rule,
     size_of, tables,
@@ -201,6 +201,11 @@ impl Desk {
         drop(self.reading(name)?);
         let live = self.standings().unwrap_or_default();
         Ok(self.card_with(name, live.iter().find(|live| live.name == name)))
+    }
+
+    /// When the last run began, where one did.
+    pub(super) fn last_began(&self, name: &str) -> Option<Timestamp> {
+        self.figures(name).ok()?.last_began()
     }
 
     /// A collection that cannot be read is shown too, and says so.
@@ -424,6 +429,10 @@ pub(super) fn counter(root: &Path) -> Counter {
 }
 
 impl Figures {
+    fn last_began(&self) -> Option<Timestamp> {
+        self.runs.last().map(|run| run.started)
+    }
+
     fn make(reading: &Reading) -> Result<Self, DeskError> {
         let made = Instant::now();
         let source = Source::of(reading);
@@ -520,9 +529,7 @@ impl Card {
             return;
         };
         let now = SystemClock.wall();
-        let began = figures
-            .and_then(|figures| figures.runs.last())
-            .map(|run| run.started);
+        let began = figures.and_then(Figures::last_began);
         let next = schedule.next_run(began, now);
         self.next_run = next.map(|next| next.to_string());
     }

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use teia_base::Seed;
+use teia_base::{Clock, Seed, SystemClock};
 use teia_engine::{
     CollectionConfig, CollectionFile, Directory, EngineError, Layout, TakenUp, Tester, Trial, Turn,
-    annotated, hand_over, in_words, seeds_file_in_words,
+    WrongSetting, annotated, hand_over, in_words, next_run_in_words, seeds_file_in_words,
 };
 use url::Url;
 
@@ -144,12 +144,36 @@ pub(crate) struct Checked {
     pub(crate) good: bool,
     /// What is wrong with them.
     pub(crate) problem: Option<String>,
+    /// The settings that are, each with what is.
+    pub(crate) errors: Vec<SettingError>,
     /// What they would do, sentence by sentence.
     pub(crate) words: Vec<String>,
     /// The file with them.
     pub(crate) text: Option<String>,
     /// What the rules say of each URL.
     pub(crate) urls: Vec<Trial>,
+}
+
+/// What is wrong with one of the settings that were sent.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SettingError {
+    /// Its name, as it was sent.
+    pub(crate) setting: String,
+    /// What is wrong, and what to write.
+    pub(crate) detail: String,
+    /// Where it stands in what was sent: a JSON Pointer (RFC 6901), as RFC 9457 has it in its example.
+    pub(crate) pointer: String,
+}
+
+impl From<&WrongSetting> for SettingError {
+    fn from(wrong: &WrongSetting) -> Self {
+        let escaped = wrong.key.replace('~', "~0").replace('/', "~1");
+        Self {
+            setting: wrong.key.clone(),
+            detail: wrong.message.clone(),
+            pointer: format!("/settings/{escaped}"),
+        }
+    }
 }
 
 impl Desk {
@@ -172,13 +196,21 @@ impl Desk {
             card,
             words: file
                 .as_ref()
-                .map_or_else(Vec::new, |file| in_words(name, file.config())),
+                .map_or_else(Vec::new, |file| self.words(name, file.config())),
             text: file
                 .as_ref()
                 .map(|file| file.text().to_owned())
                 .or_else(raw),
             settings,
         })
+    }
+
+    /// What it would do, sentence by sentence, and when.
+    fn words(&self, name: &str, config: &CollectionConfig) -> Vec<String> {
+        let mut words = in_words(name, config);
+        let (began, now) = (self.last_began(name), SystemClock.wall());
+        words.extend(next_run_in_words(&config.schedule, began, now));
+        words
     }
 
     /// Its settings, as the file has them.
@@ -309,18 +341,23 @@ impl Desk {
             });
         let file = match file {
             Ok(file) => file,
-            Err(DeskError::Wrong(problem)) => {
+            Err(error) => {
+                let errors = match &error {
+                    DeskError::Settings { wrong, .. } => wrong.iter().map(Into::into).collect(),
+                    DeskError::Wrong(_) => Vec::new(),
+                    _ => return Err(error),
+                };
                 return Ok(Checked {
                     good: false,
-                    problem: Some(problem),
+                    problem: Some(error.to_string()),
+                    errors,
                     words: Vec::new(),
                     text: None,
                     urls: Vec::new(),
                 });
             }
-            Err(error) => return Err(error),
         };
-        let mut words = in_words(name, file.config());
+        let mut words = self.words(name, file.config());
         let mut seeds = Vec::new();
         // Only a file that was named on the machine is read: what stands in others is nobody's business.
         let named = self.settings(name).ok().and_then(|it| it.seeds_file);
@@ -338,6 +375,7 @@ impl Desk {
         Ok(Checked {
             good: true,
             problem: None,
+            errors: Vec::new(),
             words,
             text: Some(file.text().to_owned()),
             urls: what.urls.iter().map(|url| tester.answer(url)).collect(),
@@ -389,8 +427,11 @@ pub(super) fn with_settings(
             Value::Null => None,
             Value::String(text) => Some(text.clone()),
             Value::Object(_) => {
-                let sentence = format!("`{key}` is a section; name a setting of it: `{key}.…`");
-                return Err(DeskError::Wrong(sentence));
+                let wrong = WrongSetting {
+                    key: key.clone(),
+                    message: format!("`{key}` is a section; name a setting of it: `{key}.…`"),
+                };
+                return Err(EngineError::Settings(vec![wrong]).into());
             }
             // Numbers, truth values and lists are written alike in JSON and TOML.
             value => Some(value.to_string()),

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use teia_base::Seed;
-use teia_engine::{CollectionConfig, SiteConfig};
+use teia_engine::{CollectionConfig, EngineError, SiteConfig, WrongSetting};
 use teia_fetch::leads_inside;
 
 use super::DeskError;
@@ -86,7 +86,8 @@ pub(super) fn keep_to_the_machine(
         is_in(&OF_THE_MACHINE, key) || (!is_open && is_in(&OF_ITS_NETWORK, key))
     };
     if let Some(key) = first_difference(&leaves(before), &leaves(after), is_kept) {
-        return Err(told(&key));
+        let message = told(&key);
+        return Err(EngineError::Settings(vec![WrongSetting { key, message }]).into());
     }
     // What such a site says must also go on to say it of the same hosts.
     let of_sites = |config: &CollectionConfig| -> Vec<(Vec<String>, String, toml::Value)> {
@@ -105,7 +106,7 @@ pub(super) fn keep_to_the_machine(
         let other = new.iter().find(|one| !old.contains(one));
         let gone = old.iter().find(|one| !new.contains(one));
         let key = other.or(gone).or(new.first()).map_or("site", |one| &one.1);
-        return Err(told(&format!("site.N.{key}")));
+        return Err(DeskError::Wrong(told(&format!("site.N.{key}"))));
     }
     if inside == Inside::OfAdmins || before.fetch.allow_private {
         return Ok(());
@@ -147,16 +148,19 @@ pub(super) fn keep_to_operators(
     let is_kept = |key: &str| is_kept(&key_of(key));
     match first_difference(&with_sites(before), &with_sites(after), is_kept) {
         None => Ok(()),
-        Some(key) => Err(DeskError::Wrong(format!(
-            "`{key}` does not change under a run from here: limits, scope, filters, politeness and hours do; an admin changes the rest in the collection itself"
-        ))),
+        Some(key) => {
+            let message = format!(
+                "`{key}` does not change under a run from here: limits, scope, filters, politeness and hours do; an admin changes the rest in the collection itself"
+            );
+            Err(EngineError::Settings(vec![WrongSetting { key, message }]).into())
+        }
     }
 }
 
-fn told(key: &str) -> DeskError {
-    DeskError::Wrong(format!(
+fn told(key: &str) -> String {
+    format!(
         "`{key}` is decided on the machine, and is changed there only: with `teia collection edit`, or in the file itself"
-    ))
+    )
 }
 
 /// Whether a list names a setting, or its section.

@@ -34,11 +34,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use serde::Serialize;
-use teia_engine::{Directory, EngineError, Layout, Reading, Runs};
+use teia_engine::{Directory, EngineError, Layout, Reading, Runs, WrongSetting};
 
 pub(crate) use control::{LEVELS, Live, Order, Rates, Standing, is_as_bad};
 pub(crate) use figures::{Card, Health, Trap};
-pub(crate) use files::{Changes, NewCollection, ToCheck};
+pub(crate) use files::{Changes, NewCollection, SettingError, ToCheck};
 pub(crate) use machine::Inside;
 pub(crate) use removals::{Remembered, Removal, RemovalKind};
 pub(crate) use urls::{HostOrder, HostRow, HostsAsked, UrlRow, UrlsAsked};
@@ -76,6 +76,14 @@ pub(crate) enum DeskError {
     /// What was asked for makes no sense; what to write instead.
     #[error("{0}")]
     Wrong(String),
+    /// Settings that cannot be so; the sentence tells of all of them.
+    #[error("{sentence}")]
+    Settings {
+        /// As a person reads it.
+        sentence: String,
+        /// One by one, the cause first.
+        wrong: Vec<WrongSetting>,
+    },
     /// Not as things are now.
     #[error("{0}")]
     Conflict(String),
@@ -99,6 +107,10 @@ impl From<EngineError> for DeskError {
                 Self::Missing("there is no collection yet".to_owned())
             }
             EngineError::Config { message, .. } => Self::Wrong(message),
+            EngineError::Settings(ref wrong) => Self::Settings {
+                sentence: error.to_string(),
+                wrong: wrong.clone(),
+            },
             EngineError::InUse { holder, .. } => Self::Conflict(format!(
                 "process {holder} collects in this directory now; stop its runs first"
             )),

@@ -82,7 +82,9 @@ impl Failure {
             Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::Desk(error) => match error {
                 DeskError::Missing(_) => StatusCode::NOT_FOUND,
-                DeskError::Wrong(_) => StatusCode::UNPROCESSABLE_ENTITY,
+                DeskError::Wrong(_) | DeskError::Settings { .. } => {
+                    StatusCode::UNPROCESSABLE_ENTITY
+                }
                 DeskError::Conflict(_) => StatusCode::CONFLICT,
                 DeskError::Busy(_) | DeskError::Catalog => StatusCode::SERVICE_UNAVAILABLE,
                 DeskError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,

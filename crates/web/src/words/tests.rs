@@ -55,7 +55,7 @@ fn every_setting_has_a_portuguese_meaning() {
 /// Settings in which every sentence of what a collection would do is said once at least.
 const SPOKEN: [&str; 6] = [
     "",
-    "seeds = [\"a.example\"]\n[filter]\nscope = \"domain\"\nmax-depth = 3\nmax-path-depth = 1\nmax-pages = 10\nmax-bytes = \"1GB\"\nmax-pages-per-host = 5\nlanguages = [\"pt\"]\nor-languages = [\"en\"]\nwords = [\"x\"]\n[run]\nmax-time = \"1h\"\ncpu-share = \"50%\"\nhosts-at-once = 7\n[schedule]\nstart = \"2026-11-15\"\nevery = \"6h\"\nwindow = \"01:00-06:00\"\ndeadline = \"5h\"\n",
+    "seeds = [\"a.example\"]\n[filter]\nscope = \"domain\"\nmax-depth = 3\nmax-path-depth = 1\nmax-pages = 10\nmax-bytes = \"1GB\"\nmax-pages-per-host = 5\nlanguages = [\"pt\"]\nor-languages = [\"en\"]\nwords = [\"x\"]\n[run]\nmax-time = \"1h\"\ncpu-share = \"50%\"\nhosts-at-once = 7\n[schedule]\nstart = \"2026-11-15\"\nevery = \"6h\"\nend = \"2026-11-15T02:00\"\nwindow = \"01:00-06:00\"\ndeadline = \"5h\"\n",
     "seeds = [\"1.a\", \"2.a\", \"3.a\", \"4.a\", \"5.a\", \"6.a\", \"7.a\"]\nmode = \"incremental\"\n[filter]\nscope = \"any\"\nhosts = [\"b.example\"]\ntypes = [\"text/html\"]\ninclude = [\"a\"]\nexclude = [\"b\"]\ndirectories = [\"/d/\"]\n[run]\nretries = 0\nignore-robots = true\n[politeness]\ndelay = \"0s\"\n[schedule]\ncron = \"30 1 * * *\"\nstart = \"2026-11-15\"\n",
     "seeds-file = \"list.txt\"\nmode = \"periodic\"\n[filter]\nscope = \"prefix\"\nrequisites = false\n[archive]\nenabled = false\n[index]\nenabled = false\n[links]\nenabled = false\n[catalog]\nenabled = false\n[fetch]\nbandwidth = \"1MB\"\nallow-private = true\nproxy = \"http://p.example:1\"\n[schedule]\nstart = \"2026-11-15\"\n",
     "seeds = [\"a.example\"]\nseeds-file = \"list.txt\"\nmode = \"incremental\"\n[filter]\nscope = \"suffix:.pt\"\nmax-pages = 3\n[webhook]\nurls = [\"https://b.example/x\"]\n[[site]]\nmatch = \"b.example\"\n[site.politeness]\ndelay = \"9s\"\n[[site]]\nmatch = \"c.example\"\n",
@@ -67,7 +67,18 @@ fn what_a_collection_would_do_is_told_in_portuguese() {
     let mut said = 0;
     for text in SPOKEN {
         let config = teia_engine::CollectionConfig::parse(text).unwrap();
-        for english in teia_engine::in_words("birds", &config) {
+        let mut words = teia_engine::in_words("birds", &config);
+        for (began, now) in [
+            (None, "2026-11-14T00:00:00Z"),
+            (None, "2026-11-16T00:00:00Z"),
+            (Some("2026-11-15T00:00:00Z"), "2026-11-16T00:00:00Z"),
+            (Some("2026-11-15T00:00:00Z"), "2026-11-15T01:00:00Z"),
+        ] {
+            let at = |text: &str| teia_base::Timestamp::parse(text).unwrap();
+            let (began, now) = (began.map(at), at(now));
+            words.extend(teia_engine::next_run_in_words(&config.schedule, began, now));
+        }
+        for english in words {
             let told = PORTUGUESE.sentence(&english);
             assert_ne!(told, english);
             assert_eq!(ENGLISH.sentence(&english), english);
@@ -453,6 +464,40 @@ fn wrong_settings_are_told_of_in_portuguese() {
             "mode = \"always\"\n",
             "não há modo `always`; escreva `once`, `periodic` ou `incremental`",
         ),
+        (
+            "[filter]\nexclude = [\"\\d+\"]\n",
+            "escreva o texto entre plicas, por exemplo ['\\d+']",
+        ),
+        ("mode = \"once\n", "aspas iguais às do começo"),
+        ("mode = \"once\" x\n", "e `#` antes de um comentário"),
+        (
+            "[filter]\nmax-depth = 007\n",
+            "não começa por zero; escreva 7",
+        ),
+        (
+            "[run]\nignore-robots = Yes\n",
+            "aqui `Yes` escreve-se `true`",
+        ),
+        (
+            "[run]\nignore-robots = off\n",
+            "aqui `off` escreve-se `false`",
+        ),
+        (
+            "[run]\nretries = null\n",
+            "aqui não há `null`; tire a linha, e conta o valor habitual",
+        ),
+        (
+            "[run]\nretries =\n",
+            "falta o valor; escreva-o, ou tire a linha",
+        ),
+        ("= 3\n", "escreva por exemplo `mode = \"once\"`"),
+        (
+            "[[login]]\nkind = \"basic\"\n",
+            "`match = \"https://www.example.org/\"`",
+        ),
+        ("[[filter]]\n", "simples; escreva [filter]"),
+        ("[mode]\n", "não uma secção; escreva `mode = …`"),
+        ("seeds = [\"\"]\n", "uma delas está vazia; tire-a"),
     ] {
         let english = teia_engine::CollectionConfig::parse(text).unwrap_err();
         let told = PORTUGUESE.sentence(&english);

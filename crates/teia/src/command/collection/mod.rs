@@ -17,10 +17,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use clap::Subcommand;
 use serde_json::json;
-use teia_base::{Clock, Files, Seed, SystemClock};
+use teia_base::{Clock, Files, Seed, SystemClock, Timestamp};
 use teia_engine::{
     CollectionConfig, CollectionFile, Directory, LastRun, Layout, Schedule, TakenUp, Tester, Turn,
-    annotated, hand_over, in_words, seeds_file_in_words,
+    annotated, hand_over, in_words, next_run_in_words, seeds_file_in_words,
 };
 
 use super::Usage;
@@ -205,13 +205,17 @@ fn when(
     if !config.schedule.is_set() {
         return (None, None);
     }
-    // What was begun is known from the journal.
-    let last = LastRun::read(files, layout).ok().flatten();
-    let next = schedule.next_run(last.map(|last| last.began), SystemClock.wall());
+    let next = schedule.next_run(last_began(files, layout), SystemClock.wall());
     (
         Some(config.schedule.beat()),
         next.map(|next| next.to_string()),
     )
+}
+
+/// When the last run began, as the journal knows it.
+fn last_began(files: &Arc<dyn Files>, layout: &Layout) -> Option<Timestamp> {
+    let last = LastRun::read(files, layout).ok().flatten();
+    last.map(|last| last.began)
 }
 
 /// The collection's file, which must be there.
@@ -229,25 +233,29 @@ fn check(
     urls: &[String],
     as_json: bool,
 ) -> Result<ExitCode> {
-    let (name, config, directory) = match file {
+    let (name, config, directory, began) = match file {
         Some(path) => {
             let bytes = std::fs::read(path)
                 .map_err(|error| Usage(format!("cannot read {}: {error}", path.display())))?;
             let config = CollectionConfig::parse_bytes(bytes)
                 .map_err(|message| Usage(format!("{}: {message}", path.display())))?;
             let directory = path.parent().map(PathBuf::from);
-            (path.display().to_string(), config, directory)
+            (path.display().to_string(), config, directory, None)
         }
         None => {
-            let file = file_of(place)?.2;
+            let (home, layout, file) = file_of(place)?;
             let directory = file.path().parent().map(PathBuf::from);
-            (place.name().to_owned(), file.config().clone(), directory)
+            let began = last_began(&home.files(), &layout);
+            let config = file.config().clone();
+            (place.name().to_owned(), config, directory, began)
         }
     };
     let directory = directory.unwrap_or_default();
     let seeds = config.seeds_in_file(&directory)?;
     let mut words = in_words(&name, &config);
     words.extend(seeds_file_in_words(&config, &directory)?);
+    let now = SystemClock.wall();
+    words.extend(next_run_in_words(&config.schedule, began, now));
     let tester = match urls {
         [] => None,
         _ => Some(Tester::new(&config, &seeds)?),

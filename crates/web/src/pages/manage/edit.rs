@@ -264,8 +264,10 @@ fn refused(
     typed: &Typed,
     error: DeskError,
 ) -> Result<Response, Failure> {
-    let (DeskError::Wrong(problem) | DeskError::Conflict(problem)) = error else {
-        return Err(error.into());
+    let problem = match error {
+        DeskError::Wrong(problem) | DeskError::Conflict(problem) => problem,
+        DeskError::Settings { sentence, .. } => sentence,
+        error => return Err(error.into()),
     };
     let mut page = page(app, frame, name, typed)?;
     page.problem = page.frame.w.sentence(&problem);
@@ -317,8 +319,7 @@ fn base(app: &App, name: &str) -> Result<(CollectionConfig, Option<String>), Des
     Ok((current(app, name)?, None))
 }
 
-/// Says what is wrong beside the field that is: each change is tried alone. A line of the file helps nobody who
-/// looks at a form.
+/// Says what is wrong beside the field that is: each change is tried alone.
 fn blame(app: &App, page: &mut EditPage, name: &str, typed: &Typed) -> Result<(), Failure> {
     let Ok((config, text)) = base(app, name) else {
         return Ok(());
@@ -330,33 +331,19 @@ fn blame(app: &App, page: &mut EditPage, name: &str, typed: &Typed) -> Result<()
             settings: [(key.clone(), value)].into(),
             urls: Vec::new(),
         };
-        let Some(problem) = app.desk.check(shown, &what)?.problem else {
+        let tried = app.desk.check(shown, &what)?;
+        let Some(problem) = tried.problem else {
             continue;
         };
+        let own = tried.errors.into_iter().next();
+        let problem = own.map_or(problem, |own| own.detail);
         let fields = page.parts.iter_mut().flat_map(|part| &mut part.fields);
         if let Some(field) = fields.into_iter().find(|field| field.key == key) {
-            field.problem = page.frame.w.sentence(without_line(&problem, &key));
+            field.problem = page.frame.w.sentence(&problem);
             page.problem = page.frame.w.f("edit.see", &field.label);
         }
     }
     Ok(())
-}
-
-/// A message without the line and the name of the setting, which are plain to see.
-fn without_line<'a>(problem: &'a str, key: &str) -> &'a str {
-    let told = match problem
-        .strip_prefix("line ")
-        .and_then(|it| it.split_once(": "))
-    {
-        Some((line, told)) if line.bytes().all(|byte| byte.is_ascii_digit()) => told,
-        _ => problem,
-    };
-    let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
-    let named = [format!("`{name}` in [{section}]: "), format!("`{name}`: ")];
-    named
-        .iter()
-        .find_map(|named| told.strip_prefix(named.as_str()))
-        .unwrap_or(told)
 }
 
 /// The endings go back to the scope that they belong to.
@@ -596,14 +583,6 @@ mod tests {
         assert_eq!(
             pieces("a `b` c"),
             [(false, "a "), (true, "b"), (false, " c")]
-        );
-        assert_eq!(
-            without_line("line 263: `soon` is not a duration", "politeness.delay"),
-            "`soon` is not a duration"
-        );
-        assert_eq!(
-            without_line("line 4: `cpu` in [extract]: no", "extract.cpu"),
-            "no"
         );
     }
 

@@ -80,13 +80,12 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     }
     page.under = address.shown();
     // A collection may spell it otherwise.
-    for (name, url) in of {
-        let removal = Removal {
-            kind: RemovalKind::Url,
-            value: url,
-        };
-        offer(app, &mut page, &removal, &[name])?;
-    }
+    let removal = |url: String| Removal {
+        kind: RemovalKind::Url,
+        value: url,
+    };
+    let of = of.into_iter().map(|(name, url)| (name, removal(url)));
+    offer(app, &mut page, &of.collect::<Vec<_>>())?;
     page.show()
 }
 

@@ -207,7 +207,8 @@ fn steer(app: &App, page: &mut ListPage, host: &str, names: &[String]) -> Result
         kind: RemovalKind::Host,
         value: host.to_owned(),
     };
-    offer(app, page, &removal, names)
+    let of = names.iter().map(|name| (name.clone(), removal.clone()));
+    offer(app, page, &of.collect::<Vec<_>>())
 }
 
 fn figures(page: &mut ListPage, found: &HostReport) {

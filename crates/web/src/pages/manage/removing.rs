@@ -16,19 +16,18 @@ use crate::pages::{App, Failure, Frame};
 pub(super) fn offer(
     app: &App,
     page: &mut ListPage,
-    removal: &Removal,
-    names: &[String],
+    of: &[(String, Removal)],
 ) -> Result<(), Failure> {
     let w = page.frame.w;
-    let word = match removal.kind {
-        RemovalKind::Host => "host",
-        RemovalKind::Url => "url",
-    };
     let any = Window {
         offset: 0,
         limit: u64::MAX,
     };
-    for name in names {
+    for (name, removal) in of {
+        let word = match removal.kind {
+            RemovalKind::Host => "host",
+            RemovalKind::Url => "url",
+        };
         let is_hidden = app.desk.removals(name, any)?.items.contains(removal);
         if is_hidden {
             page.said = w.t(&format!("{word}.removed")).to_owned();
@@ -62,7 +61,7 @@ pub(super) fn offer(
                 what => format!("{word}.{what}"),
             };
             let mut label = w.t(&key).to_owned();
-            if names.len() > 1 {
+            if of.len() > 1 {
                 label = format!("{label} · {name}");
             }
             let question = match *what {

@@ -72,14 +72,9 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         let has_names = ["hosts", "types", "extensions", "languages"].contains(&table.name);
         for (at, row) in table.all_rows().enumerate() {
             let is_name = has_names && at < table.rows.len();
-            let cell = |cell: &Figure| match cell {
-                Figure::Count(count) => Cell::number(w, *count),
-                Figure::Share(share) => Cell::text(w.decimal(format!("{share:.2}"))),
-                // What stands in parentheses is nobody's name.
-                other if is_name && !other.plain().starts_with('(') => Cell::text(other.plain()),
-                other => Cell::text(w.told(&other.plain())),
-            };
-            panel.row(row.iter().map(cell).collect());
+            let cells = row.iter().zip(&table.columns);
+            let cells = cells.map(|(figure, column)| shown(w, column, figure, is_name));
+            panel.row(cells.collect());
         }
         panel.more = [("csv", "CSV"), ("parquet", "Parquet")]
             .map(|(form, label)| {
@@ -91,6 +86,20 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         page.panels.push(panel);
     }
     page.show()
+}
+
+/// A figure as people read it in its column.
+fn shown(w: &Words, column: &str, figure: &Figure, is_name: bool) -> Cell {
+    match figure {
+        // Tarântula's own outcomes are below zero.
+        Figure::Count(code) if column == "code" => Cell::text(code.to_string()),
+        Figure::Count(bytes) if column == "bytes" => Cell::bytes(w, *bytes),
+        Figure::Count(count) => Cell::number(w, *count),
+        Figure::Share(share) => Cell::text(w.decimal(format!("{share:.2}"))),
+        // What stands in parentheses is nobody's name.
+        other if is_name && !other.plain().starts_with('(') => Cell::text(other.plain()),
+        other => Cell::text(w.told(&other.plain())),
+    }
 }
 
 /// Tarântula's Figure 4: documents over time, as a curve.
@@ -215,8 +224,26 @@ fn line<'a>(cells: impl Iterator<Item = Cow<'a, Figure>>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::{Figure, shown};
+    use crate::pages::manage::Cell;
     use crate::words::Tongue;
     use teia_catalog::{Beside, Catalog, Identity, Store, statistics};
+
+    #[test]
+    fn codes_below_zero_and_sizes_are_shown_as_such() {
+        let w = Tongue::English.words();
+        for (column, number, told) in [
+            ("code", -7, "-7"),
+            ("code", 200, "200"),
+            ("bytes", 200_509, "201 KB"),
+            ("documents", 2_000, "2 000"),
+        ] {
+            let Cell::Text(text) = shown(w, column, &Figure::Count(number), false) else {
+                panic!("{column} is no text");
+            };
+            assert_eq!(text.replace(['\u{202f}', '\u{a0}'], " "), told);
+        }
+    }
 
     #[test]
     fn every_table_has_a_name_in_both_languages() {

@@ -71,6 +71,10 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     };
     let (shown, total) = if asked.is_whole_queue() {
         page.sentences.push(w.t("queue.what").to_owned());
+        let state = app.desk.card(&name)?.state;
+        if matches!(state, "never-run" | "ended" | "interrupted") {
+            page.sentences.push(w.t("queue.no_run").to_owned());
+        }
         queue(app, &mut page, &name, window)?
     } else {
         list(app, &mut page, (&name, state), asked, window)?
