@@ -33,7 +33,7 @@ pub struct Document {
     pub description: String,
     /// Headings, in order.
     pub headings: Vec<String>,
-    /// Visible text.
+    /// Visible text; headings, paragraphs, items and cells on lines of their own.
     pub text: String,
     /// Parts of the text that are beside the point, in order, apart.
     pub margins: Vec<Margin>,

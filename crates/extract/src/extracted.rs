@@ -15,7 +15,7 @@ pub struct Extracted {
     pub description: String,
     /// Headings in order, at most [`Limits::headings`](crate::Limits::headings).
     pub headings: Vec<String>,
-    /// Visible text, white space folded, at most [`Limits::text_bytes`](crate::Limits::text_bytes).
+    /// Visible text, white space folded to one space, or to the end of a line between blocks; at most [`Limits::text_bytes`](crate::Limits::text_bytes).
     pub text: String,
     /// Parts of the text that are navigation, or not to be quoted, by where they begin.
     pub margins: Vec<Margin>,

@@ -465,7 +465,7 @@ mod tests {
             (page.title.as_str(), page.language.as_deref()),
             ("T & U", Some("pt"))
         );
-        assert_eq!(page.text, "One X y");
+        assert_eq!(page.text, "One\nX y");
         assert_eq!(
             page.links[1].last_modified,
             Timestamp::parse("2026-11-15T20:00:00Z")

@@ -52,7 +52,7 @@ impl<'l> Collected<'l> {
         if item.pages.is_empty() {
             item.pages.extend(item.fallback.take());
         }
-        self.text.break_word();
+        self.text.break_line();
         self.text.push(&item.title);
         for page in item.pages {
             if let Some(link) = self
@@ -78,8 +78,10 @@ impl<'l> Collected<'l> {
                     self.links.set_anchor(id, || link.anchor);
                 }
             }
-            self.text.break_word();
-            self.text.push(&inner.text);
+            for line in inner.text.lines() {
+                self.text.break_line();
+                self.text.push(line);
+            }
         }
     }
 

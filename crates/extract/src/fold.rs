@@ -4,12 +4,14 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::marks;
 
-/// Words with one space between them, no control characters, nothing invisible.
+/// Words with one space between them, or the end of a line, no control characters, nothing invisible.
 #[derive(Debug, Default)]
 pub(crate) struct Folded {
     text: String,
     /// White space was seen since the last word.
     gap: bool,
+    /// A line has ended since the last word.
+    ends_line: bool,
 }
 
 impl Folded {
@@ -17,7 +19,7 @@ impl Folded {
     pub(crate) fn for_page(bytes: usize) -> Self {
         Self {
             text: String::with_capacity((bytes / 2).min(64 << 10)),
-            gap: false,
+            ..Self::default()
         }
     }
 
@@ -34,6 +36,13 @@ impl Folded {
     #[inline]
     pub(crate) fn break_word(&mut self) {
         self.gap = true;
+    }
+
+    /// What follows is another line: a paragraph, a heading, the cell of a table.
+    #[inline]
+    pub(crate) fn break_line(&mut self) {
+        self.gap = true;
+        self.ends_line = true;
     }
 
     /// Takes back what came after this length.
@@ -95,9 +104,10 @@ impl Folded {
             }
             if at > start {
                 if self.gap && !self.text.is_empty() {
-                    self.text.push(' ');
+                    self.text.push(if self.ends_line { '\n' } else { ' ' });
                 }
                 self.gap = false;
+                self.ends_line = false;
                 self.text.push_str(&piece[start..at]);
             }
             match odd {
@@ -273,6 +283,21 @@ mod tests {
             let words: Vec<&str> = seen.split_whitespace().collect();
             proptest::prop_assert_eq!(text.into_string(), words.join(" "));
         }
+    }
+
+    #[test]
+    fn a_line_ends_once_and_not_at_the_borders_of_the_text() {
+        let mut text = Folded::default();
+        text.break_line();
+        text.push("a ");
+        text.break_line();
+        text.push(" \n");
+        text.break_line();
+        text.push(" b c");
+        text.break_word();
+        text.push("d");
+        text.break_line();
+        assert_eq!(text.into_string(), "a\nb c d");
     }
 
     #[test]

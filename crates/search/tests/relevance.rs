@@ -11,9 +11,6 @@ use serde_json::Value;
 use shared::{Place, data, document};
 use teia_search::{Extras, SearchRequest, Searcher};
 
-/// Queries of each collection that are asked: enough to see the difference, soon done.
-const QUERIES: usize = 150;
-
 struct Judged {
     place: Place,
     queries: Vec<(String, String)>,
@@ -71,7 +68,6 @@ fn load(name: &str) -> Option<Judged> {
             )
         })
         .filter(|(id, _)| relevant.contains_key(id))
-        .take(QUERIES)
         .collect();
     Some(Judged {
         place,
@@ -114,5 +110,63 @@ fn expansion_raises_recall_on_two_collections() {
         );
         eprintln!("{name}: recall@100 {plain:.4}, expanded {expanded:.4}");
         assert!(expanded > plain, "{name}");
+    }
+}
+
+/// What carries no meaning of its own in a question, in Portuguese and English.
+const SMALL: &str = "a o as os um uma uns umas de do da dos das em no na nos nas num numa por pelo pela pelos pelas para com sem sob \
+    sobre entre ao aos à às e ou que se como quando onde quem qual quais quanto quantos quantas quanta porque é são foi era eram foram ser \
+    sido está estão estava tem têm teve há seu sua seus suas ele ela eles elas isso este esta esse essa aquele aquela lhe não \
+    the an of in on at by for with from to and or that which what who whom when where why how is are was were be been being it its this \
+    these those as do does did has have had can could may must there any been between into such not";
+
+/// The mean over the questions of one by the place of the first right answer, among ten.
+fn first_right(judged: &Judged, searcher: &Searcher, as_asked: impl Fn(&str) -> String) -> f64 {
+    let mut sum = 0.0;
+    for (id, query) in &judged.queries {
+        let request = SearchRequest {
+            group_similar: false,
+            ..SearchRequest::new(as_asked(query))
+        };
+        let hits = searcher.search(&request).unwrap().hits;
+        let is_right = |url: &String| judged.relevant[id].contains(url);
+        let place = hits
+            .iter()
+            .position(|hit| is_right(&hit.url) || hit.other_addresses.iter().any(is_right));
+        sum += place.map_or(0.0, |place| 1.0 / (place + 1) as f64);
+    }
+    sum / judged.queries.len() as f64
+}
+
+#[test]
+fn whole_questions_do_as_well_as_their_content_words() {
+    let small: HashSet<&str> = SMALL.split_whitespace().collect();
+    let content = |query: &str| {
+        let words = query.split_whitespace().filter(|word| {
+            let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+            !small.contains(bare.to_lowercase().as_str())
+        });
+        words.collect::<Vec<_>>().join(" ").replace('?', "")
+    };
+    for name in [
+        "relevance-cranfield",
+        "relevance-faquad-pt",
+        "relevance-juris-tcu-pt",
+    ] {
+        let Some(mut judged) = load(name) else {
+            continue;
+        };
+        // Some of the queries are a few words already.
+        judged
+            .queries
+            .retain(|(_, query)| query.trim_end().ends_with(['?', '.']));
+        let searcher = judged.place.searcher();
+        let whole = first_right(&judged, &searcher, str::to_owned);
+        let alone = first_right(&judged, &searcher, content);
+        eprintln!(
+            "{name}, {}: RR@10 of whole questions {whole:.4}, of their content words {alone:.4}",
+            judged.queries.len()
+        );
+        assert!(whole >= alone, "{name}");
     }
 }

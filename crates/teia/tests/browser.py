@@ -6,6 +6,7 @@ BASE is the server, LITTLE a page of the little web that was collected twice, FO
 Ends with 0 and a line of counts, or with the first thing that is wrong.
 """
 
+import itertools
 import pathlib
 import shutil
 import sys
@@ -174,12 +175,19 @@ def fingers(browser):
     box = page.locator(".map svg").bounding_box()
     assert box["y"] < 844, box
     # The one in the middle is the page that is looked at, whose name stands above.
-    names = page.locator(".map a.first:not(.here) text.short").all()
-    assert names, "pages on the map have names"
+    names = [name.bounding_box() for name in page.locator(".map a.named:not(.here) text.short").all()]
+    assert len(names) > 10, "pages on the map have names"
     for name in names:
-        assert name.evaluate("text => text.getBoundingClientRect().height") >= 11, "a name can be read"
+        assert name["height"] >= 11, "a name can be read"
+        assert name["x"] >= box["x"] and name["x"] + name["width"] <= box["x"] + box["width"], ("a name is not cut off", name, box)
+    for one, other in itertools.combinations(names, 2):
+        assert abs(one["y"] - other["y"]) >= 11 or abs(one["x"] - other["x"]) >= 60, ("a name is on another", one, other)
+    for button in page.locator(".map .views button").all():
+        place = button.bounding_box()
+        assert place["y"] + place["height"] <= box["y"], ("a button covers nothing", place, box)
+        assert min(place["width"], place["height"]) >= 44, ("a finger finds a button", place)
     shot(page, "map-fingers-phone")
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x, y = box["x"] + box["width"] / 2, min(box["y"] + box["height"] / 2, 800)
     hand = context.new_cdp_session(page)
 
     def touch(kind, *points):

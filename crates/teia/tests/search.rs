@@ -10,6 +10,8 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -261,6 +263,48 @@ fn a_page_is_found_while_the_crawl_runs_in_another_process() {
     assert_eq!(answer["total"], 1);
 }
 
+/// With the settings as they are: the next page of a chain is answered only when the one before it was found by another process,
+/// so that nothing is committed in between. How long that took is told by the run's own times.
+#[test]
+fn each_page_is_found_before_another_one_is_committed() {
+    const PAGES: usize = 4;
+    let found = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&found);
+    let site = Plain::start(move |path| match path.trim_start_matches('/').parse() {
+        Ok(page) if page < PAGES => {
+            while seen.load(Ordering::SeqCst) < page {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let next = page + 1;
+            let text = format!("<title>{page}</title><p>matter{page}x</p><a href=/{next}>on</a>");
+            (200, text)
+        }
+        _ => (404, String::new()),
+    });
+    let home = Home::new();
+    let mut running = home.start(&["crawl", &site.url("/0"), "--delay", "0s"]);
+    for page in 0..PAGES - 1 {
+        let word = format!("matter{page}x");
+        until("a page to be found", || {
+            let ended = home.run(&["search", &word, "--json"]);
+            let answer: Option<Value> = serde_json::from_slice(&ended.out).ok();
+            answer.is_some_and(|answer| answer["hits"][0]["url"] == site.url(&format!("/{page}")))
+        });
+        assert!(running.ends_within(Duration::ZERO).is_none());
+        let last = home.attempts().pop().unwrap();
+        assert_eq!(last.url.request(), site.url(&format!("/{page}")));
+        found.store(page + 1, Ordering::SeqCst);
+    }
+    assert_eq!(running.wait(Duration::from_secs(30)).code, Some(0));
+    let attempts = home.attempts();
+    let starts: Vec<i64> = attempts.iter().map(|one| one.started.as_micros()).collect();
+    let waits = starts.windows(2).map(|two| (two[1] - two[0]) as f64 / 1e6);
+    eprintln!(
+        "seconds from one page to the next: {:.1?}",
+        waits.collect::<Vec<_>>()
+    );
+}
+
 #[test]
 fn collections_are_searched_together_and_one_of_them_alone() {
     let site = Plain::start(|path| match path {
@@ -306,6 +350,19 @@ fn collections_are_searched_together_and_one_of_them_alone() {
     assert!(ended.err.contains("quotation mark"), "{}", ended.err);
     let said = home.good(&["search", "jardin"]);
     assert!(said.contains("Did you mean: jardim"), "{said}");
+    // Where nothing is shown, what is said fits the reason.
+    let said = home.good(&["search", "title:"]);
+    assert!(
+        said.contains("give it words") && !said.contains("Nothing was found"),
+        "{said}"
+    );
+    let said = home.good(&["search", "canta", "--offset", "7"]);
+    assert!(
+        said.contains("2 results in all: none from number 8 on"),
+        "{said}"
+    );
+    let said = home.good(&["search", "rinoceronte"]);
+    assert!(said.contains("Nothing was found in"), "{said}");
     let ended = home.run(&["search", "x", "--collection", "none"]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
 }

@@ -74,7 +74,8 @@ if (figure) {
   button("+", figure.dataset.nearer, () => zoom(1 / 1.6, ...middle()));
   button("−", figure.dataset.farther, () => zoom(1.6, ...middle()));
   button("↺", figure.dataset.reset, () => { Object.assign(whole, start); fit(); });
-  figure.append(views);
+  // Above the drawing, so that they cover no page.
+  figure.prepend(views);
 
   // Dragging a page moves it with its links; dragging the ground moves the view.
   let drag = null;
@@ -92,6 +93,19 @@ if (figure) {
       }
     }
   };
+  // A phone has room below and none beside: there rows stand farther apart, and both sides nearer to the middle.
+  if (matchMedia("(max-width: 40rem)").matches) {
+    const [narrower, taller] = [0.84, 2.6];
+    for (const [at, node] of nodes.entries()) {
+      const { x, y, width, height } = node.querySelector("circle, rect, path").getBBox();
+      move(at, (x + width / 2) * (narrower - 1), (y + height / 2) * (taller - 1));
+    }
+    start.y *= taller;
+    start.height *= taller;
+    Object.assign(whole, start);
+    figure.classList.add("tall");
+    fit();
+  }
   // One finger moves what is larger than the screen, two come nearer; else a finger scrolls the page.
   const fingers = new Map();
   const spread = () => {

@@ -315,6 +315,13 @@ fn a_page_is_explained() {
     assert!(map.matches("data-node=").count() > 20, "{map}");
     let history = served.get(&format!("/page?url={url}&tab=history")).text();
     assert!(history.contains("given as a seed"), "{history}");
+    // For programs in the attribute, for people in the text.
+    let time = history.split("<time datetime=\"").nth(1).unwrap();
+    let parts: Vec<&str> = time.split(['"', '>', '<']).collect();
+    assert!(
+        parts[0].ends_with('Z') && parts[2].contains(", ") && !parts[2].contains('Z'),
+        "{parts:?}"
+    );
     assert_eq!(served.get("/page?url=http://never.example/").status, 404);
     assert_eq!(served.get("/page?url=").status, 404);
 }

@@ -145,7 +145,7 @@ fn html_06() {
         "<p>swallowed ".repeat(1000)
     ));
     assert_eq!(unclosed.fetched(), ["/trick"]);
-    assert_eq!(unclosed.page.text, "before link");
+    assert_eq!(unclosed.page.text, "before\nlink");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn html_07() {
     ];
     for piece in pieces {
         let seen = see(format!("{LINK}{piece}"));
-        assert!(seen.page.text.starts_with("before link"), "{piece:.20}");
+        assert!(seen.page.text.starts_with("before\nlink"), "{piece:.20}");
         assert!(seen.fetched().contains(&"/trick".to_owned()));
         assert!(!seen.fetched().contains(&"/trick-in-comment".to_owned()));
     }
@@ -171,7 +171,7 @@ fn html_08() {
          <script><!--<script>hidden2</script>hidden3--></script><p>after</p>\
          <script><!-- hidden4 </script><a href=/trick-yes>yes</a>",
     );
-    assert_eq!(seen.page.text, "seen after yes");
+    assert_eq!(seen.page.text, "seen\nafter\nyes");
     assert_eq!(seen.fetched(), ["/trick-yes"]);
 }
 
@@ -522,7 +522,7 @@ fn html_21() {
         let seen = see(format!(
             "{LINK}<script type='application/ld+json'>{json}</script><p>after"
         ));
-        assert_eq!(seen.page.text, "before link after");
+        assert_eq!(seen.page.text, "before\nlink\nafter");
         assert_eq!(seen.fetched(), ["/trick"]);
     }
 }

@@ -230,7 +230,7 @@ impl<'a, 's> Page<'a, 's> {
             return;
         }
         if !tag.is_inline(name.key) {
-            self.border();
+            self.border(tag, name.key);
         } else if tag == Tag::Anchor && self.link_end == self.text.len() {
             // Links that touch are the buttons of a menu: a style sheet keeps them apart.
             self.text.break_word();
@@ -346,7 +346,7 @@ impl<'a, 's> Page<'a, 's> {
     fn end(&mut self, name: u64) {
         let tag = Tag::from_key(name);
         if !tag.is_inline(name) {
-            self.border();
+            self.border(tag, name);
         }
         self.margins.end(tag, name, self.text.len());
         if !tag.is_uncounted() {
@@ -425,10 +425,14 @@ impl<'a, 's> Page<'a, 's> {
         false
     }
 
-    /// A word and a block end here.
+    /// A word and a block end here, and where it is shown so, a line.
     #[inline]
-    fn border(&mut self) {
-        self.text.break_word();
+    fn border(&mut self, tag: Tag, name: u64) {
+        if tag.begins_line(name) {
+            self.text.break_line();
+        } else {
+            self.text.break_word();
+        }
         let open = self.anchor.as_ref().map(|anchor| anchor.start);
         self.margins.border(open, self.text.len());
     }
@@ -456,7 +460,7 @@ impl<'a, 's> Page<'a, 's> {
             if text.is_empty() {
                 fold(&anchor.alt.or(anchor.title).unwrap_or_default(), max)
             } else {
-                text.to_owned()
+                one_line(text)
             }
         });
     }
@@ -467,7 +471,7 @@ impl<'a, 's> Page<'a, 's> {
         };
         let text = cut(self.text.since(start), self.limits.title_bytes).trim_end();
         if !text.is_empty() && self.extracted.headings.len() < self.limits.headings {
-            self.extracted.headings.push(text.to_owned());
+            self.extracted.headings.push(one_line(text));
         }
     }
 
@@ -483,6 +487,11 @@ impl<'a, 's> Page<'a, 's> {
 fn base_url(url: &Url, href: &str) -> Option<Url> {
     let base = url.join(href).ok()?;
     (!matches!(base.scheme(), "data" | "javascript") && !base.cannot_be_a_base()).then_some(base)
+}
+
+/// A title or a name in which other blocks stand is still one.
+fn one_line(text: &str) -> String {
+    text.replace('\n', " ")
 }
 
 pub(super) fn bare(reference: &str) -> &str {

@@ -115,6 +115,19 @@ impl Tag {
         ) || name == const { key("wbr") }
     }
 
+    /// Whether browsers show what is in it, and what follows it, on a line of its own, or in a cell. What they show within a line,
+    /// pictures and buttons and elements that nobody knows, only ends words; so does `br`, because many end lines by hand.
+    #[inline]
+    pub(super) fn begins_line(self, name: u64) -> bool {
+        macro_rules! any {
+            ($($name:literal)*) => { $(name == const { key($name) })||* };
+        }
+        self == Self::Heading
+            || any!("p" "div" "li" "td" "th" "tr" "dt" "dd" "section" "article" "ul" "ol" "table" "header" "footer" "nav"
+                    "aside" "main" "blockquote" "pre" "figure" "figcaption" "dl" "form" "fieldset" "legend" "details"
+                    "summary" "address" "caption" "center" "hr" "hgroup" "menu" "dir" "option" "search" "dialog" "listing" "xmp")
+    }
+
     /// Whether it has neither content nor an end tag, or is not counted for another reason.
     #[inline]
     pub(super) fn is_uncounted(self) -> bool {

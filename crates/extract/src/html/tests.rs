@@ -213,7 +213,7 @@ fn xhtml_may_close_any_element_itself() {
         "<html><script src='x'/><title/><p>a</p><a href='y'>b</a></html>",
     );
     assert_eq!(summary(&page.links), ["script /d/x", "anchor /d/y"]);
-    assert_eq!(page.text, "a b");
+    assert_eq!(page.text, "a\nb");
 }
 
 #[test]
@@ -284,7 +284,8 @@ fn margins(html: &str, kind: MarginKind) -> Vec<String> {
     let page = read(html);
     let of_kind = page.margins.iter().filter(|margin| margin.kind == kind);
     let text = |margin: &Margin| page.text[margin.from as usize..margin.to as usize].trim();
-    of_kind.map(|margin| text(margin).to_owned()).collect()
+    let in_a_line = |margin: &Margin| text(margin).replace('\n', " ");
+    of_kind.map(in_a_line).collect()
 }
 
 #[test]
@@ -343,15 +344,35 @@ fn links_that_touch_are_words_apart() {
 }
 
 #[test]
+fn headings_paragraphs_items_and_cells_are_lines() {
+    check_text(
+        "<h2>Hours</h2>Every day<h2>Place",
+        "Hours\nEvery day\nPlace",
+    );
+    check_text(
+        "<ul><li>one <b>two</b><li>three</ul><table><tr><td>a<td>b<tr><th>c</table>",
+        "one two\nthree\na\nb\nc",
+    );
+    // Within a line: no browser begins another there.
+    check_text(
+        "a <img src=x> b<button>c</button><x-icon>d</x-icon> e",
+        "a b c d e",
+    );
+    let page = read("<h1><div>Two</div><div>parts</div></h1><a href=x><h3>Card</h3><p>text</a>");
+    assert_eq!(page.headings, ["Two parts", "Card"]);
+    assert_eq!(page.links[0].anchor, "Card text");
+}
+
+#[test]
 fn text_is_what_is_seen() {
-    check_text("<p>a<p>b <b>c</b>d<br>e<td>f", "a b cd e f");
+    check_text("<p>a<p>b <b>c</b>d<br>e<td>f", "a\nb cd e\nf");
     check_text(
         "a<script>b</script><style>c</style><noscript>d</noscript><template>e</template>f",
         "a f",
     );
     check_text("a &lt; b &amp;amp; c &nbsp; d < e", "a < b &amp; c d < e");
-    check_text("<img alt=x>a<textarea>b</textarea><option>c", "a c");
-    check_text("<title>t</title>a<xmp><b></xmp>", "a <b>");
-    check_text("<noscript>a <p>b", "a b");
+    check_text("<img alt=x>a<textarea>b</textarea><option>c", "a\nc");
+    check_text("<title>t</title>a<xmp><b></xmp>", "a\n<b>");
+    check_text("<noscript>a <p>b", "a\nb");
     check_text("<svg><style>a</style><text>b</text></svg>", "b");
 }

@@ -63,3 +63,63 @@ impl Deadline {
         self.was_over.load(Ordering::Relaxed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Deadline, STEPS};
+    use crate::config::{IndexConfig, SearchConfig};
+    use crate::page::Extras;
+    use crate::search::{SearchRequest, Searcher};
+    use crate::weights::Weights;
+    use crate::writer::Writer;
+
+    /// Tests count looks: one that comes in the middle of a walk leaves the rest out, for every kind of query.
+    #[test]
+    fn a_walk_over_many_pages_ends_with_the_time() {
+        let all = u64::from(4 * STEPS);
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open(folder.path(), IndexConfig::default()).unwrap();
+        for number in 0..all {
+            let url = format!("http://a.pt/{number}");
+            let text = format!("zebra listrada {number} come erva");
+            let document = crate::page::tests::document(&url, &text);
+            writer.add(&document, &Extras::default()).unwrap();
+        }
+        writer.commit(1).unwrap();
+        // Time itself is never over here.
+        let config = SearchConfig {
+            max_milliseconds: 3_600_000,
+            ..SearchConfig::default()
+        };
+        let mut searcher = Searcher::new(config, Weights::default());
+        searcher.open("a", folder.path()).unwrap();
+        for query in [
+            "zebra",
+            "zebra erva",
+            "zebra -cavalo",
+            "\"zebra listrada\"",
+            "zebra OR cavalo",
+            "+zebra +listrada",
+            "listr*",
+            "(zebra OR cavalo) erva",
+            "site:a.pt",
+        ] {
+            let request = SearchRequest::new(query);
+            let mut totals = Vec::new();
+            for looks in 0.. {
+                // Which words there are is remembered then: the looks that follow are those of walks. (It is forgotten once, when
+                // the commit is noticed.)
+                assert_eq!(searcher.search(&request).unwrap().total, all, "{query}");
+                let deadline = Deadline::after_looks(looks);
+                let results = searcher.answer(&request, deadline).unwrap();
+                totals.push(results.total);
+                if !results.is_partial {
+                    break;
+                }
+            }
+            assert_eq!(totals.last(), Some(&all), "{query}");
+            let within = totals.iter().any(|total| (1..all).contains(total));
+            assert!(within, "{query}: {totals:?}");
+        }
+    }
+}

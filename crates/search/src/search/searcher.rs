@@ -307,12 +307,17 @@ impl Searcher {
 
     /// Answers a query. Never fails for what the query says.
     pub fn search(&self, request: &SearchRequest) -> Result<Results, SearchError> {
-        guarded(|| self.answer(request))
+        let deadline = Deadline::after(Instant::now(), self.config.max_milliseconds);
+        guarded(|| self.answer(request, deadline))
     }
 
-    fn answer(&self, request: &SearchRequest) -> Result<Results, SearchError> {
+    pub(super) fn answer(
+        &self,
+        request: &SearchRequest,
+        deadline: Deadline,
+    ) -> Result<Results, SearchError> {
         let began = Instant::now();
-        let deadline = Arc::new(Deadline::after(began, self.config.max_milliseconds));
+        let deadline = Arc::new(deadline);
         let shards = self.shards(&request.collections, &request.hidden)?;
         let statistics = self.counted.of(&shards)?;
         let parsed = parse(&request.query);

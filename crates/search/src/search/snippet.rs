@@ -340,11 +340,12 @@ fn bit(which: usize) -> u64 {
     1 << which.min(63)
 }
 
-/// Without control characters and marks that turn the direction of text; and where each byte went.
+/// Without control characters and marks that turn the direction of text, and with a sign between lines; and where each byte
+/// went.
 fn clean(text: &str) -> (String, Vec<usize>) {
     let mut cleaned = String::with_capacity(text.len());
     let mut places = Vec::with_capacity(text.len() + 1);
-    for character in text.chars() {
+    for (at, character) in text.char_indices() {
         for _ in 0..character.len_utf8() {
             places.push(cleaned.len());
         }
@@ -354,6 +355,7 @@ fn clean(text: &str) -> (String, Vec<usize>) {
             | '\u{202a}'..='\u{202e}'
             | '\u{2066}'..='\u{2069}'
             | '\u{feff}' => {}
+            '\n' if wants_sign(&cleaned, &text[at + 1..]) => cleaned.push_str(BETWEEN_LINES),
             _ if character.is_control() || character.is_whitespace() => cleaned.push(' '),
             _ => cleaned.push(character),
         }
@@ -362,7 +364,39 @@ fn clean(text: &str) -> (String, Vec<usize>) {
     (cleaned, places)
 }
 
+/// Stands between a heading and what follows it, between items, between cells.
+const BETWEEN_LINES: &str = " · ";
+
+/// Whether what is read on after this line would be taken for the same sentence. Where a sign stands already, that is enough.
+fn wants_sign(line: &str, next: &str) -> bool {
+    let closes =
+        |c: char| c.is_alphanumeric() || matches!(c, ')' | ']' | '»' | '”' | '’' | '"' | '%');
+    let opens =
+        |c: char| c.is_alphanumeric() || matches!(c, '(' | '[' | '«' | '“' | '‘' | '"' | '¿' | '¡');
+    line.chars().next_back().is_some_and(closes) && next.chars().next().is_some_and(opens)
+}
+
 /// One line of a page, safe to show.
 pub(super) fn line(text: &str) -> String {
     clean(cut(text, MAX_SNIPPET_BYTES)).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn lines_are_told_apart_and_places_stay_right() {
+        let check = |text: &str, shown: &str| assert_eq!(clean(text).0, shown, "{text:?}");
+        check("Opening hours\nEvery day", "Opening hours · Every day");
+        check("It is open.\nEvery day", "It is open. Every day");
+        check("Hours:\nEvery day", "Hours: Every day");
+        check("One\n· two", "One · two");
+        check("Museu (Évora)\n“Sempre”", "Museu (Évora) · “Sempre”");
+        let text = "São\nRoque";
+        let (cleaned, places) = clean(text);
+        let roque = text.find("Roque").unwrap();
+        assert_eq!(&cleaned[places[roque]..places[text.len()]], "Roque");
+        assert_eq!(&cleaned[places[0]..places[roque - 1]], "São");
+    }
 }

@@ -12,8 +12,8 @@ use serde_json::json;
 use teia_base::{Clock, SystemClock};
 use teia_engine::{Directory, Layout, Reading, Removals};
 use teia_search::{
-    Hidden, Hit, Results, SearchConfig, SearchError, SearchRequest, Searcher, Snippet, Sort,
-    Weights,
+    Hidden, Hit, Repair, Results, SearchConfig, SearchError, SearchRequest, Searcher, Snippet,
+    Sort, Weights,
 };
 
 use super::place::{Place, USUAL_COLLECTION};
@@ -308,19 +308,39 @@ fn print(results: &Results, request: &SearchRequest, options: &SearchOptions) ->
     if results.distinct > shown as u64 && is_full {
         writeln!(out, "\n{}More: --offset {shown}{}", look.quiet, look.plain)?;
     }
-    if results.hits.is_empty() && results.suggestion.is_none() && request.offset == 0 {
-        let without = if request.query.contains('"') {
-            ", or the same without quotation marks"
-        } else {
-            ""
-        };
-        writeln!(
-            out,
-            "\nNothing was found in {}; fewer or other words may help{without}.",
-            options.data.display()
-        )?;
+    if let Some(advice) = advice(results, request, &options.data) {
+        writeln!(out, "\n{advice}")?;
     }
     Ok(())
+}
+
+/// What may help where nothing is shown.
+fn advice(results: &Results, request: &SearchRequest, data: &Path) -> Option<String> {
+    if !results.hits.is_empty() || results.suggestion.is_some() {
+        return None;
+    }
+    if results.repairs.contains(&Repair::Empty) {
+        return Some(
+            "There is nothing to look for: give it words. `teia search --help` shows the signs."
+                .to_owned(),
+        );
+    }
+    if results.distinct > 0 {
+        let all = counted(results.distinct, "result");
+        return Some(format!(
+            "{all} in all: none from number {} on.",
+            request.offset + 1
+        ));
+    }
+    let without = if request.query.contains('"') {
+        ", or the same without quotation marks"
+    } else {
+        ""
+    };
+    Some(format!(
+        "Nothing was found in {}; fewer or other words may help{without}.",
+        data.display()
+    ))
 }
 
 /// What stands below a result.

@@ -25,7 +25,15 @@ pub(crate) enum Panel {
     Versions(Versions),
     Links(Links),
     Map(Map),
-    History(Vec<(String, String)>),
+    History(Vec<Happened>),
+}
+
+/// One thing that happened to a page.
+pub(crate) struct Happened {
+    /// For programs.
+    pub(crate) at: String,
+    pub(crate) when: String,
+    pub(crate) what: String,
 }
 
 pub(crate) struct Versions {
@@ -328,7 +336,11 @@ pub(crate) fn history(w: &Words, known: &Known) -> Panel {
     let newest = life.iter().rev().take(MOST_MOMENTS);
     let told = newest.map(|moment| {
         let what = moment.told(attempts, |english| w.rule(english).into_owned());
-        (moment.at.to_string(), clean(&what))
+        Happened {
+            at: moment.at.to_string(),
+            when: w.moment_with_seconds(&moment.at),
+            what: clean(&what),
+        }
     });
     Panel::History(told.collect())
 }
