@@ -296,7 +296,7 @@ fn hosts_of_waiting_news_are_told_once_for_a_file() {
     assert!(!told.is_empty() && told.len() <= pending * hosts.len());
     let rows = store.stats().waiting_rows;
     assert!(
-        rows as usize > 5 * told.len(),
+        rows > 5 * told.len() as u64,
         "{rows} rows, {} told",
         told.len()
     );
