@@ -47,9 +47,6 @@ pub(super) struct Scoring<'a> {
     pub(super) deadline: &'a Arc<Deadline>,
 }
 
-/// A text of at least so many terms (each word is two: its form and its stem) in which one of ten is the same was written to be found.
-const STUFFED: (u32, u32) = (1000, 10);
-
 /// For each text field and coded length: the field's weight over its length norm, and how often a term may stand in it to be
 /// believed; and `k1`.
 pub(super) struct Norms {
@@ -65,10 +62,10 @@ impl Norms {
             Arc::new(std::array::from_fn(|id| {
                 let code = u8::try_from(id).unwrap_or(u8::MAX);
                 let length = FieldNormReader::id_to_fieldnorm(code);
-                let most = if length < STUFFED.0 {
+                let most = if length < weights.stuffed_length {
                     u32::MAX
                 } else {
-                    length / STUFFED.1
+                    length / weights.stuffed_share.max(1)
                 };
                 (weight / (1.0 - b + b * length as f32 / mean), most)
             }))
