@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use teia_base::ReadFile;
 
 use crate::index::{ArchiveName, entry_of_record, ids_path, packed_ids};
 use crate::reader::{Found, Proof, WarcReader};
@@ -148,8 +151,10 @@ impl Captures {
             .files()
             .open(&path)
             .map_err(ArchiveError::file("open", &path))?;
-        scrubbed.bytes += file.len().map_err(ArchiveError::read(&path, 0))?;
-        let mut reader = WarcReader::new(file, &path, 0)?;
+        let file: Arc<dyn ReadFile> = Arc::from(file);
+        let len = file.len().map_err(ArchiveError::read(&path, 0))?;
+        scrubbed.bytes += len;
+        let mut reader = WarcReader::within(Arc::clone(&file), &path, 0, len);
         while let Some(found) = reader.next_found()? {
             let (offset, url, what) = match found {
                 Found::Damage(damage) => {
@@ -180,7 +185,13 @@ impl Captures {
                         };
                         known.as_ref().is_some_and(|known| !same(known))
                     };
+                    let mut head = [0; 10];
+                    let read = file.read_exact_at(record.offset, &mut head);
+                    read.map_err(ArchiveError::read(&path, record.offset))?;
                     let what = match &entry {
+                        _ if !is_head_of_ours(head) => {
+                            Some("the head of its gzip member is not as it was written".to_owned())
+                        }
                         _ if proof == Proof::Wrong => Some("a digest does not fit".to_owned()),
                         Some(_) if known.is_none() => {
                             Some(format!("not in the index; {INDEX_HELP}"))
@@ -210,4 +221,10 @@ impl Captures {
         }
         Ok(())
     }
+}
+
+/// Whether a gzip member begins as ours do: no check sum of it covers its time and system, which we leave open.
+fn is_head_of_ours(head: [u8; 10]) -> bool {
+    let [.., time_0, time_1, time_2, time_3, effort, system] = head;
+    [time_0, time_1, time_2, time_3] == [0; 4] && matches!(effort, 0 | 2 | 4) && system == 255
 }

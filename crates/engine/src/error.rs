@@ -29,7 +29,7 @@ pub enum EngineError {
     UrlsForgotten(#[source] teia_repository::blocks::StoreError),
     /// The URLs on disk know of more than the journal does.
     #[error(
-        "the URLs on disk know of journal entry {urls}, and the journal ends with {journal}: restore the journal from a copy ({path})"
+        "the URLs on disk ({path}) know of journal entry {urls}, and the journal ends with {journal}: restore it from a copy ({lost})"
     )]
     JournalLost {
         /// The last entry that the URLs know of.
@@ -38,6 +38,8 @@ pub enum EngineError {
         journal: u64,
         /// Where the URLs lie.
         path: PathBuf,
+        /// Where the journal lies.
+        lost: PathBuf,
     },
     /// Another process collects there.
     #[error("{path} is in use by process {holder}")]

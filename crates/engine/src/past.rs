@@ -126,6 +126,7 @@ impl Past {
                     urls: position,
                     journal: last_entry,
                     path: root.join(path),
+                    lost: root.join(layout.journal()),
                 });
             }
         }

@@ -13,6 +13,7 @@ use crate::schema::TEXT_FIELDS;
 /// ```text
 /// tf(w,d)    = sum over fields of  weight · (stems + exact · exact forms) / (1 - b + b · length / mean length)
 /// word(w,d)  = idf(w) · tf · (k1 + 1) / (tf + k1)
+///              (a stem or form that is more than one in `stuffed-share` of a long field counts there as if it stood there once)
 /// score(d)   = (sum of words + proximity · closeness of different words)
 ///              · (1 + rank · rank of d) · (1 + freshness · 2^(-age / half-life), where asked)
 /// ```
@@ -27,6 +28,10 @@ pub struct Weights {
     pub k1: f32,
     /// What the very form of the word counts beside its stem.
     pub exact: f32,
+    /// A field is long from so many terms on; each word is two, its form and its stem.
+    pub stuffed_length: u32,
+    /// And nobody who means it has one term among so few there.
+    pub stuffed_share: u32,
     /// What different words of the query count for standing close together.
     pub proximity: f32,
     /// What the rank of a page counts.
@@ -48,6 +53,8 @@ impl Default for Weights {
             lengths: [0.5, 0.5, 0.75, 0.3, 0.5, 0.5],
             k1: 1.5,
             exact: 1.0,
+            stuffed_length: 1000,
+            stuffed_share: 10,
             proximity: 0.6,
             rank: 0.6,
             freshness: 1.0,

@@ -53,6 +53,10 @@ fn html_22_a_word_is_found_whatever_has_no_width_in_it() {
     ]);
     let found = place.found("casino");
     assert_eq!(found.len(), 3, "{found:?}");
+    // Nobody comes first by saying a word more often than anybody would.
+    assert_eq!(found[2], "stuffed", "{found:?}");
+    let honest = place.found("einer Stadt casino");
+    assert_eq!(honest[0], "honest", "{honest:?}");
     assert!(
         place.found("c\u{200b}asino").len() == 3,
         "nor does it matter in a query"

@@ -36,10 +36,10 @@ pub struct StoreConfig {
     pub waiting_share: u64,
     /// How base runs are packed.
     pub base_packing: Packing,
-    /// How they are packed while there are fewer than `few_urls`.
+    /// How everything is packed while there are fewer than `few_urls`.
     pub few_packing: Packing,
     /// URLs below which bytes count for more than time: much is known of each of them, and there is
-    /// little to read.
+    /// little to read. At 50 million it costs no more time than it saves.
     pub few_urls: u64,
     /// How small runs are packed.
     pub small_packing: Packing,
@@ -73,6 +73,8 @@ pub enum Packing {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Thrift {
     pub(crate) base_packing: Packing,
+    pub(crate) small_packing: Packing,
+    pub(crate) pending_packing: Packing,
     pub(crate) compact_share: u64,
     pub(crate) waiting_share: u64,
 }
@@ -83,12 +85,16 @@ impl StoreConfig {
         if urls < self.few_urls {
             Thrift {
                 base_packing: self.few_packing,
+                small_packing: self.few_packing,
+                pending_packing: self.few_packing,
                 compact_share: self.compact_share * 2,
                 waiting_share: (self.waiting_share * 3).div_ceil(5),
             }
         } else {
             Thrift {
                 base_packing: self.base_packing,
+                small_packing: self.small_packing,
+                pending_packing: self.pending_packing,
                 compact_share: self.compact_share,
                 waiting_share: self.waiting_share,
             }
@@ -110,7 +116,7 @@ impl Default for StoreConfig {
             waiting_share: 17,
             base_packing: Packing::Lz4,
             few_packing: Packing::Zstd(1),
-            few_urls: 20_000_000,
+            few_urls: 70_000_000,
             small_packing: Packing::Lz4,
             pending_packing: Packing::Lz4,
             filter_bits: None,

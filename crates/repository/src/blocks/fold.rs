@@ -105,7 +105,7 @@ impl FoldJob {
     fn choose(&self, placed: &[Placed], bounds: &[Bounds]) -> (Vec<usize>, i64) {
         let config = &self.disk.config;
         let wide = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX / 4);
-        let urls: u64 = self.blocks.iter().map(|block| block.urls).sum();
+        let urls = self.urls();
         let rows: u64 = self.blocks.iter().map(Block::rows).sum();
         let thrift = config.thrift(urls);
         let per_fold = wide(config.scan_rows.max(rows / config.delay.max(1)));
@@ -163,6 +163,11 @@ impl FoldJob {
             .sum()
     }
 
+    /// URLs in the blocks.
+    fn urls(&self) -> u64 {
+        self.blocks.iter().map(|block| block.urls).sum()
+    }
+
     fn unvisited(&self, block: &Block) -> &[Arc<RunFile>] {
         let from = self.waiting.partition_point(|run| run.id <= block.visited);
         &self.waiting[from..]
@@ -172,7 +177,7 @@ impl FoldJob {
     fn leave<'a>(&'a self, id: u64, placed: &'a [Placed], blocks: Vec<&'a Bounds>) -> Leave<'a> {
         Box::new(move || {
             let _step = Step::begin("waiting news");
-            let packing = self.disk.config.pending_packing;
+            let packing = self.disk.config.thrift(self.urls()).pending_packing;
             let mut open = None;
             let mut gathering = Gathering::default();
             let mut pending = Pending::default();
@@ -213,9 +218,8 @@ impl FoldJob {
         leave: Leave<'a>,
     ) -> Result<(Option<Arc<RunFile>>, Results), StoreError> {
         let next = AtomicUsize::new(0);
-        let urls = self.blocks.iter().map(|block| block.urls).sum();
         let threads = self.disk.config.threads.clamp(1, 64);
-        let thrift = self.disk.config.thrift(urls);
+        let thrift = self.disk.config.thrift(self.urls());
         let results = Mutex::new(Vec::new());
         let work = || {
             let mut workbench = Workbench::default();

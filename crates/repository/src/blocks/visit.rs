@@ -388,7 +388,7 @@ impl<'d> Output<'d> {
             packing: if is_base {
                 task.thrift.base_packing
             } else {
-                disk.config.small_packing
+                task.thrift.small_packing
             },
             open: None,
             aside,

@@ -47,9 +47,10 @@ pub(super) struct Scoring<'a> {
     pub(super) deadline: &'a Arc<Deadline>,
 }
 
-/// For each text field and coded length: the field's weight over its length norm; and `k1`.
+/// For each text field and coded length: the field's weight over its length norm, and how often a term may stand in it to be
+/// believed; and `k1`.
 pub(super) struct Norms {
-    tables: [Arc<[f32; 256]>; TEXT_FIELDS],
+    tables: [Arc<[(f32, u32); 256]>; TEXT_FIELDS],
     k1: f32,
 }
 
@@ -60,8 +61,13 @@ impl Norms {
             let mean = statistics.mean_length(field).max(1.0);
             Arc::new(std::array::from_fn(|id| {
                 let code = u8::try_from(id).unwrap_or(u8::MAX);
-                let length = FieldNormReader::id_to_fieldnorm(code) as f32;
-                weight / (1.0 - b + b * length / mean)
+                let length = FieldNormReader::id_to_fieldnorm(code);
+                let most = if length < weights.stuffed_length {
+                    u32::MAX
+                } else {
+                    length / weights.stuffed_share.max(1)
+                };
+                (weight / (1.0 - b + b * length as f32 / mean), most)
             }))
         });
         Self {
@@ -74,12 +80,15 @@ impl Norms {
 /// The norms of one field in one segment.
 pub(super) struct FieldNorm {
     lengths: FieldNormReader,
-    table: Arc<[f32; 256]>,
+    table: Arc<[(f32, u32); 256]>,
 }
 
 impl FieldNorm {
-    pub(super) fn of(&self, doc: DocId) -> f32 {
-        self.table[usize::from(self.lengths.fieldnorm_id(doc))]
+    /// What a term counts that stands so often in a document. Where that is beyond belief, it is there, and no more.
+    pub(super) fn weigh(&self, doc: DocId, count: u32) -> f32 {
+        let (weight, most) = self.table[usize::from(self.lengths.fieldnorm_id(doc))];
+        let count = if count > most { 1 } else { count };
+        count as f32 * weight
     }
 }
 

@@ -222,7 +222,8 @@ impl FieldPhrase {
 
     /// How often it stands in the document, weighted.
     pub(super) fn frequency(&self) -> f32 {
-        self.count as f32 * self.norm.of(self.doc)
+        let count = u32::try_from(self.count).unwrap_or(u32::MAX);
+        self.norm.weigh(self.doc, count)
     }
 
     fn settle(&mut self, from: DocId) {

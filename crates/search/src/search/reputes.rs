@@ -262,7 +262,7 @@ impl Anchors {
             let mut blocks = blocks.map_err(tantivy::TantivyError::from)?;
             while !blocks.docs().is_empty() {
                 for (&doc, &count) in blocks.docs().iter().zip(blocks.freqs()) {
-                    each(doc, count as f32 * norm.of(doc));
+                    each(doc, norm.weigh(doc, count));
                 }
                 blocks.advance();
             }

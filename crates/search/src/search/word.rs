@@ -156,7 +156,7 @@ impl Source for Opened {
             let mut steps = 0;
             while !blocks.docs().is_empty() && !self.deadline.is_over_at(&mut steps) {
                 for (&doc, &count) in blocks.docs().iter().zip(blocks.freqs()) {
-                    each(doc, share * count as f32 * norm.of(doc));
+                    each(doc, share * norm.weigh(doc, count));
                 }
                 blocks.advance();
             }
@@ -264,7 +264,7 @@ impl Match for Sought {
         for list in self.lists.iter().filter(|list| list.doc() == self.doc) {
             frequency += match list {
                 SoughtList::Own(list, field, share) => {
-                    share * list.term_freq() as f32 * self.norms[*field].of(self.doc)
+                    share * self.norms[*field].weigh(self.doc, list.term_freq())
                 }
                 SoughtList::Anchors(given, share) => share * given.frequency(),
             };
