@@ -55,6 +55,8 @@ pub(crate) struct AliasWatch {
 
 /// How long a sample waits for the original to bring the same page.
 const SAMPLE_PATIENCE: Duration = Duration::from_secs(120);
+/// More URLs than this are not all brought into their blocks while commits wait.
+const MANY_URLS: u64 = 2_000_000;
 /// How often the samples that wait are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -249,8 +251,12 @@ impl Ring {
     }
 
     /// Looks at the samples that wait, once a second: whatever else there is to do, a host that is no
-    /// alias is found out within a bounded time.
+    /// alias is found out within a bounded time. Where there are very many URLs on disk, it is when nothing else is due, because
+    /// all news is brought into the blocks before those of the host are looked for, and commits would wait for it.
     pub(crate) fn look_at_samples(&mut self) {
+        if self.repository.is_on_disk() && self.repository.len() > MANY_URLS {
+            return;
+        }
         let now = self.clock.now();
         let looked = self.aliases.looked.get_or_insert(now);
         if now.saturating_duration_since(*looked) >= LOOK_EVERY {

@@ -102,7 +102,7 @@ impl Ring {
         if self.control.is_paused() || is_busy {
             return Ok(false);
         }
-        Ok(self.is_idle() && !self.settle_samples(Wait::No) && !self.decide_rest()?)
+        Ok(self.is_idle() && !self.decide_rest()? && !self.settle_samples(Wait::No))
     }
 
     fn is_idle(&mut self) -> bool {
