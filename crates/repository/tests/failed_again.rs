@@ -116,7 +116,7 @@ fn urls_that_failed_wait_again_within_the_memory_that_was_set() {
     process
         .repository
         .begin_run(at(1_000_000), Duration::from_secs(60));
-    let more = high_water() - before;
+    let more = high_water().saturating_sub(before);
     process.repository.check().unwrap();
     assert_eq!(process.repository.count(State::Failed), 0);
     assert_eq!(process.repository.count(State::Waiting), URLS);
