@@ -1,13 +1,14 @@
 //! The followers of one run: started, fed, and waited for.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use teia_base::Files;
 use teia_graph::GraphError;
+use tokio::sync::oneshot;
 
 use super::catalog::Cataloguer;
 use super::config::LinksSection;
@@ -236,9 +237,30 @@ impl Crew {
     /// the run was interrupted, now or then, what is in them is committed and the rest is left; one
     /// that was stopped is ranked at the end of the next.
     pub(crate) async fn finish(self, reason: EndReason, control: Control) {
-        let waited = tokio::task::spawn_blocking(move || self.wait(reason, &control));
-        // A panic of ours has nothing to say to a run that is over.
-        let _ = waited.await;
+        let crew = Arc::new(Mutex::new(Some(self)));
+        let wait = {
+            let crew = Arc::clone(&crew);
+            move || {
+                let crew = crew.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some(crew) = crew {
+                    crew.wait(reason, &control);
+                }
+            }
+        };
+        let (tell, over) = oneshot::channel();
+        let beside = wait.clone();
+        let begun = std::thread::Builder::new()
+            .name("teia-finish".to_owned())
+            .spawn(move || {
+                beside();
+                let _ = tell.send(());
+            });
+        match begun {
+            // A panic of ours has nothing to say to a run that is over.
+            Ok(_) => drop(over.await),
+            // Where this machine has no thread left, nothing else goes on any more either.
+            Err(_) => wait(),
+        }
     }
 
     fn wait(mut self, reason: EndReason, control: &Control) {
