@@ -19,7 +19,8 @@
 use std::io;
 
 use teia_base::{
-    Body, CaptureId, Certificate, Exchange, Flags, Link, LinkKind, Protocol, Response, Timestamp,
+    Body, CaptureId, Certificate, Exchange, Flags, Link, LinkKind, Protocol, Response, Retry,
+    Timestamp,
 };
 
 use crate::cdx::CdxEntry;
@@ -323,6 +324,9 @@ fn push_main(
         if capture.noarchive {
             header.field("Teia-Robots", "noarchive");
         }
+        if is_failed(capture) {
+            header.field("Teia-Outcome", &capture.exchange.outcome.name());
+        }
         header.field("Teia-Capture", &capture.id.0.to_string());
         match kind {
             RecordKind::Resource => {
@@ -447,7 +451,14 @@ fn entry_of(
         file: String::new(),
         id: Some(capture.id),
         noarchive: capture.noarchive,
+        failed: is_failed(capture),
     }
+}
+
+/// Whether the answer broke off after its head, so that the attempt failed.
+fn is_failed(capture: &Capture<'_>) -> bool {
+    let outcome = capture.exchange.outcome;
+    !outcome.is_answered() && outcome.retry() != Retry::Final
 }
 
 fn protocol_name(protocol: Protocol) -> Option<&'static str> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use teia_base::{CanonicalUrl, CaptureId, Files, Timestamp};
 
 use crate::index::{ArchiveName, IndexName, Merge, OpenLines, SortedIndex};
-use crate::reader::{Found, Record, WarcReader, chunk_ranges, parse_head};
+use crate::reader::{Found, Record, WarcReader, chunks_of, parse_head};
 use crate::stored::StoredCapture;
 use crate::surt::surt;
 use crate::{ArchiveError, CdxEntry};
@@ -67,9 +67,13 @@ impl Captures {
         Ok(candidates)
     }
 
-    /// The newest capture of a URL at or before a moment (or at all); else the first one after it.
+    /// The newest capture of a URL at or before a moment (or at all); else the first one after it. Those of attempts that
+    /// failed are given only where there is no other.
     pub fn find(&self, url: &str, at: Option<Timestamp>) -> Result<Option<CdxEntry>, ArchiveError> {
         let mut versions = self.versions(url)?;
+        if versions.iter().any(|entry| !entry.failed) {
+            versions.retain(|entry| !entry.failed);
+        }
         let Some(at) = at else {
             return Ok(versions.pop());
         };
@@ -249,7 +253,7 @@ impl Captures {
         };
         let payload = payload.as_ref().unwrap_or(&record);
         let chunks = if payload.is_chunked() {
-            chunk_ranges(&payload.body)
+            chunks_of(&payload.body)
                 .map_err(ArchiveError::read(self.dir.join(&entry.file), entry.offset))?
         } else {
             None

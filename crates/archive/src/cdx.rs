@@ -38,6 +38,8 @@ pub struct CdxEntry {
     /// Its author wants no copy shown: it is kept, and never replayed. `A` among the `robotflags`, as
     /// other archives write it.
     pub noarchive: bool,
+    /// Its body could not be read to the end, and the attempt failed: it is kept for who looks into that, and is no page.
+    pub failed: bool,
 }
 
 impl CdxEntry {
@@ -64,6 +66,7 @@ impl CdxEntry {
             file: fields.filename.into_owned(),
             id: fields.id.as_deref().and_then(number).map(CaptureId),
             noarchive: fields.robotflags.is_some_and(|flags| flags.contains('A')),
+            failed: fields.failed.is_some_and(|failed| failed == "yes"),
         })
     }
 
@@ -91,6 +94,9 @@ impl CdxEntry {
         push_number(&mut line, "offset", self.offset);
         line.push_str(", \"filename\": ");
         push_json(&mut line, &self.file);
+        if self.failed {
+            line.push_str(", \"failed\": \"yes\"");
+        }
         if let Some(id) = self.id {
             push_number(&mut line, "id", id.0);
         }
@@ -151,6 +157,8 @@ struct Fields<'a> {
     id: Option<std::borrow::Cow<'a, str>>,
     #[serde(borrow)]
     robotflags: Option<std::borrow::Cow<'a, str>>,
+    #[serde(borrow)]
+    failed: Option<std::borrow::Cow<'a, str>>,
 }
 
 fn push_number(line: &mut String, name: &str, number: u64) {
@@ -198,6 +206,7 @@ mod tests {
             file: "x.warc.gz".into(),
             id: Some(CaptureId(7)),
             noarchive: true,
+            failed: true,
         };
         let line = entry.to_line();
         assert!(line.is_ascii());

@@ -14,7 +14,7 @@ pub fn payload_digest(response: &Response) -> io::Result<[u8; 20]> {
     let mut sha1 = Sha1::new();
     match &response.chunks {
         None => update(&mut sha1, &response.body, 0, response.body.len())?,
-        Some(chunks) => drain(&mut sha1, response.body.payload_reader(chunks))?,
+        Some(_) => drain(&mut sha1, response.payload_reader())?,
     }
     Ok(sha1.finalize().into())
 }
@@ -55,7 +55,7 @@ pub(crate) fn update(sha1: &mut Sha1, body: &Body, start: u64, end: u64) -> io::
     drain(sha1, body.reader(start, end))
 }
 
-fn drain(sha1: &mut Sha1, mut reader: impl Read) -> io::Result<()> {
+pub(crate) fn drain(sha1: &mut Sha1, mut reader: impl Read) -> io::Result<()> {
     let mut buffer = vec![0; 64 << 10];
     loop {
         match reader.read(&mut buffer)? {

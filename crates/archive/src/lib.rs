@@ -64,7 +64,7 @@ pub use index::index_warc;
 pub use reader::{Damage, Found, Proof, ReadLimits, Record, RecordHeader, WarcReader};
 pub use record_names::{RecordName, RecordNames};
 pub use scrub::{Scrubbed, Wound};
-pub use stored::{Payload, StoredCapture};
+pub use stored::StoredCapture;
 pub use surt::surt;
 pub use upkeep::Upkeep;
 pub use whole::whole_end;

@@ -1,10 +1,9 @@
 //! One capture as it lies in the archive.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::net::IpAddr;
-use std::ops::Range;
 
-use teia_base::{Body, Response, Timestamp};
+use teia_base::{PayloadReader, Response, Timestamp};
 
 use crate::{CdxEntry, RecordHeader};
 
@@ -52,40 +51,7 @@ impl StoredCapture {
     }
 
     /// The payload: chunk framing removed, content coding kept.
-    pub fn payload(&self) -> Payload<'_> {
-        Payload {
-            body: &self.response.body,
-            ranges: self.response.payload(),
-            current: 0,
-            position: 0,
-        }
-    }
-}
-
-/// Reads the payload of a [`StoredCapture`].
-#[derive(Debug)]
-pub struct Payload<'a> {
-    body: &'a Body,
-    ranges: Vec<Range<u64>>,
-    current: usize,
-    /// Bytes of the current range already read.
-    position: u64,
-}
-
-impl Read for Payload<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while let Some(range) = self.ranges.get(self.current) {
-            let read = self
-                .body
-                .reader(range.start + self.position, range.end)
-                .read(buffer)?;
-            if read > 0 || buffer.is_empty() {
-                self.position += read as u64;
-                return Ok(read);
-            }
-            self.current += 1;
-            self.position = 0;
-        }
-        Ok(0)
+    pub fn payload(&self) -> PayloadReader {
+        self.response.payload_reader()
     }
 }

@@ -455,12 +455,7 @@ fn pywb_replays_what_was_received() {
                 );
                 continue;
             }
-            let payload: Vec<u8> = page
-                .response()
-                .payload()
-                .into_iter()
-                .flat_map(|range| all(page.response().body.reader(range.start, range.end)))
-                .collect();
+            let payload = all(page.response().payload_reader());
             assert_eq!(status, page.response().status, "{collection} {}", page.url);
             assert!(
                 body == payload,
@@ -503,12 +498,7 @@ fn pywb_takes_an_exported_wacz() {
             .find(|entry| entry.id == Some(CaptureId(page.id)))
             .unwrap();
         let (status, body) = server.get(&format!("/packed/{}id_/{}", entry.timestamp, entry.url));
-        let payload: Vec<u8> = page
-            .response()
-            .payload()
-            .into_iter()
-            .flat_map(|range| all(page.response().body.reader(range.start, range.end)))
-            .collect();
+        let payload = all(page.response().payload_reader());
         assert_eq!(status, 200, "{}", page.url);
         assert!(body == payload, "{}", page.url);
     }

@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+
+use crate::chunks::{Chunks, Place};
 
 /// A body as received. Small ones stay in memory; large ones lie in an unnamed temporary file,
 /// so that a thousand slow downloads cost descriptors rather than memory.
@@ -48,12 +49,12 @@ impl Body {
         }
     }
 
-    /// Reads these ranges of the body, one after another, as if nothing lay between them.
-    pub fn payload_reader<'a>(&'a self, ranges: &'a [Range<u64>]) -> PayloadReader<'a> {
+    /// Reads these parts of the body, one after another, as if nothing lay between them.
+    pub fn payload_reader(&self, chunks: Arc<Chunks>) -> PayloadReader {
         PayloadReader {
-            body: self,
-            ranges: ranges.iter(),
-            current: 0..0,
+            body: self.clone(),
+            chunks,
+            place: Place::default(),
             window: Vec::new(),
             window_start: 0,
         }
@@ -101,74 +102,86 @@ impl Read for BodyReader<'_> {
     }
 }
 
-/// Reads some ranges of a [`Body`] as one.
+/// Reads some parts of a [`Body`] as one.
 ///
-/// A file is read in pieces of one size, however short the ranges are: a body of a million chunks of one
+/// A file is read in pieces of one size, however short the parts are: a body of a million chunks of one
 /// byte costs as many system calls as one of the same length in a single chunk.
 #[derive(Debug)]
-pub struct PayloadReader<'a> {
-    body: &'a Body,
-    ranges: std::slice::Iter<'a, Range<u64>>,
-    /// What is left of the range that is being read.
-    current: Range<u64>,
+pub struct PayloadReader {
+    body: Body,
+    chunks: Arc<Chunks>,
+    place: Place,
     /// The piece of the file read last, and where it begins.
     window: Vec<u8>,
     window_start: u64,
 }
 
-impl PayloadReader<'_> {
+impl PayloadReader {
     const WINDOW: usize = 64 << 10;
 
-    /// The bytes from `current.start` on that are at hand; none at the end of the body.
-    fn at_hand(&mut self) -> io::Result<&[u8]> {
-        let bytes: &[u8] = match self.body {
+    /// Bytes of payload, from its beginning.
+    pub fn payload(&self) -> u64 {
+        self.chunks.payload()
+    }
+
+    /// The bytes from here on that are at hand; none at the end of the body.
+    fn at_hand<'a>(
+        body: &'a Body,
+        window: &'a mut Vec<u8>,
+        window_start: &mut u64,
+        from: u64,
+    ) -> io::Result<&'a [u8]> {
+        match body {
             Body::Memory(bytes) => {
-                let start = usize::try_from(self.current.start).unwrap_or(usize::MAX);
-                bytes.get(start..).unwrap_or_default()
+                let start = usize::try_from(from).unwrap_or(usize::MAX);
+                Ok(bytes.get(start..).unwrap_or_default())
             }
             Body::File { file, len } => {
-                let window_end = self.window_start + self.window.len() as u64;
-                if !(self.window_start..window_end).contains(&self.current.start) {
-                    let left = len.saturating_sub(self.current.start);
+                let window_end = *window_start + window.len() as u64;
+                if !(*window_start..window_end).contains(&from) {
+                    let left = len.saturating_sub(from);
                     let most = usize::try_from(left).unwrap_or(usize::MAX);
-                    self.window.resize(most.min(Self::WINDOW), 0);
-                    let read = file.read_at(&mut self.window, self.current.start)?;
-                    self.window.truncate(read);
-                    self.window_start = self.current.start;
+                    window.resize(most.min(Self::WINDOW), 0);
+                    let read = file.read_at(window, from)?;
+                    window.truncate(read);
+                    *window_start = from;
                 }
-                let skip = usize::try_from(self.current.start - self.window_start);
-                self.window
-                    .get(skip.unwrap_or(usize::MAX)..)
-                    .unwrap_or_default()
+                let skip = usize::try_from(from - *window_start);
+                Ok(window.get(skip.unwrap_or(usize::MAX)..).unwrap_or_default())
             }
-        };
-        let wanted = self.current.end.saturating_sub(self.current.start);
-        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
-        Ok(&bytes[..wanted.min(bytes.len())])
+        }
     }
 }
 
-impl Read for PayloadReader<'_> {
+impl Read for PayloadReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let (window, window_start) = (&mut self.window, &mut self.window_start);
         let mut filled = 0;
         while filled < buffer.len() {
-            if self.current.start >= self.current.end {
-                match self.ranges.next() {
-                    Some(range) => self.current = range.clone(),
-                    None => break,
+            if let Some(from) = self.place.before_short_parts(&self.chunks) {
+                let bytes = Self::at_hand(&self.body, window, window_start, from)?;
+                let gathered = self
+                    .place
+                    .gather(&self.chunks, bytes, &mut buffer[filled..]);
+                filled += gathered;
+                if gathered > 0 {
+                    continue;
                 }
-                continue;
+                // One that goes over the end of a window, or of the buffer.
             }
-            let bytes = self.at_hand()?;
-            let take = bytes.len().min(buffer.len() - filled);
+            let Some(part) = self.place.part(&self.chunks) else {
+                break;
+            };
+            let bytes = Self::at_hand(&self.body, window, window_start, part.start)?;
+            let left = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
+            let take = left.min(bytes.len()).min(buffer.len() - filled);
+            if take == 0 {
+                // The body is shorter than its parts say.
+                break;
+            }
             buffer[filled..filled + take].copy_from_slice(&bytes[..take]);
             filled += take;
-            if take == 0 {
-                // The body is shorter than its ranges say.
-                self.current = 0..0;
-                self.ranges = [].iter();
-            }
-            self.current.start += take as u64;
+            self.place.advance(take);
         }
         Ok(filled)
     }
@@ -179,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_read_as_one_from_memory_and_file() {
+    fn parts_are_read_as_one_from_memory_and_file() {
         use std::io::Write as _;
         let bytes: Vec<u8> = (0..300_000_u32).map(|n| (n % 251) as u8).collect();
         let mut file = tempfile::tempfile().unwrap();
@@ -189,16 +202,43 @@ mod tests {
             len: bytes.len() as u64,
         };
         let in_memory = Body::from(bytes.clone());
-        // Ones, empty ones, one over the end of a window, one past the end.
-        let mut ranges: Vec<Range<u64>> = (0..1000).map(|n| n * 7..n * 7 + 1).collect();
-        ranges.extend([8000..8000, 60_000..200_000, 299_999..400_000, 5..6]);
-        let mut wanted: Vec<u8> = (0..1000).map(|n| bytes[n * 7]).collect();
-        wanted.extend(&bytes[60_000..200_000]);
-        wanted.push(bytes[299_999]);
+        let mut chunks = Chunks::default();
+        let mut wanted: Vec<u8> = Vec::new();
+        let mut at = 0;
+        // Many of one byte, of some, of which one goes over the end of a window, and one past the end.
+        for (gap, len, count) in [
+            (3, 1, 1),
+            (6, 1, 30_000),
+            (2, 5, 9),
+            (2, 7, 9000),
+            (5, 64, 8),
+            (1, 1, 3),
+            (9, 3000, 1),
+            (1, 7, 10),
+            (9, 300_000, 1),
+            (1, 1, 20),
+        ] {
+            for _ in 0..count {
+                chunks.push(gap, len);
+                at += gap as usize;
+                let end = at + usize::try_from(len).unwrap();
+                wanted.extend(&bytes[at.min(bytes.len())..end.min(bytes.len())]);
+                at = end;
+            }
+        }
+        let chunks = Arc::new(chunks);
         for body in [in_file, in_memory] {
             let mut read = Vec::new();
-            body.payload_reader(&ranges).read_to_end(&mut read).unwrap();
-            assert!(read == wanted, "{} bytes", read.len());
+            let mut reader = body.payload_reader(Arc::clone(&chunks));
+            reader.read_to_end(&mut read).unwrap();
+            assert!(read == wanted, "{} of {} bytes", read.len(), wanted.len());
+            // However little is asked for at a time.
+            let mut reader = body.payload_reader(Arc::clone(&chunks));
+            let (mut read, mut buffer) = (Vec::new(), [0; 13]);
+            while let more @ 1.. = reader.read(&mut buffer).unwrap() {
+                read.extend_from_slice(&buffer[..more]);
+            }
+            assert!(read == wanted, "{} of {} bytes", read.len(), wanted.len());
         }
     }
 }

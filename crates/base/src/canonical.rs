@@ -2,7 +2,7 @@
 //!
 //! The safe rules are always on: scheme and host in small letters, IDNA to ASCII, no trailing dot
 //! of the host, no default port, no user name or password, dot segments resolved, no fragment, empty path `/`, unreserved
-//! characters decoded, hex digits in capitals, `^` and a stray `%` encoded, tabs and newlines
+//! characters decoded, hex digits in capitals, `^` encoded, a stray `%` as it is, tabs and newlines
 //! removed (as WHATWG says). [`NormalForm`] adds the unsafe ones that a collection may choose when
 //! it is created. The version below changes whenever any of them does.
 
@@ -16,7 +16,12 @@ use crate::plain_url::is_normal;
 use crate::{Host, site_of};
 
 /// Version of the rules in this file, stored in every data directory.
-pub const NORMAL_FORM_VERSION: u32 = 2;
+///
+/// Version 2 wrote a stray `%` as `%25`, and so took `/%zz` and `/%25zz` for one.
+pub const NORMAL_FORM_VERSION: u32 = 3;
+
+/// The oldest version whose URLs may stay as they were written: each is its own normal form today.
+pub const OLDEST_NORMAL_FORM: u32 = 2;
 
 /// A URL in the one spelling that Teia compares, stores and hashes.
 ///
@@ -414,29 +419,38 @@ fn is_slash(c: char) -> bool {
     matches!(c, '/' | '\\')
 }
 
-/// Decodes unreserved characters, writes hex digits in capitals, encodes `^` and a `%` that
-/// begins no escape. (A stray `%` must be encoded, or decoding what follows it could make an
-/// escape that was not there, and the form would not be its own normal form.)
+/// Decodes unreserved characters, writes hex digits in capitals and encodes `^`. A `%` that begins no
+/// escape stays, and so does an escape that would make one of it when it is decoded: `%%34%31` is
+/// neither `%41` nor `A`.
 fn normal_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let bytes = text.as_bytes();
     let mut at = 0;
     let mut copied = 0;
+    // Where the last `%` that begins no escape ends in `out`.
+    let mut stray = None;
     while at < bytes.len() {
         match bytes[at] {
             b'%' => {
                 out.push_str(&text[copied..at]);
-                let hex = |i: usize| bytes.get(i).and_then(|&b| char::from(b).to_digit(16));
-                if let (Some(high), Some(low)) = (hex(at + 1), hex(at + 2)) {
-                    let byte = u8::try_from(high * 16 + low).expect("two hex digits");
-                    if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                if let Some(byte) = escaped_byte(&bytes[at..]) {
+                    let is_unreserved = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+                    let begun = stray.map(|end: usize| &out.as_bytes()[end..]);
+                    let would_escape = byte.is_ascii_hexdigit()
+                        && begun.is_some_and(|begun| match begun {
+                            [] => true,
+                            [one] => one.is_ascii_hexdigit(),
+                            _ => false,
+                        });
+                    if is_unreserved && !would_escape {
                         out.push(char::from(byte));
                     } else {
                         out.push_str(&format!("%{byte:02X}"));
                     }
                     at += 3;
                 } else {
-                    out.push_str("%25");
+                    out.push('%');
+                    stray = Some(out.len());
                     at += 1;
                 }
                 copied = at;
@@ -454,15 +468,24 @@ fn normal_escapes(text: &str) -> String {
     out
 }
 
+/// What an escape at the beginning stands for, where there is one.
+fn escaped_byte(bytes: &[u8]) -> Option<u8> {
+    let hex = |at: usize| bytes.get(at).and_then(|&b| char::from(b).to_digit(16));
+    if bytes.first() != Some(&b'%') {
+        return None;
+    }
+    u8::try_from(hex(1)? * 16 + hex(2)?).ok()
+}
+
 fn lower_case_outside_escapes(path: &str) -> String {
     let mut skip = 0;
-    path.chars()
-        .map(|c| {
+    path.char_indices()
+        .map(|(at, c)| {
             if skip > 0 {
                 skip -= 1;
                 return c;
             }
-            if c == '%' {
+            if escaped_byte(&path.as_bytes()[at..]).is_some() {
                 skip = 2;
             }
             c.to_ascii_lowercase()
@@ -572,11 +595,43 @@ mod tests {
             "http://a.example/~user/%C3%A9%2F",
         );
         check("http://a.example/a^b?c^d", "http://a.example/a%5Eb?c%5Ed");
-        check("http://a.example/100%", "http://a.example/100%25");
+        check("http://a.example/100%", "http://a.example/100%");
         check("http://a.example/a\n\tb", "http://a.example/ab");
         check("http://café.example/", "http://xn--caf-dma.example/");
         check("http://0x7f.1/", "http://127.0.0.1/");
         check("http://a.example/?", "http://a.example/?");
+    }
+
+    /// What begins no escape is none, and becomes none when its neighbours are decoded.
+    #[test]
+    fn a_stray_percent_sign_stays_what_it_is() {
+        for (text, normal) in [
+            ("/%zz", "/%zz"),
+            ("/%25zz", "/%25zz"),
+            ("/%", "/%"),
+            ("/%%41", "/%%41"),
+            ("/%4%31", "/%4%31"),
+            ("/%%34%31", "/%%341"),
+            ("/%%32e", "/%%32e"),
+            ("/%%7e%c3", "/%~%C3"),
+            ("/%z%41?%&%6", "/%zA?%&%6"),
+        ] {
+            let (text, normal) = (
+                format!("http://a.example{text}"),
+                format!("http://a.example{normal}"),
+            );
+            check(&text, &normal);
+            check(&normal, &normal);
+        }
+        let lower = NormalForm {
+            lower_case_path: true,
+            ..NormalForm::default()
+        };
+        check_with(
+            &lower,
+            "http://a.example/100%/ABC%C3%ZB",
+            "http://a.example/100%/abc%C3%zb",
+        );
     }
 
     #[test]

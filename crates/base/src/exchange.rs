@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::{Body, MediaPattern, MediaType, Outcome, PayloadReader, Timestamp};
+use crate::{Body, Chunks, MediaPattern, MediaType, Outcome, PayloadReader, Timestamp};
 
 /// What a fetcher is asked to do.
 #[derive(Clone, Debug)]
@@ -21,8 +21,10 @@ pub struct Request {
     pub etag: Option<String>,
     /// Asks "only if changed": the `Last-Modified` of the copy that we have.
     pub last_modified: Option<String>,
-    /// Refuses a longer body (`size_exceeded`), from the head where it says so.
+    /// Refuses a longer body (`size_exceeded`) from the head, where it says so.
     pub max_size: Option<u64>,
+    /// What becomes of a body that did not say how long it is, and grows beyond `max_size`.
+    pub beyond: Beyond,
     /// Refuses other types (`type_not_accepted`), from the head.
     pub types: Option<Arc<TypeGate>>,
     /// The whole exchange ends by then; `None` means the fetcher's own limit.
@@ -37,10 +39,21 @@ impl Request {
             etag: None,
             last_modified: None,
             max_size: None,
+            beyond: Beyond::default(),
             types: None,
             timeout: None,
         }
     }
+}
+
+/// What becomes of a body that is longer than wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beyond {
+    /// `size_exceeded`.
+    #[default]
+    Refused,
+    /// Cut off and marked so.
+    Truncated,
 }
 
 /// Which media types are worth a body.
@@ -154,23 +167,21 @@ pub struct Response {
     /// The body as received, with transfer coding (chunks) and content coding still on.
     pub body: Body,
     /// Where the payload lies in `body` when it came in chunks; `None` means all of `body`.
-    pub chunks: Option<Vec<Range<u64>>>,
+    pub chunks: Option<Arc<Chunks>>,
 }
 
 impl Response {
-    /// Ranges of `body` that hold the payload, content coding still on.
-    pub fn payload(&self) -> Vec<Range<u64>> {
-        self.chunks
-            .clone()
-            .unwrap_or_else(|| std::iter::once(0..self.body.len()).collect())
+    /// Where the payload lies in `body`, content coding still on.
+    pub fn payload(&self) -> Arc<Chunks> {
+        match &self.chunks {
+            Some(chunks) => Arc::clone(chunks),
+            None => Arc::new(Chunks::whole(self.body.len())),
+        }
     }
 
     /// Reads the payload, content coding still on, from its first byte to its last.
-    pub fn read_payload<T>(&self, read: impl FnOnce(PayloadReader<'_>) -> T) -> T {
-        let whole = 0..self.body.len();
-        let whole = std::slice::from_ref(&whole);
-        let ranges = self.chunks.as_deref().unwrap_or(whole);
-        read(self.body.payload_reader(ranges))
+    pub fn payload_reader(&self) -> PayloadReader {
+        self.body.payload_reader(self.payload())
     }
 
     /// The declared media type, if there is a readable one.
@@ -388,6 +399,8 @@ impl Flags {
     pub const NOT_KEPT: Self = Self(1 << 13);
     /// Fetched because a kept page needs it.
     pub const REQUISITE: Self = Self(1 << 14);
+    /// A redirect from https to http.
+    pub const REDIRECT_INSECURE: Self = Self(1 << 15);
 
     /// Both sets together.
     #[must_use]
@@ -412,7 +425,7 @@ impl Flags {
 
     /// Their names, in order.
     pub fn names(self) -> Vec<&'static str> {
-        const NAMES: [(Flags, &str); 15] = [
+        const NAMES: [(Flags, &str); 16] = [
             (Flags::TRUNCATED, "truncated"),
             (Flags::BODY_SHORT, "http_body_short"),
             (Flags::PARSE_PARTIAL, "parse_partial"),
@@ -428,6 +441,7 @@ impl Flags {
             (Flags::DUPLICATE, "duplicate"),
             (Flags::NOT_KEPT, "not_kept"),
             (Flags::REQUISITE, "requisite"),
+            (Flags::REDIRECT_INSECURE, "redirect_insecure"),
         ];
         NAMES
             .iter()

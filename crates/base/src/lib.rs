@@ -14,6 +14,8 @@
 
 mod body;
 mod canonical;
+mod charset;
+mod chunks;
 mod clock;
 mod document;
 mod exchange;
@@ -35,11 +37,16 @@ mod step;
 mod timestamp;
 
 pub use body::{Body, PayloadReader};
-pub use canonical::{CanonicalUrl, FoundUrl, NORMAL_FORM_VERSION, NormalForm, UrlError, UrlId};
+pub use canonical::{
+    CanonicalUrl, FoundUrl, NORMAL_FORM_VERSION, NormalForm, OLDEST_NORMAL_FORM, UrlError, UrlId,
+};
+pub use charset::{Charset, CharsetSource};
+pub use chunks::{ChunkFault, ChunkReader, Chunks};
 pub use clock::{Clock, ManualClock, SteadyClock, SystemClock};
 pub use document::{CaptureId, Document, Margin, MarginKind};
 pub use exchange::{
-    Certificate, Exchange, Flags, Head, LoginStep, Protocol, Request, Response, Times, TypeGate,
+    Beyond, Certificate, Exchange, Flags, Head, LoginStep, Protocol, Request, Response, Times,
+    TypeGate,
 };
 pub use files::{AppendFile, DiskFiles, Files, Overlay, PowerCut, ReadFile, SimulatedDisk};
 pub use host::{Host, HostId, site_of};

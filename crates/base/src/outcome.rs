@@ -172,6 +172,21 @@ impl Outcome {
         self.0 > 0
     }
 
+    /// An error status, or an outcome of Teia's own that is a failure: to heed a robots.txt, also one that cannot be
+    /// read, and to pass over a host that serves the pages of another one are decisions.
+    pub fn is_error(self) -> bool {
+        let is_decision = matches!(
+            self,
+            Self::ROBOTS_DISALLOWED | Self::ROBOTS_UNREACHABLE | Self::ALIAS_HOST
+        );
+        self.0 >= 400 || (self.0 < 0 && !is_decision)
+    }
+
+    /// What went wrong between the decision to ask and the end of the answer, also where no connection was made.
+    pub fn is_failure_on_the_way(self) -> bool {
+        matches!(self.0, -1 | -10 | -11 | -23..=-20 | -30 | -48..=-40 | -64..=-60)
+    }
+
     /// Every outcome of Teia's own, for documentation and tests.
     pub fn own() -> impl Iterator<Item = Self> {
         TABLE.iter().map(|row| row.outcome)

@@ -92,6 +92,7 @@ pub(crate) fn entry_of_record(record: &Record, file_name: &str) -> io::Result<Op
             .and_then(|text| text.parse().ok())
             .map(CaptureId),
         noarchive: record.header.get("Teia-Robots") == Some("noarchive"),
+        failed: record.header.get("Teia-Outcome").is_some(),
     }))
 }
 

@@ -2,9 +2,13 @@
 
 use std::io::{self, Read};
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use teia_base::{Body, Head};
+use teia_base::{Body, ChunkReader, Chunks, Head};
+
+/// Bytes of a body that are looked at at once.
+const PIECE: usize = 64 << 10;
 
 /// Where the head ends: after its blank line, whatever the line ends.
 pub(crate) fn head_len(block: &[u8]) -> Option<usize> {
@@ -59,53 +63,18 @@ fn status_of(line: &[u8]) -> Option<u16> {
 
 /// Where the payload lies in a chunked body. `None` where the body is not framed as chunks at all;
 /// broken framing further on ends the payload there.
-pub(crate) fn chunk_ranges(body: &Body) -> io::Result<Option<Vec<Range<u64>>>> {
-    let mut ranges: Vec<Range<u64>> = Vec::new();
-    let mut at = 0;
-    let mut is_first = true;
-    loop {
-        let mut line = Vec::with_capacity(32);
-        body.reader(at, at.saturating_add(4 << 10))
-            .take(64)
-            .read_to_end(&mut line)?;
-        let mut end = memchr::memchr(b'\n', &line);
-        if end.is_none() && line.len() == 64 {
-            // A long chunk extension.
-            line.clear();
-            body.reader(at, at.saturating_add(4 << 10))
-                .read_to_end(&mut line)?;
-            end = memchr::memchr(b'\n', &line);
+pub(crate) fn chunks_of(body: &Body) -> io::Result<Option<Arc<Chunks>>> {
+    let mut walk = ChunkReader::new(usize::MAX);
+    let mut reader = body.reader(0, body.len());
+    let mut bytes = vec![0; PIECE];
+    while !walk.is_done() {
+        let read = reader.read(&mut bytes)?;
+        if read == 0 || walk.advance(&bytes[..read]).is_err() {
+            break;
         }
-        let size = end.and_then(|end| {
-            let digits = line[..end].split(|&byte| byte == b';').next()?.trim_ascii();
-            let digits = std::str::from_utf8(digits)
-                .ok()
-                .filter(|text| !text.starts_with('+'))?;
-            Some((u64::from_str_radix(digits, 16).ok()?, end as u64 + 1))
-        });
-        let Some((size, line_len)) = size else {
-            return Ok((!is_first).then_some(ranges));
-        };
-        is_first = false;
-        let start = at + line_len;
-        if size == 0 {
-            return Ok(Some(ranges));
-        }
-        let end = start.saturating_add(size).min(body.len());
-        match ranges.last_mut() {
-            Some(last) if last.end == start => last.end = end,
-            _ => ranges.push(start..end),
-        }
-        let mut line_end = [0; 2];
-        let read = body
-            .reader(end, end.saturating_add(2))
-            .read(&mut line_end)?;
-        at = match &line_end[..read] {
-            b"\r\n" => end + 2,
-            [b'\n', ..] => end + 1,
-            _ => return Ok(Some(ranges)),
-        };
     }
+    let is_framed = !walk.is_unframed();
+    Ok(is_framed.then(|| Arc::new(walk.into_chunks())))
 }
 
 #[cfg(test)]
@@ -128,11 +97,11 @@ mod tests {
     #[test]
     fn chunks_are_found_and_nonsense_is_not() {
         let payload = |text: &str| {
-            let ranges = chunk_ranges(&Body::from(text.as_bytes().to_vec())).unwrap()?;
-            let slice = |range: Range<u64>| {
-                &text[usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()]
-            };
-            Some(ranges.into_iter().map(slice).collect::<String>())
+            let body = Body::from(text.as_bytes().to_vec());
+            let mut payload = String::new();
+            let mut reader = body.payload_reader(chunks_of(&body).unwrap()?);
+            reader.read_to_string(&mut payload).unwrap();
+            Some(payload)
         };
         assert_eq!(
             payload("3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").as_deref(),

@@ -21,6 +21,6 @@ pub use header::RecordHeader;
 pub use records::{Damage, Found, ReadLimits, Record, WarcReader};
 pub use verify::Proof;
 
-pub(crate) use http::{chunk_ranges, parse_head};
+pub(crate) use http::{chunks_of, parse_head};
 pub(crate) use input::Input;
 pub(crate) use verify::digest_of;

@@ -1,13 +1,14 @@
 //! Whether the digests in a record's header are those of its block.
 
 use std::io;
+use std::sync::Arc;
 
 use sha1::{Digest, Sha1};
-use teia_base::Body;
+use teia_base::{Body, Chunks};
 
-use super::http::{chunk_ranges, parse_head};
+use super::http::{chunks_of, parse_head};
 use super::records::Record;
-use crate::digest::{base32, block_digest, update};
+use crate::digest::{base32, block_digest, drain, update};
 
 /// What the digests of a record prove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl Record {
         if let Some(expected) = payload {
             let mut matches = digest_of(&self.body, None)? == expected;
             if !matches && self.is_chunked() {
-                matches = digest_of(&self.body, chunk_ranges(&self.body)?.as_deref())? == expected;
+                matches = digest_of(&self.body, chunks_of(&self.body)?)? == expected;
             }
             if !matches {
                 return Ok(Proof::Wrong);
@@ -77,19 +78,12 @@ fn sha1_text(value: &str) -> Option<String> {
     }
 }
 
-/// SHA-1 of a body, or of ranges of it, in base 32.
-pub(crate) fn digest_of(
-    body: &Body,
-    ranges: Option<&[std::ops::Range<u64>]>,
-) -> io::Result<String> {
+/// SHA-1 of a body, or of the chunks in it, in base 32.
+pub(crate) fn digest_of(body: &Body, chunks: Option<Arc<Chunks>>) -> io::Result<String> {
     let mut sha1 = Sha1::new();
-    match ranges {
+    match chunks {
         None => update(&mut sha1, body, 0, body.len())?,
-        Some(ranges) => {
-            for range in ranges {
-                update(&mut sha1, body, range.start, range.end)?;
-            }
-        }
+        Some(chunks) => drain(&mut sha1, body.payload_reader(chunks))?,
     }
     Ok(base32(&sha1.finalize().into()))
 }

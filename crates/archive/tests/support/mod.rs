@@ -6,8 +6,8 @@
 )]
 
 use std::borrow::Cow;
-use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use teia_archive::{
     payload_digest,
 };
 use teia_base::{
-    Body, CaptureId, Certificate, Exchange, Flags, Head, Link, Outcome, Protocol, Response,
+    Body, CaptureId, Certificate, Chunks, Exchange, Flags, Head, Link, Outcome, Protocol, Response,
     Timestamp,
 };
 
@@ -54,18 +54,19 @@ impl Page {
     /// A page whose payload came in chunks of these texts.
     pub(crate) fn chunked(id: u64, url: &str, chunks: &[&str]) -> Self {
         let mut body = Vec::new();
-        let mut ranges: Vec<Range<u64>> = Vec::new();
+        let mut found = Chunks::default();
+        let mut end = 0;
         for chunk in chunks {
             body.extend_from_slice(format!("{:x};ext=1\r\n", chunk.len()).as_bytes());
-            let start = body.len() as u64;
+            found.push(u32::try_from(body.len() - end).unwrap(), chunk.len() as u64);
             body.extend_from_slice(chunk.as_bytes());
-            ranges.push(start..body.len() as u64);
+            end = body.len();
             body.extend_from_slice(b"\r\n");
         }
         body.extend_from_slice(b"0\r\n\r\n");
         let head =
             "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n";
-        Self::with_head(id, url, head, Body::from(body), Some(ranges))
+        Self::with_head(id, url, head, Body::from(body), Some(found))
     }
 
     pub(crate) fn with_head(
@@ -73,7 +74,7 @@ impl Page {
         url: &str,
         head: &str,
         body: Body,
-        chunks: Option<Vec<Range<u64>>>,
+        chunks: Option<Chunks>,
     ) -> Self {
         let started = at(i64::try_from(id).unwrap());
         let mut exchange = Exchange::failed(Outcome::http(200), None, started, Instant::now());
@@ -126,7 +127,7 @@ pub(crate) fn at(number: i64) -> Timestamp {
 }
 
 /// A parsed head, as a fetcher makes it.
-pub(crate) fn response(head: &str, body: Body, chunks: Option<Vec<Range<u64>>>) -> Response {
+pub(crate) fn response(head: &str, body: Body, chunks: Option<Chunks>) -> Response {
     let mut fields = Vec::new();
     let mut start = 0;
     for line in head.split_inclusive('\n') {
@@ -141,7 +142,7 @@ pub(crate) fn response(head: &str, body: Body, chunks: Option<Vec<Range<u64>>>) 
         status,
         head: Head::new(Bytes::from(head.to_owned()), fields),
         body,
-        chunks,
+        chunks: chunks.map(Arc::new),
     }
 }
 

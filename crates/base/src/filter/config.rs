@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::MediaPattern;
 use crate::measure::{optional_size, size};
 use crate::scope::Scope;
+use crate::{Beyond, MediaPattern};
 
 /// What to collect.
 ///
@@ -52,7 +52,9 @@ pub struct FilterConfig {
     /// Images, styles and scripts of a kept page are fetched wherever they are, and kept.
     pub requisites: bool,
 
-    /// The largest document: `16MB`.
+    /// The largest document: `16MB`. One that says beforehand that it is larger is refused (`size_exceeded`). One that
+    /// does not say and grows larger is refused where another size than `16MB` is set here, and otherwise cut there,
+    /// marked so, kept and followed as far as it came.
     #[serde(with = "size")]
     pub max_size: u64,
     /// Documents answered in one run; without it there is no limit.
@@ -81,6 +83,26 @@ pub struct FilterConfig {
     pub refuse_session_ids: bool,
 }
 
+/// `max-size` where nobody says anything.
+const DEFAULT_MAX_SIZE: u64 = 16_000_000;
+
+impl FilterConfig {
+    /// Whether a person said how large a document may be. What nobody said is a safety limit, which cuts; what somebody
+    /// said is a wish, which refuses.
+    pub fn has_own_max_size(&self) -> bool {
+        self.max_size != DEFAULT_MAX_SIZE
+    }
+
+    /// What becomes of a body that grows beyond `max-size` without having said so.
+    pub fn beyond_max_size(&self) -> Beyond {
+        if self.has_own_max_size() {
+            Beyond::Refused
+        } else {
+            Beyond::Truncated
+        }
+    }
+}
+
 impl Default for FilterConfig {
     fn default() -> Self {
         Self {
@@ -99,7 +121,7 @@ impl Default for FilterConfig {
             text_include: Vec::new(),
             text_exclude: Vec::new(),
             requisites: true,
-            max_size: 16_000_000,
+            max_size: DEFAULT_MAX_SIZE,
             max_pages: None,
             max_pages_per_host: None,
             urls_per_host_day: 100_000,

@@ -369,7 +369,7 @@ impl Filter for Rules {
 
     fn after(&self, resource: &Fetched<'_>) -> Verdict {
         let max_size = self.limits.config.max_size;
-        if resource.body_bytes > max_size {
+        if self.limits.config.has_own_max_size() && resource.body_bytes > max_size {
             return Verdict::refuse(
                 RuleKind::Size,
                 format!("max-size {max_size}"),

@@ -2,10 +2,12 @@
 
 use std::net::SocketAddr;
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
-    CanonicalUrl, CaptureId, Flags, FoundUrl, LinkKind, Outcome, Protocol, Rel, Times, Timestamp,
+    CanonicalUrl, CaptureId, Charset, Flags, FoundUrl, LinkKind, Outcome, Protocol, Rel, Times,
+    Timestamp,
 };
 
 /// One entry: its place, its moment, and what happened.
@@ -47,6 +49,11 @@ pub enum Record {
     Spelled(String),
     /// What Analyzers think of URLs, as far as it was not told before.
     Prioritised(Vec<(CanonicalUrl, i32)>),
+    /// In what the settings of the run differ from the collection's file from here on, until a person ends it or it
+    /// comes to its end; as JSON, empty for nothing.
+    Changed(String),
+    /// What was taken for a trap is none after all: what was left out for it is let in again.
+    Lifted(Quarantined),
 }
 
 impl Record {
@@ -63,8 +70,12 @@ impl Record {
             Self::Added(added) => added.urls.len(),
             Self::Recovered(recovered) => recovered.urls.len(),
             Self::Prioritised(urls) => urls.len(),
-            Self::RunEnded(_) | Self::Paused | Self::Resumed | Self::Spelled(_) => 0,
-            Self::Quarantined(_) => 1,
+            Self::RunEnded(_)
+            | Self::Paused
+            | Self::Resumed
+            | Self::Spelled(_)
+            | Self::Changed(_) => 0,
+            Self::Quarantined(_) | Self::Lifted(_) => 1,
         };
         told as u64
     }
@@ -128,7 +139,11 @@ pub struct RunEnded {
 }
 
 /// Everything that one commit window holds.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+///
+/// On disk the junk and the charsets of its attempts stand after everything else: journals from before there were any end
+/// where these begin, and programs from then read no further.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "StoredCommit")]
 pub struct Commit {
     /// Attempts, in the order in which they were accepted.
     pub attempts: Vec<Attempt>,
@@ -139,6 +154,71 @@ pub struct Commit {
     /// Changes to URLs that come from no link of this commit: a verdict that came late, or a
     /// shorter way found to a page whose own links were met before.
     pub changes: Vec<UrlChange>,
+}
+
+impl Serialize for Commit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let attempts = self.attempts.iter().enumerate();
+        let asides: Vec<Aside> = attempts
+            .filter(|(_, attempt)| attempt.charset.is_some() || !attempt.junk.is_empty())
+            .map(|(place, attempt)| Aside {
+                place: place as u64,
+                junk: attempt.junk.clone(),
+                charset: attempt.charset.clone(),
+            })
+            .collect();
+        let mut commit = serializer.serialize_struct("Commit", 5)?;
+        commit.serialize_field("attempts", &self.attempts)?;
+        commit.serialize_field("hosts", &self.hosts)?;
+        commit.serialize_field("archive", &self.archive)?;
+        commit.serialize_field("changes", &self.changes)?;
+        commit.serialize_field("asides", &asides)?;
+        commit.end()
+    }
+}
+
+/// A commit as it lies on disk.
+#[derive(Deserialize)]
+struct StoredCommit {
+    attempts: Vec<Attempt>,
+    hosts: Vec<HostUpdate>,
+    archive: Option<ArchivePosition>,
+    changes: Vec<UrlChange>,
+    #[serde(deserialize_with = "if_there")]
+    asides: Vec<Aside>,
+}
+
+/// What is told of an attempt beside it.
+#[derive(Serialize, Deserialize)]
+struct Aside {
+    /// Which attempt of the commit.
+    place: u64,
+    junk: Vec<u8>,
+    charset: Option<Charset>,
+}
+
+/// The last thing in an entry: one of an earlier version ends before it. (Damage is found by the frame's checksum.)
+fn if_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Aside>, D::Error> {
+    Ok(Vec::deserialize(deserializer).unwrap_or_default())
+}
+
+impl From<StoredCommit> for Commit {
+    fn from(stored: StoredCommit) -> Self {
+        let mut attempts = stored.attempts;
+        for aside in stored.asides {
+            let place = usize::try_from(aside.place).unwrap_or(usize::MAX);
+            if let Some(attempt) = attempts.get_mut(place) {
+                attempt.junk = aside.junk;
+                attempt.charset = aside.charset;
+            }
+        }
+        Self {
+            attempts,
+            hosts: stored.hosts,
+            archive: stored.archive,
+            changes: stored.changes,
+        }
+    }
 }
 
 /// URLs that a person added.
@@ -265,6 +345,12 @@ pub struct Attempt {
     pub next: Next,
     /// Links found, each with the verdict that it got.
     pub links: Vec<LinkRecord>,
+    /// Up to 1 KiB of what came where no head could be read. (The commit writes it, after everything else.)
+    #[serde(skip)]
+    pub junk: Vec<u8>,
+    /// What its text was decoded from, and who said so. (The commit writes it, after everything else.)
+    #[serde(skip)]
+    pub charset: Option<Charset>,
 }
 
 impl Attempt {
@@ -297,6 +383,8 @@ impl Attempt {
             language: None,
             next: Next::Done,
             links: Vec::new(),
+            junk: Vec::new(),
+            charset: None,
         }
     }
 
@@ -304,7 +392,32 @@ impl Attempt {
     pub fn is_robots(&self) -> bool {
         matches!(self.next, Next::Robots)
     }
+
+    /// Whether a server was asked, or was to be and could not be reached. What was decided without asking is no
+    /// request; nor is the failure of robots.txt that was passed on to the URL which waited for it: that request
+    /// is counted by itself.
+    pub fn is_request(&self) -> bool {
+        if self.next == Next::Waiting {
+            return false;
+        }
+        let was_reached = self.answered || self.remote.is_some() || self.outcome.is_answered();
+        was_reached || (self.outcome.is_failure_on_the_way() && !self.is_failure_of_robots())
+    }
+
+    /// Whether it is counted as an error: what failed, but for robots.txt itself.
+    pub fn is_error(&self) -> bool {
+        self.next != Next::Waiting && !self.is_robots() && self.outcome.is_error()
+    }
+
+    /// Whether nobody was asked for this URL, because its host's robots.txt could not be had.
+    fn is_failure_of_robots(&self) -> bool {
+        let detail = self.detail.as_deref();
+        !self.is_robots() && detail.is_some_and(|detail| detail.starts_with(OF_ROBOTS))
+    }
 }
+
+/// So begins what is told of a URL that failed because its host's robots.txt did.
+pub const OF_ROBOTS: &str = "robots.txt: ";
 
 /// An earlier capture with the same payload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -411,4 +524,72 @@ pub struct HostUpdate {
     /// Serves the same pages as this one; with an empty name, as none any more, and what was passed
     /// over for that waits again.
     pub alias_of: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CharsetSource, NormalForm};
+
+    fn attempts() -> Vec<Attempt> {
+        let attempt = |text: &str| {
+            let url = NormalForm::default().parse(text).unwrap();
+            Attempt::new(url, Timestamp::default(), Outcome::HTTP_INVALID)
+        };
+        vec![attempt("http://a.example/"), attempt("http://b.example/")]
+    }
+
+    fn read(bytes: &[u8]) -> Commit {
+        let entry: Entry = postcard::from_bytes(bytes).unwrap();
+        let Record::Commit(commit) = entry.record else {
+            panic!("not a commit");
+        };
+        commit
+    }
+
+    #[test]
+    fn junk_and_charset_read_back_at_their_attempt() {
+        let mut attempts = attempts();
+        attempts[1].junk = b"SSH-2.0\r\n\0".to_vec();
+        attempts[1].charset = Some(Charset {
+            name: "UTF-8".into(),
+            source: CharsetSource::Meta,
+        });
+        let entry = Entry {
+            sequence: 1,
+            wall: Timestamp::default(),
+            run: 1,
+            record: Record::Commit(Commit {
+                attempts: attempts.clone(),
+                ..Commit::default()
+            }),
+        };
+        let commit = read(&postcard::to_stdvec(&entry).unwrap());
+        assert_eq!(commit.attempts.len(), 2);
+        assert!(commit.attempts[0].junk.is_empty() && commit.attempts[0].charset.is_none());
+        assert_eq!(commit.attempts[1].junk, attempts[1].junk);
+        assert_eq!(commit.attempts[1].charset, attempts[1].charset);
+    }
+
+    #[test]
+    fn an_entry_from_before_there_was_any_junk_is_read() {
+        #[derive(Serialize)]
+        struct OldCommit {
+            attempts: Vec<Attempt>,
+            hosts: Vec<HostUpdate>,
+            archive: Option<ArchivePosition>,
+            changes: Vec<UrlChange>,
+        }
+        // As an entry was: sequence, moment, run, the number of the variant, and the commit's four fields.
+        let old = OldCommit {
+            attempts: attempts(),
+            hosts: Vec::new(),
+            archive: None,
+            changes: Vec::new(),
+        };
+        let bytes = postcard::to_stdvec(&(7_u64, Timestamp::default(), 3_u32, 1_u32, old)).unwrap();
+        let commit = read(&bytes);
+        assert_eq!(commit.attempts.len(), 2);
+        assert!(commit.attempts.iter().all(|one| one.junk.is_empty()));
+    }
 }

@@ -19,8 +19,8 @@ mod stream;
 
 pub use entry::{
     Added, ArchivePosition, Attempt, Chain, Commit, Entry, Exclusion, Folded, HostUpdate,
-    LinkRecord, LinkVerdict, Next, Quarantined, Record, Recovered, RecoveredUrl, Revisit, RunEnded,
-    RunStarted, SeedRecord, UrlChange,
+    LinkRecord, LinkVerdict, Next, OF_ROBOTS, Quarantined, Record, Recovered, RecoveredUrl,
+    Revisit, RunEnded, RunStarted, SeedRecord, UrlChange,
 };
 pub use pack::{all_segments, history_of, pack_segment};
 pub use salvage::{Lost, salvage};

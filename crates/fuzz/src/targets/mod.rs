@@ -2,6 +2,7 @@
 
 mod address;
 mod derived;
+mod entry;
 mod files;
 mod http;
 mod people;
@@ -42,6 +43,7 @@ pub const TARGETS: &[Target] = &[
     files::WARC,
     files::CDXJ,
     files::JOURNAL,
+    entry::ENTRY,
     files::PACK,
     files::STORE,
     derived::LINKS,

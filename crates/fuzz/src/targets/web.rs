@@ -237,6 +237,14 @@ const TAGS: &[&str] = &[
     "<plaintext>",
     "<noscript>",
     "<iframe srcdoc=",
+    "<p hidden>",
+    " hidden ",
+    "<div style='display:none'>",
+    " style='visibility:hidden;display:block!important' ",
+    "</div>",
+    "<nav>",
+    "</nav>",
+    " data-nosnippet ",
     "\u{feff}",
 ];
 
