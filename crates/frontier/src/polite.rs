@@ -475,6 +475,39 @@ mod tests {
         assert!(moves <= 4 * u64::from(NAMES), "{moves} moves");
     }
 
+    /// However often they are woken, told to rest and located again, each waits in one place, once.
+    #[test]
+    fn dns_17_the_queue_of_an_address_holds_each_name_once() {
+        const NAMES: u32 = 5000;
+        let mut frontier = frontier(Duration::from_secs(1));
+        let address: IpAddr = [192, 0, 2, 1].into();
+        let now = Instant::now();
+        for host in (0..NAMES).map(HostId) {
+            frontier.locate(host, &[address]);
+            frontier.wake(host, FACTS, now);
+        }
+        let first = frontier.lease(now).unwrap();
+        for _ in 0..20 {
+            assert_eq!(frontier.lease(now), None, "two at once on one address");
+            for host in (0..NAMES).map(HostId) {
+                frontier.wake(host, FACTS, now);
+                frontier.hold(host, now + Duration::from_millis(10));
+            }
+        }
+        let names = NAMES as usize;
+        assert_eq!(frontier.addresses[&address].blocked.len(), names - 1);
+        assert_eq!((frontier.queued(), frontier.leased()), (names - 1, 1));
+        assert!(frontier.waiting.len() + frontier.ready.len() <= names);
+        assert_eq!(frontier.addresses.len(), 1);
+        frontier.settle(first, &answer(now, Some(address)));
+        assert_eq!(
+            frontier.lease(now),
+            None,
+            "before the gap of the address is over"
+        );
+        assert!(frontier.lease(now + Duration::from_secs(1)).is_some());
+    }
+
     #[test]
     fn a_host_with_two_addresses_keeps_both_and_holds_up_neither() {
         let mut frontier = frontier(Duration::ZERO);

@@ -59,7 +59,7 @@ pub struct HostRecord {
     pub back_off_until: Option<Timestamp>,
     /// The last attempt.
     pub last_attempt: Option<Timestamp>,
-    /// robots.txt in its stored form, for each origin (scheme and port) of the host.
+    /// robots.txt in its stored form, for origins (scheme and port) of the host; what is long may be forgotten.
     pub robots: BTreeMap<String, Vec<u8>>,
     /// Addresses that answered, newest first, at most four.
     pub addresses: Vec<std::net::IpAddr>,

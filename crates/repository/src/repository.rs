@@ -6,6 +6,7 @@ mod folding;
 mod journal;
 mod moving;
 mod queue;
+mod robots_copies;
 mod saving;
 mod survey;
 mod take_in;
@@ -20,6 +21,7 @@ use teia_base::{CanonicalUrl, FoundUrl, HostId, Order, Outcome, Retry, Timestamp
 
 use self::disk::Disk;
 pub use self::disk::{Backing, News};
+use self::robots_copies::LongCopies;
 pub use self::survey::Depths;
 use crate::blocks::StoreError;
 use crate::host::{HostRecord, HostRow};
@@ -152,6 +154,8 @@ pub struct Repository {
     /// The entry that is being replayed tells nothing new of hosts.
     hosts_known: bool,
     changed_hosts: Vec<u32>,
+    /// Of robots.txt.
+    long_copies: LongCopies,
     /// The edition of the order by which the queues are kept.
     edition: u64,
 }
@@ -188,6 +192,7 @@ impl Repository {
             hosts_position: 0,
             hosts_known: false,
             changed_hosts: Vec::new(),
+            long_copies: LongCopies::default(),
             edition: 0,
         }
     }

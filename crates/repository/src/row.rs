@@ -130,6 +130,12 @@ pub struct Fetched {
     pub last_modified: Option<Box<str>>,
 }
 
+/// Where the next try of a URL stands among those of its host. One more is made in its place by the order, as soon as it
+/// is due; only those after that wait for what was not tried yet, so that pages in trouble hold nobody up.
+pub(crate) fn rank_of_try(tries: u8) -> u8 {
+    tries.saturating_sub(1)
+}
+
 /// What a visit says of the time since the visit before: whether the text has changed, for an estimator of
 /// change. Nothing where one of the two brought no page, or nobody can tell.
 pub(crate) fn has_changed(before: (i16, Option<u128>), now: (i16, Option<u128>)) -> Option<bool> {

@@ -162,10 +162,10 @@ impl Life {
                     && known.due.is_none_or(|due| due <= self.now)
             })
             .collect();
-        // Another try never holds up what was not tried yet.
+        // One other try has its place; those after it never hold up what was not tried yet.
         waiting.sort_by_key(|text| {
             let known = &self.known[*text];
-            (known.tries, known.depth, known.sequence)
+            (known.tries.saturating_sub(1), known.depth, known.sequence)
         });
         waiting
     }

@@ -20,7 +20,7 @@ use super::row::{
 };
 use super::schedule::Schedule;
 use super::store::Store;
-use crate::row::State;
+use crate::row::{State, rank_of_try};
 
 /// In which order the URLs of a host are handed out. What was tried already comes after what was
 /// not, in every order but that of due dates.
@@ -83,7 +83,7 @@ pub struct Leased {
     pub known: Known,
 }
 
-/// Where a URL stands in the order: tries, the order's own number, then sequence or position.
+/// Where a URL stands in the order: the rank of its next try, the order's own number, then sequence or position.
 pub(crate) type Place = (u8, u64, u64);
 
 /// A URL that only a front knows.
@@ -173,7 +173,7 @@ impl WindowOrder<'_> {
         // By due date a new try has its date, like everything.
         let tries = match self {
             Self::Due => 0,
-            _ => tries_of(mark),
+            _ => rank_of_try(tries_of(mark)),
         };
         (tries, own, sequence)
     }

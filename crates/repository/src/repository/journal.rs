@@ -250,10 +250,10 @@ impl Repository {
                 continue;
             }
             self.note_changed(host);
-            let record = self.hosts[host as usize].record_mut();
             if let Some((origin, stored)) = &update.robots {
-                record.robots.insert(origin.clone(), stored.clone());
+                self.keep_robots(host, origin, stored);
             }
+            let record = self.hosts[host as usize].record_mut();
             if let Some(until) = update.back_off_until {
                 record.back_off_until = Some(until);
             }

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use teia_base::{HostId, Timestamp, UrlFacts};
 
 use super::{NewHosts, Repository};
-use crate::row::{Fetched, State, UrlRef, UrlState};
+use crate::row::{Fetched, State, UrlRef, UrlState, rank_of_try};
 
 /// A queue that is shorter is left alone.
 const LEAST_SWEPT: u32 = 64;
@@ -150,6 +150,22 @@ impl Repository {
         }
     }
 
+    /// Brings the next try of a URL nearer that was to wait longer. In memory only.
+    pub fn hasten(&mut self, url: UrlRef, until: Timestamp) {
+        let Some(at) = self.place_of(url) else { return };
+        let row = self.table.row_mut(at);
+        if row.state != State::Waiting || row.leased {
+            return;
+        }
+        let Some(rare) = row.rare.as_mut().filter(|rare| rare.due > Some(until)) else {
+            return;
+        };
+        rare.due = Some(until);
+        let host = row.host;
+        self.enqueue(at);
+        self.rest_until(host, until);
+    }
+
     /// When the host's next URL is due: now, at a moment, or never.
     pub fn next_due(&mut self, host: HostId, now: Timestamp) -> Option<Timestamp> {
         self.bring_due(host, now);
@@ -245,7 +261,7 @@ impl Repository {
         row.sweep_at = u32::try_from(left * 2).unwrap_or(u32::MAX);
     }
 
-    /// Where a URL stands in its host's queue. Another try never holds up what was not tried yet.
+    /// Where a URL stands in its host's queue.
     fn place(&self, at: u32) -> (u8, u64) {
         let row = self.table.row(at);
         let facts = UrlFacts {
@@ -262,7 +278,7 @@ impl Repository {
         } else {
             self.config.order.url_key(&facts)
         };
-        (row.tries, key)
+        (rank_of_try(row.tries), key)
     }
 
     /// Whether the shortest path of a host goes first, because nothing of it was seen yet.
@@ -285,7 +301,7 @@ impl Repository {
             .fetched
             .as_ref()
             .map_or(0, |it| it.last_attempt.as_micros());
-        (row.tries, seen.cast_unsigned())
+        (rank_of_try(row.tries), seen.cast_unsigned())
     }
 
     fn place_in(&self, at: u32, kind: Kind) -> (u8, u64) {

@@ -31,6 +31,7 @@ impl Repository {
         let host = &mut self.hosts[at as usize];
         host.fetched = saved.fetched;
         host.record = Some(Box::new(saved.record));
+        self.count_robots(at);
     }
 
     /// What entries up to this one tell of hosts is known: [`replay`](Self::replay) passes over it.

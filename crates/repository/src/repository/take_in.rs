@@ -324,7 +324,7 @@ impl Repository {
 
 impl Repository {
     /// Something of the host is due on disk then, if nothing is before.
-    fn rest_until(&mut self, host: u32, due: Timestamp) {
+    pub(super) fn rest_until(&mut self, host: u32, due: Timestamp) {
         let row = &mut self.hosts[host as usize];
         row.stored.not_after(due);
         if self.config.revisit_share.is_some() {
