@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
-use teia_base::{Flags, MediaType, Outcome, Protocol, Request, Response};
+use teia_base::{Beyond, Flags, MediaType, Outcome, Protocol, Request, Response};
 
 use crate::config::FetchConfig;
-use crate::document_type::is_document;
+use crate::document_type::{is_document, may_be_list};
 use crate::fault::Fault;
 
 /// What came of one request on one connection.
@@ -23,6 +23,8 @@ pub(crate) struct Answer {
     pub(crate) body: Duration,
     /// The connection can serve again.
     pub(crate) reusable: bool,
+    /// What is wrong is wrong with this one stream, and says nothing of how the host speaks HTTP/2.
+    pub(crate) of_stream: bool,
 }
 
 impl Answer {
@@ -38,6 +40,7 @@ impl Answer {
             first_byte: Duration::ZERO,
             body: Duration::ZERO,
             reusable: false,
+            of_stream: false,
         }
     }
 }
@@ -89,15 +92,6 @@ pub(crate) struct Appetite {
     pub(crate) beyond: Beyond,
 }
 
-/// What becomes of a body that is longer than wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beyond {
-    /// `size_exceeded`.
-    Refused,
-    /// Cut off and marked so.
-    Truncated,
-}
-
 impl Appetite {
     /// Asks the request's own limits, which are for documents (2xx), and the safety limit.
     pub(crate) fn of(
@@ -118,11 +112,13 @@ impl Appetite {
             let name = media_type.map_or(String::new(), ToString::to_string);
             return Err(Fault::new(Outcome::TYPE_NOT_ACCEPTED, name));
         }
+        // Whoever reads it finds out what it is, and refuses it then.
+        let is_document = is_document && !media_type.is_some_and(may_be_list);
         if is_document && length.is_some_and(|length| length > max_size) {
             return Err(Outcome::SIZE_EXCEEDED.into());
         }
         let beyond = if is_document && max_size <= wire_limit {
-            Beyond::Refused
+            request.beyond
         } else {
             Beyond::Truncated
         };

@@ -26,6 +26,11 @@ const TYPES: [&str; 12] = [
     "text/rtf",
 ];
 
+/// Whether it may be a sitemap or a feed: a list of URLs, of which the beginning is as good as the whole.
+pub(crate) fn may_be_list(media_type: &MediaType) -> bool {
+    media_type.is_xml() && !media_type.is_html() && media_type.essence() != "image/svg+xml"
+}
+
 /// Whether the limits of documents are for this type.
 pub(crate) fn is_document(media_type: &MediaType) -> bool {
     let name = media_type.essence();
@@ -44,6 +49,9 @@ mod tests {
         assert!(is(
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
         ));
+        let may_be_list = |name: &str| may_be_list(&MediaType::parse(name).unwrap());
+        assert!(may_be_list("text/xml; charset=utf-8") && may_be_list("application/rss+xml"));
+        assert!(!may_be_list("application/xhtml+xml") && !may_be_list("text/html"));
         for page in [
             "text/html",
             "text/plain",

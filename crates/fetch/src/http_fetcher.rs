@@ -35,6 +35,10 @@ mod form;
 /// Hosts remembered for speaking another version than was agreed; beyond that the list starts anew.
 const PECULIAR: usize = 10_000;
 
+/// Streams in a row that a host answers with what is no HTTP/2 before HTTP/1.1 is spoken with it: one such page is a fault of
+/// the page.
+const STUMBLES: u8 = 3;
+
 /// What is spoken with a host that does not keep to what it agrees on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Peculiar {
@@ -42,6 +46,8 @@ enum Peculiar {
     Http1,
     /// It agrees on HTTP/1.1 and speaks HTTP/2.
     Http2,
+    /// So many streams in a row were no HTTP/2; the connection was sound.
+    Stumbles(u8),
 }
 
 /// The fetcher for `http` and `https`.
@@ -148,6 +154,19 @@ impl HttpFetcher {
     pub async fn addresses(&self, host: &str) -> Vec<IpAddr> {
         let by = Instant::now() + self.config.dns_timeout;
         self.dialer.addresses_of(host, by).await
+    }
+
+    /// Asks the name servers about a host, whatever is remembered of it. Whether one has answered, if only that there is no
+    /// such name; none where no name server is asked: for addresses, names that the settings give, and through a proxy.
+    pub async fn ask_name(&self, host: &str) -> Option<bool> {
+        let answer = self.dialer.ask_name(host).await?;
+        let is_silent = |outcome| matches!(outcome, Outcome::DNS_SERVFAIL | Outcome::DNS_TIMEOUT);
+        Some(!answer.is_err_and(|fault| is_silent(fault.outcome)))
+    }
+
+    /// The name servers are there again: names that they could not be asked about are asked for anew.
+    pub fn forget_name_trouble(&self) {
+        self.dialer.forget_trouble();
     }
 
     async fn run(&self, mut request: Request) -> Exchange {
@@ -290,6 +309,8 @@ impl HttpFetcher {
                         sent_away += 1;
                         sent_away < 2 || self.remember(target, Peculiar::Http1)
                     }
+                    // The fault of one stream ends that stream: it is asked for again as any page that failed.
+                    Outcome::H2_PROTOCOL if h2 && answer.of_stream => self.stumbles(target),
                     Outcome::H2_PROTOCOL if h2 => self.remember(target, Peculiar::Http1),
                     Outcome::H2_PROTOCOL => self.remember(target, Peculiar::Http2),
                     _ => false,
@@ -297,6 +318,8 @@ impl HttpFetcher {
                 if again {
                     continue;
                 }
+            } else if answer.protocol == Protocol::H2 {
+                self.stands(target);
             }
             if answer.reusable {
                 self.pool.put(key, connection);
@@ -337,7 +360,38 @@ impl HttpFetcher {
 
     fn peculiarity(&self, target: &Target) -> Option<Peculiar> {
         let peculiar = self.peculiar.lock().expect("no holder panics");
-        peculiar.get(&target.host).copied()
+        let known = peculiar.get(&target.host).copied();
+        known.filter(|known| !matches!(known, Peculiar::Stumbles(_)))
+    }
+
+    /// One more stream of this host was no HTTP/2; whether HTTP/1.1 is spoken with it from now on.
+    fn stumbles(&self, target: &Target) -> bool {
+        let mut peculiar = self.peculiar.lock().expect("no holder panics");
+        if peculiar.len() >= PECULIAR {
+            peculiar.clear();
+        }
+        let known = peculiar
+            .entry(target.host.clone())
+            .or_insert(Peculiar::Stumbles(0));
+        match known {
+            Peculiar::Stumbles(times) if *times + 1 < STUMBLES => {
+                *times += 1;
+                false
+            }
+            Peculiar::Stumbles(_) => {
+                *known = Peculiar::Http1;
+                true
+            }
+            Peculiar::Http1 | Peculiar::Http2 => false,
+        }
+    }
+
+    /// A stream of this host was as it should be.
+    fn stands(&self, target: &Target) {
+        let mut peculiar = self.peculiar.lock().expect("no holder panics");
+        if matches!(peculiar.get(&target.host), Some(Peculiar::Stumbles(_))) {
+            peculiar.remove(&target.host);
+        }
     }
 
     /// Remembers what is to be spoken with this host; false if something was known before.
@@ -346,7 +400,8 @@ impl HttpFetcher {
         if peculiar.len() >= PECULIAR {
             peculiar.clear();
         }
-        let known = peculiar.contains_key(&target.host);
+        let stored = peculiar.get(&target.host);
+        let known = stored.is_some_and(|stored| !matches!(stored, Peculiar::Stumbles(_)));
         if !known {
             peculiar.insert(target.host.clone(), how);
         }

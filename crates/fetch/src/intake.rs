@@ -140,9 +140,14 @@ impl Intake {
         if wanted > UNCOUNTED && !self.grant.raise(wanted as u64) {
             return false;
         }
-        let mut buffer = BytesMut::with_capacity(wanted);
-        buffer.extend_from_slice(&self.buffer);
-        self.buffer = buffer;
+        if free == 0 && wanted == 2 * len {
+            // Doubled in place, where the system can move pages rather than bytes.
+            self.buffer.reserve(len);
+        } else {
+            let mut buffer = BytesMut::with_capacity(wanted);
+            buffer.extend_from_slice(&self.buffer);
+            self.buffer = buffer;
+        }
         true
     }
 

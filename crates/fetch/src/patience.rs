@@ -34,7 +34,7 @@ pub(crate) enum Limit {
 impl From<Limit> for Fault {
     fn from(limit: Limit) -> Self {
         match limit {
-            Limit::FirstByte => Self::new(Outcome::TIME_EXCEEDED, "first_byte"),
+            Limit::FirstByte => Self::new(Outcome::TIME_EXCEEDED, "http_too_slow"),
             Limit::Total => Self::new(Outcome::TIME_EXCEEDED, "total"),
             Limit::Head | Limit::Rate => Self::invalid("http_too_slow"),
         }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use proptest::prelude::*;
-use teia_base::{Body, Head, Outcome, Response};
+use teia_base::{Body, Chunks, Head, Outcome, Response};
 use teia_fetch::{DecodeLimits, Decoded, Extent, decode, measure};
 
 const TEXT: &[u8] = b"a page of text, a page of text, a page of text";
@@ -123,7 +123,10 @@ fn chunks_and_files_are_joined() {
     wire.extend_from_slice(b"\r\n!!");
     wire.extend_from_slice(b);
     let mut response = response(&["gzip"], "text/html", wire.clone());
-    response.chunks = Some(vec![3..10, 14..wire.len() as u64]);
+    let mut chunks = Chunks::default();
+    chunks.push(3, 7);
+    chunks.push(4, wire.len() as u64 - 14);
+    response.chunks = Some(chunks.into());
     assert_eq!(decode(&response, &DecodeLimits::default()).bytes, TEXT);
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(&wire).unwrap();

@@ -183,7 +183,7 @@ async fn silence_and_drips_end_at_their_limits() {
     let exchange = get(&fetcher, &server.url("/")).await;
     assert_eq!(
         (exchange.outcome, exchange.detail.as_deref()),
-        (Outcome::TIME_EXCEEDED, Some("first_byte"))
+        (Outcome::TIME_EXCEEDED, Some("http_too_slow"))
     );
 
     let server = Server::with(vec![say("HTTP/1.1 200 OK\r\nX"), Say::Wait(long)]).await;

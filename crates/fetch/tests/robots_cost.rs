@@ -88,6 +88,48 @@ fn a_line_without_end_is_cheap() {
     );
 }
 
+/// Every rule fails only at its end: 128,000 pieces would be looked for.
+#[test]
+fn many_rules_of_many_stars_cost_no_more_than_one() {
+    let stars = "*aab".repeat(400);
+    let rules: String = (0..320)
+        .map(|n| format!("Disallow: /{stars}{n:04x}*Q\n"))
+        .collect();
+    let robots = format!("User-agent: *\nAllow: /shop/*z\nDisallow: /shop/$\n{rules}");
+    let path = format!("/{}", "aab".repeat(330));
+    check(
+        "320 rules of 400 stars",
+        320,
+        &robots,
+        &path,
+        Duration::from_micros(50),
+    );
+    let rules = Rules::parse(robots.as_bytes(), "Teia");
+    let verdict = rules.verdict(&path);
+    // The rules that were not tried count by their beginning, which is that of every path.
+    assert!(!verdict.allowed && verdict.is_coarse && verdict.rule.is_some());
+    assert!(verdict.work < 140_000, "{}", verdict.work);
+    // Where less is to be compared all of it is.
+    let short = rules.verdict("/shop/z");
+    assert!(!short.is_coarse && short.allowed);
+    assert!(!rules.verdict("/shop/").allowed);
+    // What would allow, and was not tried, does not.
+    let allow = robots.replace("Disallow: /*", "Allow: /*") + "Disallow: /a\n";
+    let verdict = Rules::parse(allow.as_bytes(), "Teia").verdict(&path);
+    assert!(!verdict.allowed && verdict.is_coarse);
+}
+
+/// Each of a thousand rules with a star is tried, however the honest site writes them.
+#[test]
+fn a_thousand_wildcards_are_all_tried_for_a_usual_path() {
+    let rules: String = (0..1000)
+        .map(|n| format!("Disallow: /*?sort{n}=\n"))
+        .collect();
+    let rules = Rules::parse(format!("User-agent: *\n{rules}").as_bytes(), "Teia");
+    let verdict = rules.verdict("/shop/women/shoes/sneakers-white-1234567.html?color=white&page=7");
+    assert!(verdict.allowed && !verdict.is_coarse, "{}", verdict.work);
+}
+
 /// Reads within 100 ms, and gives a verdict within the time expected; both with ten times slack.
 #[track_caller]
 fn check(what: &str, least_rules: usize, robots: &str, path: &str, verdict_time: Duration) {

@@ -38,11 +38,9 @@ pub fn measure(
     extent: Extent,
 ) -> Measured {
     let limits = limits.for_type(response.media_type().as_ref());
-    let whole = 0..response.body.len();
-    let ranges = response.chunks.as_deref();
-    let ranges = ranges.unwrap_or(std::slice::from_ref(&whole));
-    let payload: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-    let mut reader: Box<dyn Read + '_> = Box::new(response.body.payload_reader(ranges));
+    let reader = response.payload_reader();
+    let payload = reader.payload();
+    let mut reader: Box<dyn Read + '_> = Box::new(reader);
     let mut note = None;
     let mut named = layers(&response.head, limits.layers).unwrap_or_else(|()| {
         note = Some((Outcome::DECODE_CHAIN_TOO_LONG, "layers"));

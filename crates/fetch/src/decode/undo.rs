@@ -116,20 +116,18 @@ struct Payload {
 
 impl Payload {
     fn of(response: &Response, limits: &DecodeLimits) -> Result<Self, Decoded> {
-        let whole = 0..response.body.len();
-        let ranges = response.chunks.as_deref();
-        let ranges = ranges.unwrap_or(std::slice::from_ref(&whole));
-        if let (Some(bytes), [range]) = (response.body.as_memory(), ranges) {
+        let chunks = response.payload();
+        if let (Some(bytes), Some(range)) = (response.body.as_memory(), chunks.in_one()) {
             let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(bytes.len());
             let whole = bytes.slice(at(range.start)..at(range.end));
             return Ok(Self::bounded(whole, limits));
         }
-        let total: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+        let total = chunks.payload();
         let mut bytes =
             Vec::with_capacity(usize::try_from(total.min(limits.decoded_bytes)).unwrap_or(0));
         let mut reader = response
             .body
-            .payload_reader(ranges)
+            .payload_reader(chunks)
             .take(limits.decoded_bytes);
         if reader.read_to_end(&mut bytes).is_err() {
             let fault = Some((Outcome::SYSTEM_ERROR, "spool_unreadable"));

@@ -175,6 +175,20 @@ impl Dialer {
         )
     }
 
+    /// Whether a name server answers for a host now; none where no name server is asked about it.
+    pub(crate) async fn ask_name(&self, host: &str) -> Option<Result<(), Fault>> {
+        let is_literal = host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        let is_known = is_literal || loopback(host).is_some();
+        if self.proxy.is_some() || is_known || self.overrides.find(host, 0).is_some() {
+            return None;
+        }
+        Some(self.resolver.ask(host).await)
+    }
+
+    pub(crate) fn forget_trouble(&self) {
+        self.resolver.forget_trouble();
+    }
+
     /// Where to connect for this target, judged.
     async fn addresses(&self, target: &Target, total: Instant) -> Result<Vec<SocketAddr>, Fault> {
         if let Some(fixed) = self.overrides.find(&target.host, target.port) {

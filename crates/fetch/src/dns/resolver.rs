@@ -80,6 +80,21 @@ impl Resolver {
         }
     }
 
+    /// Asks the name servers, whatever is remembered, and remembers nothing of it.
+    pub(crate) async fn ask(&self, name: &str) -> Result<(), Fault> {
+        let asked = timeout(self.0.deadline, self.0.lookup.lookup(name)).await;
+        let found = asked.unwrap_or_else(|_| Err(Outcome::DNS_TIMEOUT.into()));
+        found.map(|_| ()).map_err(|not_found| not_found.fault)
+    }
+
+    /// Forgets which names could not be asked about.
+    pub(crate) fn forget_trouble(&self) {
+        let is_trouble = |fault: &Fault| fault.outcome != Outcome::DNS_NXDOMAIN;
+        self.0
+            .cache
+            .retain(|_, entry| !entry.answer.as_ref().is_err_and(is_trouble));
+    }
+
     /// Joins the lookup of this name, or begins it. It runs as a task of its own: a caller that
     /// goes away does not end it for the others.
     fn flight(&self, name: &str) -> watch::Receiver<Option<Answer>> {
@@ -196,6 +211,28 @@ mod tests {
                 }
             })
         }
+    }
+
+    #[tokio::test]
+    async fn a_question_anew_goes_by_the_cache_and_trouble_is_forgotten_when_it_is_over() {
+        let there = || {
+            Ok(Found {
+                addresses: vec![IpAddr::from([192, 0, 2, 1])],
+                ttl: Duration::from_secs(3600),
+            })
+        };
+        let gone = || Err(NotFound::from(Outcome::DNS_SERVFAIL));
+        let bench = bench(vec![there(), gone()]);
+        bench.ask().await.unwrap();
+        let fault = bench.resolver.ask("a.example").await.unwrap_err();
+        assert_eq!(fault.outcome, Outcome::DNS_SERVFAIL);
+        bench.ask().await.unwrap();
+        assert_eq!(bench.asked.load(Ordering::SeqCst), 2);
+        let bench = self::bench(vec![gone(), there()]);
+        bench.ask().await.unwrap_err();
+        bench.ask().await.unwrap_err();
+        bench.resolver.forget_trouble();
+        bench.ask().await.unwrap();
     }
 
     struct Bench {

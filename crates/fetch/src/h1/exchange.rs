@@ -3,18 +3,21 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Poll, ready};
 
 use bytes::Bytes;
-use teia_base::{Body, Flags, Head, MediaType, Outcome, Protocol, Request, Response};
+use teia_base::{
+    Beyond, Body, ChunkFault, ChunkReader, Flags, Head, MediaType, Outcome, Protocol, Request,
+    Response,
+};
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::io::poll_read_buf;
 
-use super::chunked::{ChunkFault, ChunkReader};
 use super::framing::{Framing, Plan, plan};
 use super::head::{HeadLimits, HeadReader, ParsedHead};
-use crate::answer::{Answer, Appetite, Beyond, Class, body_short};
+use crate::answer::{Answer, Appetite, Class, body_short};
 use crate::bandwidth::Bandwidth;
 use crate::config::FetchConfig;
 use crate::fault::Fault;
@@ -274,7 +277,7 @@ impl Reading<'_> {
                 Ok(used) => seen += used as u64,
                 Err(fault) => break End::bad_chunks(fault, self.intake.body_len()),
             }
-            if !self.intake.room_for_chunks(chunks.range_bytes()) {
+            if !self.intake.room_for_chunks(chunks.chunks().memory()) {
                 break End::bad_chunks(ChunkFault::TooMany, seen);
             }
             if chunks.is_done() {
@@ -283,7 +286,7 @@ impl Reading<'_> {
                     ..End::at(seen)
                 };
             }
-            if chunks.payload() > appetite.bytes || seen > wire_limit {
+            if chunks.chunks().payload() > appetite.bytes || seen > wire_limit {
                 break End::beyond(appetite, seen);
             }
             // A known rest of a chunk is read at once; a little more brings the next size line.
@@ -369,7 +372,7 @@ impl Reading<'_> {
                 chunks: end
                     .chunks
                     .filter(|_| !refused)
-                    .map(ChunkReader::into_ranges),
+                    .map(|chunks| Arc::new(chunks.into_chunks())),
                 body,
             }),
             junk: Bytes::new(),
@@ -377,6 +380,7 @@ impl Reading<'_> {
             first_byte: first_byte.duration_since(self.sent),
             body: ended.duration_since(first_byte),
             reusable,
+            of_stream: false,
         }
     }
 }

@@ -5,11 +5,10 @@
 //!                 (1xx: again)   (refuse by type, size)   (memory, then file)
 //! ```
 //!
-//! What is kept is what came: chunk framing and content coding stay on, and [`chunked`] only
+//! What is kept is what came: chunk framing and content coding stay on, and `ChunkReader` only
 //! says where the payload lies. A connection serves again only if its last answer ended exactly
 //! where it said it would.
 
-mod chunked;
 mod exchange;
 mod framing;
 mod head;

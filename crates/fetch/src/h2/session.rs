@@ -9,13 +9,13 @@ use std::task::{Poll, ready};
 use bytes::Bytes;
 use h2::client::{Builder, ResponseFuture, SendRequest};
 use h2::{Reason, RecvStream};
-use teia_base::{Body, Flags, MediaType, Outcome, Protocol, Request, Response};
+use teia_base::{Beyond, Body, Flags, MediaType, Outcome, Protocol, Request, Response};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::head::written_out;
 use super::meter::{Meter, Reading};
-use crate::answer::{Answer, Appetite, Beyond, Class, body_short};
+use crate::answer::{Answer, Appetite, Class, body_short};
 use crate::config::FetchConfig;
 use crate::fault::Fault;
 use crate::h1::Setting;
@@ -102,8 +102,10 @@ impl Session {
                 answer.reusable &= self.is_open();
                 answer
             }
-            Err(fault) => Answer {
+            Err(NoHead { fault, of_stream }) => Answer {
                 first_byte: sent.elapsed(),
+                reusable: of_stream && self.is_open(),
+                of_stream,
                 ..Answer::failed(fault, Protocol::H2)
             },
         }
@@ -114,17 +116,17 @@ impl Session {
         request: &Request,
         fields: &RequestFields,
         patience: &mut Patience,
-    ) -> Result<http::Response<RecvStream>, Fault> {
-        let head = request_head(request, fields).ok_or(Outcome::URL_INVALID)?;
+    ) -> Result<http::Response<RecvStream>, NoHead> {
+        let head = request_head(request, fields).ok_or(Fault::from(Outcome::URL_INVALID))?;
         let ready = self.send.clone().ready();
         let mut send = match timeout_at(patience.next(), ready).await {
             Ok(Ok(send)) => send,
-            Ok(Err(error)) => return Err(fault(&error, &self.reading)),
-            Err(_) => return Err(Limit::FirstByte.into()),
+            Ok(Err(error)) => return Err(fault(&error, &self.reading).into()),
+            Err(_) => return Err(Fault::from(Limit::FirstByte).into()),
         };
         let (mut response, _) = send
             .send_request(head, true)
-            .map_err(|error| fault(&error, &self.reading))?;
+            .map_err(|error| NoHead::from(fault(&error, &self.reading)))?;
         self.wait_for_head(&mut response, patience).await
     }
 
@@ -132,14 +134,23 @@ impl Session {
         &self,
         response: &mut ResponseFuture,
         patience: &mut Patience,
-    ) -> Result<http::Response<RecvStream>, Fault> {
+    ) -> Result<http::Response<RecvStream>, NoHead> {
         let seen = self.reading.bytes();
         poll_fn(|cx| {
             if let Poll::Ready(response) = Pin::new(&mut *response).poll(cx) {
-                return Poll::Ready(response.map_err(|error| fault(&error, &self.reading)));
+                return Poll::Ready(response.map_err(|error| {
+                    let fault = fault(&error, &self.reading);
+                    // What we ourselves refuse of one stream says nothing of the others (RFC 9113, 5.4.2). For a head that
+                    // it cannot take in at all, as with a capital in a name, the library ends the connection as well.
+                    let is_of_head = error.is_go_away() && self.reading.block_bytes() > 0;
+                    let of_stream = fault.outcome == Outcome::H2_PROTOCOL
+                        && error.is_library()
+                        && (error.is_reset() || is_of_head);
+                    NoHead { fault, of_stream }
+                }));
             }
             let limit = ready!(patience.poll(cx, || self.reading.bytes() > seen));
-            Poll::Ready(Err(limit.into()))
+            Poll::Ready(Err(Fault::from(limit).into()))
         })
         .await
     }
@@ -259,6 +270,22 @@ impl fmt::Debug for Session {
         f.debug_struct("Session")
             .field("open", &self.is_open())
             .finish_non_exhaustive()
+    }
+}
+
+/// Why no head came.
+struct NoHead {
+    fault: Fault,
+    /// It is the fault of one stream.
+    of_stream: bool,
+}
+
+impl From<Fault> for NoHead {
+    fn from(fault: Fault) -> Self {
+        Self {
+            fault,
+            of_stream: false,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr2};
+use serde::{Deserialize, Serialize};
 
 /// Bytes of a robots.txt that are read when nothing else is configured (RFC 9309 §2.5 asks for at least 500 KiB).
 pub const MAX_BYTES: usize = 512 * 1024;
@@ -105,6 +106,17 @@ fn is_line_end(byte: u8) -> bool {
     byte == b'\n' || byte == b'\r'
 }
 
+/// Which spellings of a line's first word are taken for it. A colon that is missing is never minded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spelling {
+    /// The right ones.
+    #[default]
+    Strict,
+    /// Also the frequent typos that Google's parser takes (`Dissallow`, `User agent`), and as there a longer word.
+    Tolerant,
+}
+
 /// What one line says, with its value as written.
 pub(super) enum Directive<'a> {
     UserAgent(&'a [u8]),
@@ -115,26 +127,27 @@ pub(super) enum Directive<'a> {
 }
 
 impl<'a> Directive<'a> {
-    /// None for a line that says nothing to us. The typos are those Google accepts, and as there a longer key counts too.
-    pub(super) fn read(line: &'a [u8]) -> Option<Self> {
+    /// None for a line that says nothing to us.
+    pub(super) fn read(line: &'a [u8], spelling: Spelling) -> Option<Self> {
         let (key, value) = key_and_value(line)?;
-        let is = |names: &[&str]| names.iter().any(|name| starts_with(key, name));
-        if is(&["user-agent", "useragent", "user agent"]) {
+        let is = |name: &str, typos: &[&str]| match spelling {
+            Spelling::Strict => key.eq_ignore_ascii_case(name.as_bytes()),
+            Spelling::Tolerant => {
+                starts_with(key, name) || typos.iter().any(|typo| starts_with(key, typo))
+            }
+        };
+        if is("user-agent", &["useragent", "user agent"]) {
             Some(Self::UserAgent(value))
-        } else if is(&["allow"]) {
+        } else if is("allow", &[]) {
             Some(Self::Allow(value))
-        } else if is(&[
+        } else if is(
             "disallow",
-            "dissallow",
-            "dissalow",
-            "disalow",
-            "diasllow",
-            "disallaw",
-        ]) {
+            &["dissallow", "dissalow", "disalow", "diasllow", "disallaw"],
+        ) {
             Some(Self::Disallow(value))
-        } else if is(&["sitemap", "site-map"]) {
+        } else if is("sitemap", &["site-map"]) {
             Some(Self::Sitemap(value))
-        } else if is(&["crawl-delay", "crawldelay", "crawl delay"]) {
+        } else if is("crawl-delay", &["crawldelay", "crawl delay"]) {
             Some(Self::CrawlDelay(value))
         } else {
             None

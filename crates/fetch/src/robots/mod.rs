@@ -7,11 +7,12 @@
 //!                                    (disk, for a day)
 //! ```
 //!
-//! A verdict costs time linear in the path and in the rules that could match it, whatever the wildcards:
-//! a hostile file can be useless, but not expensive.
+//! A verdict costs a look-up for what comes before the first wildcard of each rule, and a bounded effort for all the
+//! wildcards together (`pattern::Fuel`): a hostile file can be useless, but not expensive. Where that effort is not enough,
+//! a rule that disallows counts by its beginning.
 //!
-//! Where RFC 9309 leaves room we do as Google's parser does (missing colons, frequent typos, `index.html` as the
-//! directory, lines cut at 16,663 bytes); where the two differ we follow the RFC. `tests/robots_conformance.rs` lists
+//! Where RFC 9309 leaves room we do as Google's parser does (missing colons, `index.html` as the directory,
+//! lines cut at 16,663 bytes; frequent typos only where [`Spelling::Tolerant`] is set); where the two differ we follow the RFC. `tests/robots_conformance.rs` lists
 //! every difference.
 //!
 //! ```
@@ -30,6 +31,6 @@ mod pattern;
 mod rules;
 mod standing;
 
-pub use line::MAX_BYTES;
+pub use line::{MAX_BYTES, Spelling};
 pub use rules::{RuleLine, Rules, Verdict, is_agent_token};
-pub use standing::{Access, Answer, Config, Refusal, Standing};
+pub use standing::{Access, AfterPatience, Answer, Config, Refusal, Standing};

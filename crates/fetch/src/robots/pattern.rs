@@ -57,17 +57,50 @@ pub(super) fn literal_len(pattern: &[u8]) -> usize {
     memchr::memchr2(b'*', b'$', pattern).unwrap_or(pattern.len())
 }
 
-/// Whether the rest of a canonical pattern, from its first special character on, matches the rest of a path.
+/// What one verdict may spend on wildcards. However many there are, and however long the path: what the fuel is not
+/// enough for is not tried.
+#[derive(Debug)]
+pub(super) struct Fuel {
+    left: usize,
+}
+
+impl Fuel {
+    /// As much as a thousand rules with a star need for a usual path. In units of one byte of the path.
+    const FULL: usize = 128 << 10;
+    /// For a rule.
+    const RULE: usize = 8;
+    /// For beginning to look for a piece, which takes as long as looking through some bytes.
+    const PIECE: usize = 32;
+
+    pub(super) fn full() -> Self {
+        Self { left: Self::FULL }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+
+    pub(super) fn spent(&self) -> usize {
+        Self::FULL - self.left
+    }
+
+    fn burn(&mut self, units: usize) {
+        self.left = self.left.saturating_sub(units);
+    }
+}
+
+/// Whether the rest of a canonical pattern, from its first special character on, matches the rest of a path; None where
+/// the fuel is used up.
 ///
 /// Each piece between two stars takes the first place it finds: no later place could leave more room for the others.
 /// So nothing is tried twice, and the cost is linear in path and pattern.
-pub(super) fn special_matches(special: &[u8], path: &[u8]) -> bool {
+pub(super) fn special_matches(special: &[u8], path: &[u8], fuel: &mut Fuel) -> Option<bool> {
     let (body, anchored) = match special {
         [body @ .., b'$'] => (body, true),
         body => (body, false),
     };
     let Some(pieces) = body.strip_prefix(b"*") else {
-        return !anchored || path.is_empty();
+        return Some(!anchored || path.is_empty());
     };
     // Before a `$` the last piece has no choice of place: it is the end of the path.
     let (pieces, last) = match memrchr(b'*', pieces) {
@@ -75,14 +108,28 @@ pub(super) fn special_matches(special: &[u8], path: &[u8]) -> bool {
         Some(star) => (&pieces[..star], &pieces[star + 1..]),
         None => (&b""[..], pieces),
     };
+    if fuel.is_empty() {
+        return None;
+    }
+    fuel.burn(Fuel::RULE);
     let mut path = path;
     for piece in pieces.split(|byte| *byte == b'*') {
-        match memmem::find(path, piece) {
-            Some(at) => path = &path[at + piece.len()..],
-            None => return false,
+        // Stars that follow one another are one.
+        if piece.is_empty() {
+            fuel.burn(1);
+            continue;
         }
+        if fuel.is_empty() {
+            return None;
+        }
+        let Some(at) = memmem::find(path, piece) else {
+            fuel.burn(Fuel::PIECE + path.len());
+            return Some(false);
+        };
+        fuel.burn(Fuel::PIECE + at + piece.len());
+        path = &path[at + piece.len()..];
     }
-    path.ends_with(last)
+    Some(path.ends_with(last))
 }
 
 /// The path, parameters and query of a URL, also of one without scheme; without its fragment.
@@ -173,17 +220,14 @@ mod tests {
 
     #[track_caller]
     fn check_special(special: &str, matching: &[&str], failing: &[&str]) {
+        let matches = |special: &str, path: &str| {
+            special_matches(special.as_bytes(), path.as_bytes(), &mut Fuel::full()).unwrap()
+        };
         for path in matching {
-            assert!(
-                special_matches(special.as_bytes(), path.as_bytes()),
-                "{path}"
-            );
+            assert!(matches(special, path), "{path}");
         }
         for path in failing {
-            assert!(
-                !special_matches(special.as_bytes(), path.as_bytes()),
-                "{path}"
-            );
+            assert!(!matches(special, path), "{path}");
         }
     }
 
@@ -196,5 +240,14 @@ mod tests {
         check_special("*ab*ab", &["abab", "xabxabx"], &["ab", "aab", "abxa"]);
         check_special("*ab*ab$", &["abab", "abxab"], &["ab", "abab."]);
         check_special("*a$", &["a", "aa", "ba"], &["", "ab"]);
+    }
+
+    #[test]
+    fn without_fuel_nothing_is_looked_for_but_what_costs_nothing() {
+        let mut fuel = Fuel { left: 1 };
+        assert_eq!(special_matches(b"*a*b", b"ab", &mut fuel), None);
+        assert_eq!(special_matches(b"*", b"ab", &mut fuel), None);
+        assert_eq!(special_matches(b"$", b"", &mut fuel), Some(true));
+        assert_eq!(special_matches(b"", b"ab", &mut fuel), Some(true));
     }
 }

@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use super::line::{Directive, MAX_BYTES, lines, readable};
+use super::line::{Directive, MAX_BYTES, Spelling, lines, readable};
 use super::pattern::{
-    append_literal, append_pattern, literal_len, path_and_query, special_matches, without_fragment,
+    Fuel, append_literal, append_pattern, literal_len, path_and_query, special_matches,
+    without_fragment,
 };
 
 /// Sitemap lines kept of one file; further ones are dropped.
@@ -36,6 +37,11 @@ pub struct Verdict {
     pub allowed: bool,
     /// The most specific rule that matches; none where no rule does, which allows.
     pub rule: Option<RuleLine>,
+    /// Whether the wildcards were more than are tried for one path. Of the rules left over, those that disallow count by
+    /// what comes before their first star, and those that allow do not count.
+    pub is_coarse: bool,
+    /// What it took, about one for each byte that was compared. Bounded, whatever the rules and the path.
+    pub work: usize,
 }
 
 /// A line of a robots.txt as its author wrote it, without comment and outer blanks.
@@ -57,13 +63,23 @@ impl Rules {
 
     /// As [`Rules::parse`], reading the whole lines within `max_bytes`.
     pub fn parse_within(bytes: &[u8], agent_token: &str, max_bytes: usize) -> Self {
+        Self::parse_spelt(bytes, agent_token, max_bytes, Spelling::default())
+    }
+
+    /// As [`Rules::parse_within`], taking these spellings.
+    pub fn parse_spelt(
+        bytes: &[u8],
+        agent_token: &str,
+        max_bytes: usize,
+        spelling: Spelling,
+    ) -> Self {
         let readable = readable(bytes, max_bytes);
         let mut rules = Self {
             is_cut: readable.cut,
             looks_like_html: looks_like_html(&readable.text),
             ..Self::default()
         };
-        let group = rules.read(&readable.text, agent_token);
+        let group = rules.read(&readable.text, agent_token, spelling);
         rules.crawl_delay = group.crawl_delay;
         for written in group.rules {
             rules.add(&written);
@@ -82,14 +98,17 @@ impl Rules {
             canonical.push(b'/');
         }
         append_literal(&mut canonical, path.as_bytes());
+        let mut fuel = Fuel::full();
         // RFC 9309 §2.2.2: the file itself is always allowed.
         let rule = match canonical.as_slice() {
             b"/robots.txt" => None,
-            path => self.deciding(path),
+            path => self.deciding(path, &mut fuel),
         };
         Verdict {
             allowed: rule.is_none_or(|rule| rule.allows),
             rule: rule.map(|rule| self.line(rule)),
+            is_coarse: fuel.is_empty(),
+            work: canonical.len() + fuel.spent(),
         }
     }
 
@@ -138,7 +157,7 @@ impl Rules {
     }
 
     /// Reads all lines, keeping what concerns the agent; the sitemaps concern everyone.
-    fn read<'a>(&mut self, text: &'a [u8], agent_token: &str) -> Group<'a> {
+    fn read<'a>(&mut self, text: &'a [u8], agent_token: &str, spelling: Spelling) -> Group<'a> {
         let agent = agent_token.split('/').next().unwrap_or_default();
         let mut own = Group::default();
         let mut everyone = Group::default();
@@ -148,7 +167,7 @@ impl Rules {
         let mut ruled = Row::default();
         let mut delayed = Row::default();
         for (number, line) in lines(text) {
-            let (allows, pattern) = match Directive::read(line) {
+            let (allows, pattern) = match Directive::read(line, spelling) {
                 Some(Directive::UserAgent(name)) => {
                     let is_own = names_agent(name, agent);
                     own_exists |= is_own;
@@ -250,27 +269,41 @@ impl Rules {
     }
 
     /// Walks down the path a byte at a time, with the slice of rules whose literal beginning agrees so far.
-    fn deciding(&self, path: &[u8]) -> Option<&Rule> {
+    fn deciding(&self, path: &[u8], fuel: &mut Fuel) -> Option<&Rule> {
         let mut deciding: Option<&Rule> = None;
         let mut rules = self.rules.as_slice();
         for depth in 0..=path.len() {
-            let ending = rules.partition_point(|rule| rule.literal_len as usize == depth);
+            let ends_here = |rule: &Rule| rule.literal_len as usize == depth;
+            let ending = match rules.first() {
+                Some(first) if ends_here(first) => rules.partition_point(ends_here),
+                _ => 0,
+            };
             let (here, deeper) = rules.split_at(ending);
             for rule in here {
                 if deciding.is_some_and(|best| best.rank() >= rule.rank()) {
                     break;
                 }
                 let special = &rule.pattern(&self.patterns)[depth..];
-                if special_matches(special, &path[depth..]) {
+                // Rather too polite than not polite enough.
+                if special_matches(special, &path[depth..], fuel).unwrap_or(!rule.allows) {
                     deciding = Some(rule);
                     break;
                 }
             }
-            let Some(byte) = path.get(depth) else { break };
+            let (Some(byte), Some(first), Some(last)) =
+                (path.get(depth), deeper.first(), deeper.last())
+            else {
+                break;
+            };
             let at_depth = |rule: &Rule| self.patterns[rule.start as usize + depth];
-            let from = deeper.partition_point(|rule| at_depth(rule) < *byte);
-            let len = deeper[from..].partition_point(|rule| at_depth(rule) == *byte);
-            rules = &deeper[from..from + len];
+            // Mostly all of them agree on the next byte.
+            rules = if at_depth(first) == *byte && at_depth(last) == *byte {
+                deeper
+            } else {
+                let from = deeper.partition_point(|rule| at_depth(rule) < *byte);
+                let len = deeper[from..].partition_point(|rule| at_depth(rule) == *byte);
+                &deeper[from..from + len]
+            };
             if rules.is_empty() {
                 break;
             }
@@ -507,11 +540,11 @@ mod tests {
 
     #[test]
     fn sitemaps_are_kept_raw_and_counted() {
-        let rules = Rules::parse(
-            b"Sitemap: /map.xml\nsite-map:http://a/b.gz#x\nSitemap:\n",
-            "Teia",
-        );
-        assert_eq!(rules.sitemaps(), ["/map.xml", "http://a/b.gz"]);
+        let text = b"Sitemap: /map.xml\nsite-map:http://a/b.gz#x\nSitemap:\n";
+        let strict = Rules::parse(text, "Teia");
+        assert_eq!(strict.sitemaps(), ["/map.xml"]);
+        let tolerant = Rules::parse_spelt(text, "Teia", MAX_BYTES, Spelling::Tolerant);
+        assert_eq!(tolerant.sitemaps(), ["/map.xml", "http://a/b.gz"]);
         let many = "Sitemap: /a\n".repeat(MAX_SITEMAPS + 1);
         assert_eq!(
             Rules::parse(many.as_bytes(), "Teia").sitemaps().len(),

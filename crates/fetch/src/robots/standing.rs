@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use teia_base::{Timestamp, measure};
 
-use super::line::{MAX_BYTES, readable};
+use super::line::{MAX_BYTES, Spelling, readable};
 use super::rules::Rules;
 
 /// No wait for a host's robots.txt is longer, whatever the server asks for.
@@ -47,6 +47,12 @@ pub struct Config {
     pub first_retry: Duration,
     /// What 401 and 403 mean.
     pub refusal: Refusal,
+    /// What holds when `patience` is over and robots.txt is unreachable still: `copy`, the last one that was read, and a
+    /// host of which none was ever read is given up; or `allows`, everything, as where there is no robots.txt.
+    pub after_patience: AfterPatience,
+    /// Which spellings count: `strict`, the right ones, with or without a colon; `tolerant`, also the frequent typos that
+    /// Google's parser takes, such as `Dissallow` and `User agent`.
+    pub spelling: Spelling,
 }
 
 impl Default for Config {
@@ -57,6 +63,8 @@ impl Default for Config {
             patience: Duration::from_hours(24 * 30),
             first_retry: Duration::from_secs(1),
             refusal: Refusal::Allows,
+            after_patience: AfterPatience::Copy,
+            spelling: Spelling::Strict,
         }
     }
 }
@@ -69,6 +77,16 @@ pub enum Refusal {
     Allows,
     /// The whole host is off limits.
     Disallows,
+}
+
+/// What holds for a host whose robots.txt has been unreachable for longer than we are patient (RFC 9309 §2.3.1.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterPatience {
+    /// The last copy; without one nothing is allowed, and nobody waits for it any more.
+    Copy,
+    /// There are no rules.
+    Allows,
 }
 
 /// What is known of a host's robots.txt: a record to keep with the host, for one scheme, host and port.
@@ -106,6 +124,8 @@ enum Meaning {
     Refused,
     /// Nobody knows: nothing is allowed for now.
     Unreachable,
+    /// Nobody knows, and it was waited for long enough.
+    GivenUp,
 }
 
 /// What a host lets one agent do.
@@ -119,6 +139,11 @@ pub enum Access {
     Unreachable {
         /// The moment.
         until: Timestamp,
+    },
+    /// Nothing: robots.txt was unreachable for longer than anyone waits, and there is no copy of it.
+    GivenUp {
+        /// Since this moment.
+        since: Timestamp,
     },
 }
 
@@ -177,7 +202,7 @@ impl Standing {
         }
     }
 
-    /// Closed at first; when patience has run out the last copy counts again, or without one nothing is forbidden.
+    /// Closed at first; when patience has run out the last copy counts again, and a host without one is given up.
     fn unreachable(
         previous: Option<&Self>,
         status: Option<u16>,
@@ -197,10 +222,11 @@ impl Standing {
             .max(retry_after.unwrap_or_default())
             .min(LONGEST_WAIT);
         Self {
-            meaning: match &copy {
+            meaning: match (config.after_patience, &copy) {
                 _ if patient => Meaning::Unreachable,
-                Some(_) => Meaning::Ruled,
-                None => Meaning::Open,
+                (AfterPatience::Allows, _) => Meaning::Open,
+                (AfterPatience::Copy, Some(_)) => Meaning::Ruled,
+                (AfterPatience::Copy, None) => Meaning::GivenUp,
             },
             status,
             asked_at: now,
@@ -212,17 +238,45 @@ impl Standing {
     }
 
     /// Reads what the record means for an agent. Worth keeping: reading a long file takes milliseconds.
-    pub fn access(&self, agent_token: &str) -> Access {
+    pub fn access(&self, agent_token: &str, spelling: Spelling) -> Access {
         match (self.meaning, &self.copy) {
             (Meaning::Ruled, Some(copy)) => {
-                let mut rules = Rules::parse_within(&copy.text, agent_token, usize::MAX);
+                let mut rules = Rules::parse_spelt(&copy.text, agent_token, usize::MAX, spelling);
                 rules.is_cut = copy.is_cut;
                 Access::Ruled(rules)
             }
             (Meaning::Ruled | Meaning::Open, _) => Access::Ruled(Rules::default()),
             (Meaning::Refused, _) => Access::Refused,
             (Meaning::Unreachable, _) => Access::Unreachable { until: self.until },
+            (Meaning::GivenUp, _) => Access::GivenUp {
+                since: self.unreachable_since.unwrap_or(self.asked_at),
+            },
         }
+    }
+
+    /// Asks again no sooner than this long after the answer.
+    pub fn rest(&mut self, at_least: Duration) {
+        self.until = self.until.max(self.asked_at.plus(at_least));
+    }
+
+    /// Takes back the failures since that moment, which were not the host's: it is to be asked again at once.
+    pub fn forgive(&mut self, since: Timestamp) {
+        if self.unreachable_since.is_none() || self.asked_at < since {
+            return;
+        }
+        self.until = self.asked_at;
+        self.failures = 0;
+        self.unreachable_since = self.unreachable_since.filter(|began| *began < since);
+    }
+
+    /// Requests in a row that found it unreachable.
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// Whether the host itself asked for the wait. Any other is a guess of ours.
+    pub fn is_asked_for(&self) -> bool {
+        matches!(self.status, Some(429 | 503))
     }
 
     /// Whether the record still holds. Else robots.txt is asked for again before anything else of the host.
@@ -283,9 +337,10 @@ mod tests {
     /// `allowed`, `disallowed`, or how many seconds after the answer it is time to ask again.
     #[track_caller]
     fn check(standing: &Standing, expected: &str) {
-        let found = match standing.access("Teia") {
+        let found = match standing.access("Teia", Spelling::Strict) {
             Access::Ruled(rules) if rules.verdict("/x").allowed => "allowed".to_owned(),
             Access::Ruled(_) | Access::Refused => "disallowed".to_owned(),
+            Access::GivenUp { .. } => "given up".to_owned(),
             Access::Unreachable { until } => until.since(standing.asked_at()).as_secs().to_string(),
         };
         assert_eq!(found, expected);
@@ -335,13 +390,18 @@ mod tests {
     }
 
     #[test]
-    fn after_thirty_days_the_old_copy_counts_or_everything_is_allowed() {
-        let config = Config::default();
+    fn after_thirty_days_the_old_copy_counts_or_the_host_is_given_up() {
         let day = 24 * 3600;
-        for (first, end) in [
-            (answered(200, DISALLOW), "disallowed"),
-            (answered(404, b""), "allowed"),
+        for (first, after_patience, end) in [
+            (answered(200, DISALLOW), AfterPatience::Copy, "disallowed"),
+            (answered(404, b""), AfterPatience::Copy, "given up"),
+            (answered(200, DISALLOW), AfterPatience::Allows, "allowed"),
+            (answered(404, b""), AfterPatience::Allows, "allowed"),
         ] {
+            let config = Config {
+                after_patience,
+                ..Config::default()
+            };
             let mut standing = standing(first);
             for days in 1..=30 {
                 standing = Standing::from_answer(
@@ -351,7 +411,7 @@ mod tests {
                     &config,
                 );
                 assert!(matches!(
-                    standing.access("Teia"),
+                    standing.access("Teia", Spelling::Strict),
                     Access::Unreachable { .. }
                 ));
             }
@@ -363,12 +423,45 @@ mod tests {
     }
 
     #[test]
+    fn a_rest_only_lengthens_the_wait() {
+        let mut standing = standing(answered(500, b""));
+        standing.rest(Duration::from_millis(1));
+        check(&standing, "1");
+        standing.rest(Duration::from_secs(60));
+        check(&standing, "60");
+        assert_eq!((standing.failures(), standing.is_asked_for()), (1, false));
+    }
+
+    #[test]
     fn an_answer_ends_the_waiting() {
         let config = Config::default();
         let standing = standing(Answer::Unreachable);
         let standing = Standing::from_answer(Some(&standing), answered(200, b""), at(60), &config);
         check(&standing, "allowed");
         assert_eq!(standing.unreachable_since(), None);
+    }
+
+    #[test]
+    fn what_is_forgiven_is_asked_for_at_once_and_waits_no_longer_than_the_first_time() {
+        let config = Config::default();
+        let mut standing = standing(Answer::Unreachable);
+        for seconds in 1..4 {
+            let now = at(seconds);
+            standing = Standing::from_answer(Some(&standing), Answer::Unreachable, now, &config);
+        }
+        let before = standing.clone();
+        standing.forgive(at(4));
+        assert_eq!(standing, before, "it failed before");
+        standing.forgive(at(2));
+        assert!(!standing.is_fresh(at(3)));
+        assert_eq!(standing.unreachable_since(), Some(at(0)), "it had failed");
+        standing.forgive(at(0));
+        assert_eq!(standing.unreachable_since(), None);
+        let again = Standing::from_answer(Some(&standing), Answer::Unreachable, at(5), &config);
+        check(&again, "1");
+        let mut ruled = Standing::from_answer(None, answered(200, DISALLOW), at(0), &config);
+        ruled.forgive(at(0));
+        assert!(ruled.is_fresh(at(1)));
     }
 
     #[test]
@@ -416,7 +509,9 @@ mod tests {
         assert!(bytes.len() < DISALLOW.len() + 40);
         let kept: Standing = postcard::from_bytes(&bytes).unwrap();
         assert_eq!(kept, standing);
-        assert!(matches!(kept.access("Teia"), Access::Ruled(rules) if rules.is_cut()));
+        assert!(
+            matches!(kept.access("Teia", Spelling::Strict), Access::Ruled(rules) if rules.is_cut())
+        );
         check(&kept, "disallowed");
         let text = serde_json::to_string(&standing).unwrap();
         assert_eq!(serde_json::from_str::<Standing>(&text).unwrap(), standing);

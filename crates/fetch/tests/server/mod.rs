@@ -182,12 +182,6 @@ pub fn body(exchange: &Exchange) -> Vec<u8> {
 pub fn payload(exchange: &Exchange) -> Vec<u8> {
     let response = exchange.response.as_ref().expect("a response");
     let mut bytes = Vec::new();
-    for range in response.payload() {
-        std::io::Read::read_to_end(
-            &mut response.body.reader(range.start, range.end),
-            &mut bytes,
-        )
-        .unwrap();
-    }
+    std::io::Read::read_to_end(&mut response.payload_reader(), &mut bytes).unwrap();
     bytes
 }
