@@ -1,6 +1,8 @@
 //! What an extractor gives back.
 
-use teia_base::{Directives, Flags, Link, Margin, MarginKind, MediaType};
+use std::collections::BTreeMap;
+
+use teia_base::{CharsetSource, Directives, Flags, Link, Margin, MarginKind, MediaType};
 
 /// A page, understood as far as it could be.
 #[derive(Clone, Debug, Default)]
@@ -9,6 +11,8 @@ pub struct Extracted {
     pub media_type: Option<MediaType>,
     /// The charset it was decoded from, by its WHATWG name; none for what is not text.
     pub charset: Option<&'static str>,
+    /// Who said that it is this charset.
+    pub charset_source: CharsetSource,
     /// Title, white space folded, at most [`Limits::title_bytes`](crate::Limits::title_bytes).
     pub title: String,
     /// The author's description of the page.
@@ -30,6 +34,8 @@ pub struct Extracted {
     /// References beyond [`Limits::links_per_page`](crate::Limits::links_per_page), or longer together than
     /// a page may have, which were left out.
     pub links_left_out: usize,
+    /// How many references named nothing to fetch, by scheme: `mailto`, `javascript`, `data`…
+    pub schemes: BTreeMap<&'static str, u32>,
     /// Whether its links are to further sitemaps: it is an index of them.
     pub is_sitemap_index: bool,
     /// What extraction gave up on.
@@ -37,6 +43,13 @@ pub struct Extracted {
 }
 
 impl Extracted {
+    pub(crate) fn count_schemes(&mut self, more: &BTreeMap<&'static str, u32>) {
+        for (scheme, count) in more {
+            let sum = self.schemes.entry(scheme).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+    }
+
     /// The text is another one now. What was not to be quoted somewhere in it is quoted nowhere.
     pub(crate) fn forget_margins(&mut self) {
         let mut margins = self.margins.iter();

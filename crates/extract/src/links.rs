@@ -1,7 +1,7 @@
 //! The links of one document, gathered as found and resolved at its end.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use teia_base::{Flags, Link, LinkKind, Rel, Timestamp};
@@ -9,7 +9,7 @@ use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::Extracted;
-use crate::resolve::Resolver;
+use crate::resolve::{DROPPED, Resolver};
 
 /// Bytes of URLs and texts that the links of a page may have: 10,000 of 400 bytes.
 const PAGE_BYTES: usize = 4 << 20;
@@ -29,6 +29,17 @@ pub(crate) struct Links<'a> {
     max_bytes: usize,
     /// Left out for the limit.
     left_out: usize,
+    schemes: BTreeMap<&'static str, u32>,
+}
+
+/// What became of gathered links.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    pub(crate) links: Vec<Link>,
+    /// Left out for a limit.
+    pub(crate) left_out: usize,
+    /// Those that name nothing to fetch.
+    pub(crate) schemes: BTreeMap<&'static str, u32>,
 }
 
 #[derive(Debug)]
@@ -52,6 +63,7 @@ impl<'a> Links<'a> {
             max,
             max_bytes: PAGE_BYTES,
             left_out: 0,
+            schemes: BTreeMap::new(),
         }
     }
 
@@ -71,7 +83,8 @@ impl<'a> Links<'a> {
         rel: Rel,
     ) -> Option<LinkId> {
         let reference = bare(reference);
-        if names_nothing(&reference) {
+        if let Some(scheme) = scheme_of_nothing(&reference) {
+            *self.schemes.entry(scheme).or_default() += 1;
             return None;
         }
         let hash = xxh3_64_with_seed(reference.as_bytes(), kind as u64);
@@ -100,7 +113,10 @@ impl<'a> Links<'a> {
 
     /// Counts a reference that is too long to be looked at; a picture that stands in the page itself is none.
     pub(crate) fn leave_out(&mut self, reference: &str) {
-        self.left_out += usize::from(!names_nothing(bare_text(reference)));
+        match scheme_of_nothing(bare_text(reference)) {
+            Some(scheme) => *self.schemes.entry(scheme).or_default() += 1,
+            None => self.left_out += 1,
+        }
     }
 
     /// Gives a link its text, unless it has one.
@@ -120,22 +136,27 @@ impl<'a> Links<'a> {
     /// Gives a document its links, absolute, each once for each kind, and says how many were left out for
     /// the limits; one that stands there several times counts each time.
     pub(crate) fn resolve_into(self, base: &Url, extracted: &mut Extracted) {
-        let (links, left_out) = self.resolve_in(base, extracted.charset);
+        let Resolved {
+            links,
+            left_out,
+            schemes,
+        } = self.resolve_in(base, extracted.charset);
         if left_out > 0 {
             extracted.flags.add(Flags::PARSE_PARTIAL);
         }
         extracted.links = links;
         extracted.links_left_out += left_out;
+        extracted.count_schemes(&schemes);
     }
 
     /// The links, for a document that is in no charset.
     pub(crate) fn resolve(self, base: &Url) -> Vec<Link> {
-        self.resolve_in(base, None).0
+        self.resolve_in(base, None).links
     }
 
-    /// The links of a page in this charset, and how many were left out.
-    pub(crate) fn resolve_in(self, base: &Url, charset: Option<&str>) -> (Vec<Link>, usize) {
-        let mut left_out = self.left_out;
+    /// The links of a page in this charset, and what is none of them.
+    pub(crate) fn resolve_in(self, base: &Url, charset: Option<&str>) -> Resolved {
+        let (mut left_out, mut schemes) = (self.left_out, self.schemes);
         let mut bytes = 0;
         let resolver = Resolver::new(base).in_charset(charset);
         let mut links: Vec<Link> = Vec::with_capacity(self.found.len());
@@ -143,6 +164,10 @@ impl<'a> Links<'a> {
         seen.reserve(self.found.len());
         for found in self.found {
             let Some(url) = resolver.resolve(&found.reference) else {
+                // White space in it may have hidden what it is.
+                if let Some(scheme) = resolver.dropped_scheme(&found.reference) {
+                    *schemes.entry(scheme).or_default() += 1;
+                }
                 continue;
             };
             let hash = xxh3_64_with_seed(url.as_bytes(), found.kind as u64);
@@ -174,7 +199,11 @@ impl<'a> Links<'a> {
                 last_modified,
             });
         }
-        (links, left_out)
+        Resolved {
+            links,
+            left_out,
+            schemes,
+        }
     }
 }
 
@@ -214,16 +243,13 @@ fn bare_text(text: &str) -> &str {
     memchr::memchr(b'#', text.as_bytes()).map_or(text, |at| &text[..at])
 }
 
-/// Whether the reference plainly has one of the schemes that are dropped; the resolver finds
-/// the rest.
-fn names_nothing(reference: &str) -> bool {
-    ["javascript:", "data:", "mailto:", "tel:", "about:", "blob:"]
-        .iter()
-        .any(|scheme| {
-            reference
-                .get(..scheme.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-        })
+/// The scheme of a reference that plainly names nothing to fetch; the resolver finds the rest.
+fn scheme_of_nothing(reference: &str) -> Option<&'static str> {
+    DROPPED.into_iter().find(|scheme| {
+        let start = reference.get(..scheme.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+            && reference.as_bytes().get(scheme.len()) == Some(&b':')
+    })
 }
 
 /// Where a hash was met. Equality of the text decides; the hash only finds.

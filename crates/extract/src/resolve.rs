@@ -7,7 +7,16 @@ use teia_base::plain_url::{is_plain_authority, is_plain_path};
 use url::Url;
 
 /// Schemes that name nothing to fetch.
-const DROPPED: [&str; 6] = ["javascript", "mailto", "tel", "data", "blob", "about"];
+pub(crate) const DROPPED: [&str; 8] = [
+    "javascript",
+    "mailto",
+    "tel",
+    "data",
+    "blob",
+    "about",
+    "vbscript",
+    "intent",
+];
 
 /// The most that `max-url-bytes` can be set to; what it is set to holds where links are judged. With a
 /// long base, short references could make a page's links a thousand times as long as the page.
@@ -70,6 +79,15 @@ impl<'a> Resolver<'a> {
         self.resolve_plain(reference)
             .or_else(|| self.resolve_any(reference))
             .filter(|url| url.len() <= MAX_URL_BYTES)
+    }
+
+    /// The scheme of a reference that names nothing to fetch.
+    pub(crate) fn dropped_scheme(&self, reference: &str) -> Option<&'static str> {
+        // Most that are no URLs have none at all.
+        let url = reference
+            .contains(':')
+            .then(|| self.base.join(reference).ok())??;
+        DROPPED.into_iter().find(|scheme| *scheme == url.scheme())
     }
 
     fn resolve_any(&self, reference: &str) -> Option<String> {

@@ -105,6 +105,7 @@ impl Tree {
                     let local = name.local.to_string();
                     let foreign = name.ns.as_ref() != "http://www.w3.org/1999/xhtml";
                     tree.element(&node, &local, foreign, in_template);
+                    inner_shown &= foreign || !is_concealed(&node, &local);
                     inner_shown &= match local.as_str() {
                         "script" | "style" => false,
                         "noscript" | "title" | "textarea" | "iframe" | "noembed" | "noframes" => {
@@ -286,8 +287,17 @@ impl Tree {
         let mut links = BTreeSet::new();
         for reference in &self.references {
             if let Ok(mut link) = base.join(reference)
-                && !["javascript", "mailto", "tel", "data", "blob", "about"]
-                    .contains(&link.scheme())
+                && ![
+                    "javascript",
+                    "mailto",
+                    "tel",
+                    "data",
+                    "blob",
+                    "about",
+                    "vbscript",
+                    "intent",
+                ]
+                .contains(&link.scheme())
             {
                 link.set_fragment(None);
                 links.insert(link.to_string());
@@ -313,6 +323,48 @@ fn through_the_door(url: &Url, css: &str, refresh: &str) -> BTreeSet<String> {
     source.media_type = media_type.as_ref();
     source.refresh_header = Some(refresh);
     links(&Extractors::default().extract(&source))
+}
+
+/// Whether an element says of itself that it is not shown; those whose end is left out so often that nobody can tell
+/// where it is without a tree, and those with a content of their own, are not looked at.
+fn is_concealed(node: &Handle, local: &str) -> bool {
+    const NOT_LOOKED_AT: &[&str] = &[
+        "li",
+        "dt",
+        "dd",
+        "tr",
+        "td",
+        "th",
+        "thead",
+        "tbody",
+        "tfoot",
+        "option",
+        "optgroup",
+        "colgroup",
+        "rt",
+        "rp",
+        "body",
+        "html",
+        "head",
+        "object",
+        "video",
+        "audio",
+        "svg",
+        "math",
+        "noscript",
+        "template",
+        "xmp",
+        "plaintext",
+    ];
+    let hidden = attribute(node, "hidden").is_some_and(|value| value != "until-found");
+    let style = attribute(node, "style").unwrap_or_default().to_lowercase();
+    let says = |name: &str, value: &str| {
+        let mut declarations = style.split(';').filter_map(|one| one.split_once(':'));
+        let last = declarations.rfind(|(said, _)| said.trim() == name);
+        last.is_some_and(|(_, said)| said.split('!').next().unwrap_or("").trim() == value)
+    };
+    let is_styled = says("display", "none") || says("visibility", "hidden");
+    (hidden || is_styled) && !NOT_LOOKED_AT.contains(&local)
 }
 
 fn text_of(node: &Handle) -> String {

@@ -117,6 +117,14 @@ fn pages() {
         "<frameset>",
         "<plaintext>",
         "<meta http-equiv=refresh content='0;url=x'>",
+        "<p hidden>x",
+        "<div style='display:none'>",
+        "<div style='display:none'>x</div>",
+        "<div style=';display:none!important;'>",
+        "<nav>",
+        "<nav>x</nav>",
+        "<div data-nosnippet>",
+        "<div data-nosnippet>x</div>",
     ];
     check("text/html", "", &pieces);
 }

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE};
-use teia_base::{Flags, MediaType};
+use teia_base::{CharsetSource, Flags, MediaType};
 
 use crate::{Extracted, Source};
 
@@ -39,6 +39,7 @@ pub(crate) enum Language {
 pub(crate) struct Decoded<'a> {
     pub(crate) text: Cow<'a, str>,
     encoding: &'static Encoding,
+    source: CharsetSource,
     flags: Flags,
     media_type: Option<MediaType>,
 }
@@ -47,10 +48,15 @@ impl<'a> Decoded<'a> {
     pub(crate) fn new(source: &Source<'a>, language: Language) -> Self {
         let body = source.body;
         let mut flags = Flags::default();
-        let (encoding, mark_length, certain) = choose(source, language);
+        let Choice {
+            encoding,
+            mark_length,
+            source: who,
+            is_expected,
+        } = choose(source, language);
         let body = &body[mark_length..];
         let is_ascii = encoding.is_ascii_compatible() && body.is_ascii();
-        if !certain && !is_ascii {
+        if who == CharsetSource::Detected && !is_expected && !is_ascii {
             flags.add(Flags::CHARSET_FALLBACK);
         }
         let text = if encoding == UTF_8 || is_ascii {
@@ -71,6 +77,7 @@ impl<'a> Decoded<'a> {
         Self {
             text,
             encoding,
+            source: who,
             flags,
             media_type: source.media_type.cloned(),
         }
@@ -81,20 +88,44 @@ impl<'a> Decoded<'a> {
         Extracted {
             media_type: self.media_type.clone(),
             charset: Some(self.encoding.name()),
+            charset_source: self.source,
             flags: self.flags,
             ..Extracted::default()
         }
     }
 }
 
-/// The encoding, the length of its mark, and whether it was declared.
-fn choose(source: &Source<'_>, language: Language) -> (&'static Encoding, usize, bool) {
+/// Which encoding, and why.
+struct Choice {
+    encoding: &'static Encoding,
+    /// Bytes of the mark before the text.
+    mark_length: usize,
+    source: CharsetSource,
+    /// Nobody said it, and nobody has to: it is what documents of the language are in unless they say otherwise.
+    is_expected: bool,
+}
+
+impl Choice {
+    fn by(source: CharsetSource, encoding: &'static Encoding) -> Self {
+        Self {
+            encoding,
+            mark_length: 0,
+            source,
+            is_expected: false,
+        }
+    }
+}
+
+fn choose(source: &Source<'_>, language: Language) -> Choice {
     let body = source.body;
-    if let Some((encoding, length)) = Encoding::for_bom(body) {
-        return (encoding, length, true);
+    if let Some((encoding, mark_length)) = Encoding::for_bom(body) {
+        return Choice {
+            mark_length,
+            ..Choice::by(CharsetSource::Bom, encoding)
+        };
     }
     if let Some(encoding) = source.charset().and_then(label) {
-        return (encoding, 0, true);
+        return Choice::by(CharsetSource::Http, encoding);
     }
     let declared = match language {
         Language::Html => prescan::html(body),
@@ -103,22 +134,25 @@ fn choose(source: &Source<'_>, language: Language) -> (&'static Encoding, usize,
         Language::Plain => None,
     };
     if let Some(encoding) = declared {
-        return (encoding, 0, true);
+        return Choice::by(CharsetSource::Meta, encoding);
     }
     if let Some(encoding) = without_mark(body) {
-        return (encoding, 0, false);
+        return Choice::by(CharsetSource::Detected, encoding);
     }
     // Browsers heed a late meta too, and begin anew. It matters only where the text is not UTF-8.
     if language == Language::Html
         && !is_utf8(body, false)
         && let Some(encoding) = prescan::late_html(body)
     {
-        return (encoding, 0, true);
+        return Choice::by(CharsetSource::Meta, encoding);
     }
     // XML and style sheets without a label are in UTF-8; pages are in whatever they are in.
     let utf8_expected = matches!(language, Language::Xml | Language::Css);
     let detected = detect(body, source.top_level_domain());
-    (detected, 0, utf8_expected && detected == UTF_8)
+    Choice {
+        is_expected: utf8_expected && detected == UTF_8,
+        ..Choice::by(CharsetSource::Detected, detected)
+    }
 }
 
 /// The encoding of a label. Those that browsers replace by one question mark, for safety, say

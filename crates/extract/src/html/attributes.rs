@@ -55,6 +55,7 @@ slots! {
     Size "size",
     Role "role",
     DataNosnippet "data-nosnippet",
+    Hidden "hidden",
 }
 
 /// Values of the known attributes, undecoded; of several with one name the first.

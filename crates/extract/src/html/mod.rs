@@ -13,6 +13,7 @@
 //! it does.
 
 mod attributes;
+mod concealed;
 mod elements;
 mod foreign;
 mod margins;

@@ -6,6 +6,7 @@ use teia_base::{Flags, LinkKind};
 use url::Url;
 
 use super::attributes::{Attributes, Slot};
+use super::concealed::Concealed;
 use super::foreign::Foreign;
 use super::margins::Margins;
 use super::tag::Tag;
@@ -40,6 +41,7 @@ pub(super) struct Page<'a, 's> {
     /// Where the text of the open heading begins.
     heading: Option<usize>,
     hidden: Hidden,
+    concealed: Concealed,
     /// Open `<template>`: what is inside belongs to no document yet.
     pub(super) templates: usize,
     depth: usize,
@@ -100,6 +102,7 @@ impl<'a, 's> Page<'a, 's> {
             anchor: None,
             heading: None,
             hidden: Hidden::default(),
+            concealed: Concealed::default(),
             templates: 0,
             depth: 0,
             frames: Frames::Possible,
@@ -147,9 +150,10 @@ impl<'a, 's> Page<'a, 's> {
             inner.close_anchor();
             let inner_base = inner.base.take().and_then(|href| base_url(base, &href));
             let inner_base = inner_base.as_ref().unwrap_or(base);
-            let (links, left_out) = inner.links.resolve_in(inner_base, self.extracted.charset);
-            self.extracted.links_left_out += left_out;
-            for link in links {
+            let found = inner.links.resolve_in(inner_base, self.extracted.charset);
+            self.extracted.links_left_out += found.left_out;
+            self.extracted.count_schemes(&found.schemes);
+            for link in found.links {
                 if let Some(id) = self.links.add(Cow::Owned(link.url), link.kind, link.rel) {
                     self.links.set_anchor(id, || link.anchor);
                 }
@@ -237,14 +241,13 @@ impl<'a, 's> Page<'a, 's> {
         }
         let role = self.attributes.raw(Slot::Role).unwrap_or_default();
         let is_unquoted = self.attributes.has(Slot::DataNosnippet);
+        let shown = self.text.len();
+        if let Some(start) = self.concealed.start(tag, name.key, &self.attributes, shown) {
+            self.take_back(start);
+        }
         self.margins
             .start(tag, name.key, role, is_unquoted, self.text.len());
-        if !tag.is_uncounted() {
-            self.depth += 1;
-            if self.depth > self.limits.depth {
-                self.extracted.flags.add(Flags::PARSE_DEPTH_LIMITED);
-            }
-        }
+        self.deepen(tag);
         self.links_of(tag);
         if tag_end == TagEnd::SelfClosing && self.rules == Rules::Xml {
             self.end(name.key);
@@ -334,6 +337,7 @@ impl<'a, 's> Page<'a, 's> {
             self.style(style);
         }
         if tag_end == TagEnd::Open {
+            self.deepen(Tag::from_key(name));
             let encoding = self.attributes.get(Slot::Encoding).unwrap_or_default();
             let is_html = encoding.eq_ignore_ascii_case("text/html")
                 || encoding.eq_ignore_ascii_case("application/xhtml+xml");
@@ -364,16 +368,35 @@ impl<'a, 's> Page<'a, 's> {
                 }
                 self.hidden.depth -= 1;
                 if self.hidden.depth == 0 {
-                    self.text.truncate(self.hidden.start);
-                    self.margins.truncate(self.hidden.start);
+                    self.take_back(self.hidden.start);
                 }
             }
             _ => {}
+        }
+        if let Some(start) = self.concealed.end(name) {
+            self.take_back(start);
         }
         if self.foreign.is_open() {
             self.foreign.close(name);
             self.scanner.cdata = self.rules == Rules::Xml || self.foreign.is_open();
         }
+    }
+
+    /// One more element is open.
+    #[inline]
+    fn deepen(&mut self, tag: Tag) {
+        if !tag.is_uncounted() {
+            self.depth += 1;
+            if self.depth > self.limits.depth {
+                self.extracted.flags.add(Flags::PARSE_DEPTH_LIMITED);
+            }
+        }
+    }
+
+    /// What was written since then is no text of the page.
+    fn take_back(&mut self, start: usize) {
+        self.text.truncate(start);
+        self.margins.truncate(start);
     }
 
     /// Whether the tag is one that browsers pass over because the page is a frameset.
@@ -470,7 +493,8 @@ impl<'a, 's> Page<'a, 's> {
             return;
         };
         let text = cut(self.text.since(start), self.limits.title_bytes).trim_end();
-        if !text.is_empty() && self.extracted.headings.len() < self.limits.headings {
+        let is_shown = !text.is_empty() && !self.concealed.is_open();
+        if is_shown && self.extracted.headings.len() < self.limits.headings {
             self.extracted.headings.push(one_line(text));
         }
     }

@@ -322,6 +322,65 @@ fn menus_heads_feet_and_lists_of_links_are_margins() {
 }
 
 #[test]
+fn html_22_what_a_page_does_not_show_is_no_text_of_it() {
+    let check = |html: &str, expected: &str| {
+        let text = read(html).text.replace('\n', " ");
+        assert_eq!(text.trim(), expected, "{html}");
+    };
+    check("a<div hidden>b<div>c</div>d</div>e", "a e");
+    check(
+        "a <span style='color:red; Display : none !important'>b</span>c",
+        "a c",
+    );
+    check("a<ul style=visibility:hidden><li>b</ul>c", "a c");
+    check("a<p hidden>b<p>c", "a c");
+    check("a<p hidden>b <i>c</i> d</p>e", "a e");
+    check("a<p hidden>b<p hidden>c<p>d", "a d");
+    check("a<h2 hidden>b</h2>c", "a c");
+    // Shown after all: on demand, by another style, and where nobody can tell what is meant.
+    check("a<div hidden=until-found>b</div>c", "a b c");
+    check("a<div style='display:block'>b</div>c", "a b c");
+    for style in [
+        "visibility:hidden-ish",
+        "visibility:hiddenish",
+        "--x:display:none",
+        "--display:none",
+        "x-display:none",
+        "display:nonesuch",
+        "display:none;display:block",
+        "display:none!important;display:block!important",
+        "content:'display:none'",
+        "content:'a;display:none;b'",
+        "display:no/**/ne",
+        "display:none visible",
+        "display",
+        "display:",
+    ] {
+        check(&format!("a<div style=\"{style}\">b</div>c"), "a b c");
+    }
+    for style in [
+        "DISPLAY:NONE",
+        ";; display : none ;",
+        "display:block;display:none",
+        "display:none!important;display:block",
+        "display:none;display:nonesuch()",
+        "display:none;display:",
+        "--x:1;visibility:hidden",
+        "content:'a;b';display:none",
+        "background:url(a;b);display:none",
+        "/* x */display:/* y */none",
+        "visibility:hidden! important",
+    ] {
+        check(&format!("a<div style=\"{style}\">b</div>c"), "a c");
+    }
+    check("a<div hidden>b", "a b");
+    check("a<img hidden>b<br hidden>c", "a b c");
+    let page = read("a<div hidden><h2>gone</h2><a href=x>link</a></div><h2>there</h2>");
+    assert_eq!(page.headings, ["there"]);
+    assert_eq!(page.links[0].anchor, "link", "links lead on all the same");
+}
+
+#[test]
 fn what_is_not_to_be_quoted_is_known() {
     let check = |html: &str, expected: &[&str]| {
         assert_eq!(margins(html, MarginKind::Unquoted), expected, "{html}");
