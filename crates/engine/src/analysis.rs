@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use teia_archive::{ArchiveError, Captures};
 use teia_base::journal::{Attempt, Commit, EntryStream, Record, all_segments};
-use teia_base::{Document, Files, Outcome};
+use teia_base::{Document, Files, Outcome, Retry};
 
 use crate::EngineError;
 use crate::analyzed::Analyzed;
@@ -256,7 +256,9 @@ impl Analysis {
 /// could not be unpacked is one too, as far as it goes.
 fn has_document(attempt: &Attempt) -> bool {
     let outcome = attempt.outcome;
-    attempt.capture.is_some() && !attempt.is_robots() && (outcome.is_ok() || !outcome.is_answered())
+    // One that broke off is in the archive, and nobody has read it.
+    let is_read = outcome.is_ok() || !outcome.is_answered() && outcome.retry() == Retry::Final;
+    attempt.capture.is_some() && !attempt.is_robots() && is_read
 }
 
 /// An error with its causes, on one line.

@@ -4,12 +4,14 @@
 //! 1234      the documents of every journal entry up to here were handed over …
 //! 17-17     … but for these: they could not be read, and are tried again at each start
 //! 40-56
+//! check 0123456789abcdef    the hash of the lines before it
 //! ```
 
 use std::io;
 use std::path::PathBuf;
 
 use teia_base::Files;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::directory::Layout;
 
@@ -34,7 +36,11 @@ impl Analyzed {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.lines();
+        let (lines, check) = text.strip_suffix('\n')?.rsplit_once("check ")?;
+        if check != check_of(lines) {
+            return None;
+        }
+        let mut lines = lines.lines();
         let position = lines.next()?.trim().parse().ok()?;
         let mut owed = Vec::new();
         let mut before = 0;
@@ -64,6 +70,7 @@ impl Analyzed {
         for (first, last) in shown.owed {
             text.push_str(&format!("{first}-{last}\n"));
         }
+        text.push_str(&format!("check {}\n", check_of(&text)));
         files.replace(&path(layout), text.as_bytes())
     }
 
@@ -117,6 +124,10 @@ impl Analyzed {
     }
 }
 
+fn check_of(lines: &str) -> String {
+    format!("{:016x}", xxh3_64(lines.as_bytes()))
+}
+
 fn path(layout: &Layout) -> PathBuf {
     layout.part().join("analyzed")
 }
@@ -132,7 +143,8 @@ mod tests {
         disk.create_dir(&layout.part()).unwrap();
         analyzed.write(&disk, &layout).unwrap();
         let text = String::from_utf8(disk.read(&path(&layout)).unwrap()).unwrap();
-        (text, Analyzed::read(&disk, &layout))
+        let (lines, _) = text.rsplit_once("check ").unwrap();
+        (lines.to_owned(), Analyzed::read(&disk, &layout))
     }
 
     #[test]
@@ -178,6 +190,18 @@ mod tests {
     fn nonsense_on_disk_hands_everything_over_again() {
         for text in ["", "x", "5\n7-9", "5\n3-2", "9\n4-5\n2-3"] {
             assert_eq!(Analyzed::parse(text), None, "{text}");
+            let checked = format!("{text}\ncheck {}\n", check_of(&format!("{text}\n")));
+            assert_eq!(Analyzed::parse(&checked), None, "{text}");
+        }
+        // A digit that changed would pass over documents.
+        let good = format!("20\n4-6\ncheck {}\n", check_of("20\n4-6\n"));
+        assert!(Analyzed::parse(&good).is_some());
+        for at in 0..good.len() {
+            let mut bytes = good.clone().into_bytes();
+            bytes[at] ^= 1;
+            let damaged = String::from_utf8_lossy(&bytes);
+            assert_eq!(Analyzed::parse(&damaged), None, "{damaged}");
+            assert_eq!(Analyzed::parse(&good[..at]), None, "{at}");
         }
     }
 }

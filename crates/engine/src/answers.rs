@@ -224,7 +224,7 @@ impl Answers {
         // One that is not labelled is unpacked all the same.
         let is_gzip = || {
             let mut magic = [0; GZIP.len()];
-            let read = response.read_payload(|mut payload| payload.read_exact(&mut magic));
+            let read = response.payload_reader().read_exact(&mut magic);
             read.is_ok() && magic == GZIP
         };
         let unpacked = if is_labelled || is_gzip() {

@@ -15,6 +15,7 @@ use crate::given::{hours_of, normal_seeds};
 use crate::judge::Judge;
 use crate::limits::{hosts_at_once, idle_connections, waiting_hosts};
 use crate::ring::Ring;
+use crate::run_changes::RunChanges;
 use crate::sites::{SiteRules, Sites};
 use crate::traps::Quarantine;
 
@@ -34,13 +35,28 @@ impl Ring {
             Err(text) => (Level::Warning, text.clone()),
         };
         self.feedback.hear(&Event::Notice { level, text });
+        match answer {
+            // Whoever is told of a change can rely on it: all that was written of it is on disk then.
+            Ok(text) => self.changed = Some((self.next_sequence - 1, text)),
+            Err(_) => self.answer_change(answer),
+        }
+    }
+
+    /// Tells what came of a change when everything that was written of it is committed.
+    pub(crate) fn answer_if_changed(&mut self, committed: u64) {
+        if let Some((_, text)) = self.changed.take_if(|(last, _)| *last <= committed) {
+            self.answer_change(Ok(text));
+        }
+    }
+
+    fn answer_change(&self, answer: Result<String, String>) {
         let effective = self.config.without_secrets().to_toml();
         self.control.note_settings(effective, Some(answer));
     }
 
     fn change_settings(&mut self, wanted: &CollectionConfig) -> Result<String, String> {
         let next = self.merged(wanted);
-        let later = settings_that_differ(&next, &self.as_started(wanted));
+        let later = RunChanges::between(&next, &self.as_started(wanted)).names();
         let given = next
             .seeds
             .iter()
@@ -104,6 +120,7 @@ impl Ring {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         });
         self.order(record, Vec::new(), Vec::new());
+        self.note_changes();
         self.look_again();
         // A host may have slept because its budget was used up.
         let hosts: Vec<HostId> = self.repository.hosts().map(|(host, _)| host).collect();
@@ -126,7 +143,7 @@ impl Ring {
     }
 
     /// The settings of the run with what may change under it.
-    fn merged(&self, wanted: &CollectionConfig) -> CollectionConfig {
+    pub(crate) fn merged(&self, wanted: &CollectionConfig) -> CollectionConfig {
         let mut next = self.config.clone();
         next.seeds.clone_from(&wanted.seeds);
         next.schedule.clone_from(&wanted.schedule);
@@ -150,7 +167,7 @@ impl Ring {
     }
 
     /// These settings with what a start makes of them, so that only what a person has changed differs.
-    fn as_started(&self, wanted: &CollectionConfig) -> CollectionConfig {
+    pub(crate) fn as_started(&self, wanted: &CollectionConfig) -> CollectionConfig {
         let mut wanted = wanted.clone();
         wanted.settle();
         wanted.fetch.max_idle_connections = idle_connections(
@@ -209,28 +226,4 @@ fn change_limits(fetch: &mut FetchConfig, wanted: &FetchConfig) {
     fetch.document_wire_bytes = wanted.document_wire_bytes;
     fetch.body_decoded_bytes = wanted.body_decoded_bytes;
     fetch.document_decoded_bytes = wanted.document_decoded_bytes;
-}
-
-/// Settings in which the two differ, as `fetch.user-agent`.
-fn settings_that_differ(one: &CollectionConfig, other: &CollectionConfig) -> Vec<String> {
-    fn differing(path: &str, one: &toml::Table, other: &toml::Table, all: &mut Vec<String>) {
-        let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
-        for key in keys {
-            let inner = [path, key].join(".");
-            let inner = inner.trim_start_matches('.');
-            match (one.get(key), other.get(key)) {
-                (one, other) if one == other => {}
-                (Some(toml::Value::Table(one)), Some(toml::Value::Table(other))) => {
-                    differing(inner, one, other, all);
-                }
-                _ => all.push(format!("`{inner}`")),
-            }
-        }
-    }
-    let table = |config: &CollectionConfig| {
-        toml::Table::try_from(config.without_secrets()).unwrap_or_default()
-    };
-    let mut all = Vec::new();
-    differing("", &table(one), &table(other), &mut all);
-    all
 }

@@ -39,12 +39,15 @@ enum Piece {
     Grown(Grown),
     /// The last one.
     Head(Box<Head>),
+    /// In what the run differs from its file.
+    Changes(String),
 }
 
 /// What is to be saved.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
     head: Head,
+    changes: String,
     grown: Grown,
     hosts: Vec<SavedHost>,
 }
@@ -55,6 +58,7 @@ impl Checkpoint {
         ledger.unsaved = 0;
         Self {
             head: ledger.head.clone(),
+            changes: ledger.changes.clone(),
             grown: std::mem::take(&mut ledger.grown),
             hosts,
         }
@@ -100,6 +104,7 @@ impl Checkpoints {
                     Piece::Hosts(hosts) => hosts.into_iter().for_each(&mut host),
                     Piece::Grown(grown) => join(&mut past, grown),
                     Piece::Head(head) => ledger.head = *head,
+                    Piece::Changes(changes) => ledger.changes = changes,
                 }
                 Ok(())
             })?;
@@ -132,6 +137,7 @@ impl Checkpoints {
             file.grown(checkpoint.grown)?;
             file.hosts(checkpoint.hosts.into_iter())?;
         }
+        file.piece(&Piece::Changes(checkpoint.changes))?;
         file.piece(&Piece::Head(Box::new(checkpoint.head)))?;
         file.file.sync()?;
         self.files.sync_dir(&self.folder())?;

@@ -201,7 +201,8 @@ pub struct RunConfig {
     /// Which URL goes first: `breadth`, `depth`, `random`, `longest-wait`, `priority` (what Analyzers think most
     /// of); `backlinks` and `pagerank` go by the ranks of what was collected so far, and keep links.
     pub order: OrderName,
-    /// Tries after the first, for errors that may pass.
+    /// Tries after the first, for errors that may pass. The first of them is made when it is due, in its place by `order`; those
+    /// after it let go before them what the host has untried.
     pub retries: u8,
     /// The run ends after this long; without it there is no limit.
     #[serde(with = "optional_duration", skip_serializing_if = "Option::is_none")]
@@ -230,8 +231,10 @@ pub struct RunConfig {
     pub journal_bytes: u64,
     /// Payloads remembered, to store equal ones once.
     pub digests_remembered: usize,
-    /// Redirects in a row that are followed.
+    /// Redirects in a row that are followed; a page that sends on by itself (`Refresh`) counts as one.
     pub max_redirects: u8,
+    /// Follow redirects from https to http, which much of the older web has. Logins and cookies stay behind in any case.
+    pub insecure_redirects: bool,
     /// Read sitemaps that robots.txt names.
     pub sitemaps: bool,
     /// Sitemaps of one host that are read in one day (UTC), counted by each process; the URLs in later ones are left out.
@@ -294,6 +297,7 @@ impl Default for RunConfig {
             journal_bytes: 256 << 20,
             digests_remembered: 65_536,
             max_redirects: 10,
+            insecure_redirects: true,
             sitemaps: true,
             sitemap_files: 1000,
             outage_patience: Duration::from_secs(12 * 3600),
@@ -352,7 +356,9 @@ impl CollectionConfig {
             self.filter.requisites = false;
         }
         // The safety limit gives way to the size that a person asked for.
-        self.fetch.body_wire_bytes = self.fetch.body_wire_bytes.max(self.filter.max_size);
+        if self.filter.has_own_max_size() {
+            self.fetch.body_wire_bytes = self.fetch.body_wire_bytes.max(self.filter.max_size);
+        }
         crate::memory::share_out(self);
     }
 

@@ -233,10 +233,10 @@ impl Ring {
         let wants_sitemaps = self.settings(host).run.sitemaps;
         let token = self.token_of(host);
         let wall = self.clock.wall();
-        let token = token.as_deref();
+        let manner = self.manner_of(host, token.as_deref());
         if !self
             .robots
-            .adopt(origin, &stored, wall, wants_sitemaps, token)
+            .adopt(origin, &stored, wall, wants_sitemaps, manner)
         {
             return false;
         }

@@ -30,6 +30,7 @@ use crate::feedback::Level;
 use crate::last_run::LastRun;
 use crate::parts::Parts;
 use crate::report::{EndReason, Report};
+use crate::run_changes::RunChanges;
 use crate::schedule::{Due, Schedule};
 
 /// A run that failed is begun again after this long.
@@ -90,6 +91,8 @@ struct Known {
     passed_over: Option<Timestamp>,
     /// Its last run is to go on.
     goes_on: bool,
+    /// Its last run has not ended, whoever it was that began it.
+    is_open: bool,
     not_before: Option<Timestamp>,
 }
 
@@ -355,6 +358,11 @@ impl Coordinator {
             return Ok(());
         };
         known.goes_on = false;
+        let config = if known.is_open {
+            self.with_changes(name, config)?
+        } else {
+            config
+        };
         let mut state = self.desk.lock();
         state.failures.remove(name);
         drop(state);
@@ -404,6 +412,38 @@ impl Coordinator {
                 Err(EngineError::disk("start a thread for", name)(error))
             }
         }
+    }
+
+    /// A run that goes on has what was changed for it alone, as far as that goes together with its file.
+    fn with_changes(
+        &self,
+        name: &str,
+        config: CollectionConfig,
+    ) -> Result<CollectionConfig, EngineError> {
+        let changes = RunChanges::read(&self.config.directory.files(), &Layout::new(name)?)?
+            .that_hold(&config);
+        if changes.is_empty() {
+            return Ok(config);
+        }
+        let names = changes.names().join(", ");
+        Ok(match changes.over(&config) {
+            Ok(changed) => {
+                self.say(
+                    Level::Info,
+                    format!(
+                        "the run of `{name}` goes on with what was changed for it alone: {names}"
+                    ),
+                );
+                changed
+            }
+            Err(why) => {
+                self.say(
+                    Level::Warning,
+                    format!("the run of `{name}` goes by its file, and not by what was changed for it alone ({names}): {why}"),
+                );
+                config
+            }
+        })
     }
 
     fn take_ended(&mut self) {
@@ -495,6 +535,7 @@ impl Coordinator {
             began: None,
             passed_over: None,
             goes_on: false,
+            is_open: false,
             not_before: None,
         });
         known.text = text;
@@ -548,6 +589,7 @@ impl Coordinator {
         };
         // A run that a person interrupted at a terminal waits for that person.
         known.goes_on = goes_on && is_meant;
+        known.is_open = goes_on;
         known.began = last.map(|last| last.began);
         Ok(())
     }

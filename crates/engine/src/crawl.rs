@@ -1,6 +1,6 @@
 //! A crawl: what an Executor is given, and how the one on this machine starts it.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock, mpsc as std_mpsc};
@@ -48,6 +48,7 @@ use crate::report::{EndReason, Report};
 use crate::reserve::Reserve;
 use crate::ring::{Allow, Ring};
 use crate::robots_book::RobotsBook;
+use crate::run_changes::{RunChanges, SettingsFile};
 use crate::sense::check_fixed;
 use crate::sites::{SiteBook, SiteRules, Sites};
 use crate::stage::commit::{Committer, Window};
@@ -61,6 +62,7 @@ use crate::traps::soft::SoftMissing;
 use crate::traps::{Quarantine, TrapWatch};
 use crate::webhook::Herald;
 use crate::workers::Jobs;
+use crate::wronged::Wronged;
 
 /// A URL whose tries were used up gets new ones in a run that begins this much later.
 pub(crate) const NEW_CHANCE: Duration = Duration::from_secs(60);
@@ -99,13 +101,18 @@ impl std::fmt::Debug for Crawl {
 impl Crawl {
     /// Runs to the end, and until the followers have everything too.
     pub(crate) async fn run(mut self) -> Result<Report, EngineError> {
-        let Some(herald) = Herald::of(&self)? else {
-            return Box::pin(self.run_untold()).await;
-        };
-        self.parts.feedback = Arc::clone(&herald) as Arc<dyn Feedback>;
+        let herald = Herald::of(&self)?;
+        if let Some(herald) = &herald {
+            self.parts.feedback = Arc::clone(herald) as Arc<dyn Feedback>;
+        }
+        let feedback = Arc::clone(&self.parts.feedback);
         let stays = self.parts.company.is_some();
         let ended = Box::pin(self.run_untold()).await;
-        herald.over(&ended, stays).await;
+        let end = ended.as_ref().map(|report| report.reason);
+        feedback.hear(&Event::Ended(end.map_err(EngineError::with_causes)));
+        if let Some(herald) = herald {
+            herald.over(&ended, stays).await;
+        }
         ended
     }
 
@@ -403,7 +410,7 @@ impl Crawl {
             fetcher,
             allow,
             workshop,
-            robots: RobotsBook::new(&robot_token, robots_since),
+            robots: RobotsBook::new(&robot_token, robots_since, run_began),
             errands: HashMap::new(),
             addresses,
             book,
@@ -416,6 +423,7 @@ impl Crawl {
             farms: Farms::new(&past.ledger.head.quarantined, &config.traps),
             soft: SoftMissing::default(),
             outage: Outage::new(config.run.outage_patience),
+            wronged: Wronged::default(),
             nowhere: Nowhere::default(),
             sheets: Sheets::default(),
             steady,
@@ -454,6 +462,13 @@ impl Crawl {
             pause_noted: past.ledger.head.paused,
             removals: RemovalWatch::new(Arc::clone(&files), layout.clone()),
             shortcuts: Shortcuts::new(Arc::clone(&files), layout.journal()),
+            settings_file: SettingsFile {
+                files: Arc::clone(&files),
+                root,
+                layout,
+            },
+            fixed_changes: RunChanges::default(),
+            changed: None,
             reserve: Reserve::new(files, config.run.disk_reserve),
             window: Window::new(),
             backlog: Backlog::default(),
@@ -464,6 +479,7 @@ impl Crawl {
             run,
             next_sequence,
             blocks_damaged: false,
+            schemes: BTreeMap::new(),
             fetched_before: stats.fetched,
             stats,
             ledger: past.ledger,
@@ -516,8 +532,8 @@ impl Ring {
                     .filter(|(_, bytes)| mentions_crawl_delay(bytes))
                 {
                     let token = self.token_of(host);
-                    self.robots
-                        .read(origin, "/", Some(bytes), wall, token.as_deref());
+                    let manner = self.manner_of(host, token.as_deref());
+                    self.robots.read(origin, "/", Some(bytes), wall, manner);
                     let asked = self
                         .robots
                         .rules(origin)

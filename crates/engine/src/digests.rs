@@ -70,14 +70,13 @@ impl Digests {
     pub(crate) fn print(&self, response: &Response) -> Option<u128> {
         let mut hash = Xxh3::with_seed(self.key);
         let mut buffer = vec![0; 64 << 10];
-        response.read_payload(|mut payload| {
-            loop {
-                match payload.read(&mut buffer).ok()? {
-                    0 => return Some(hash.digest128()),
-                    read => hash.update(&buffer[..read]),
-                }
+        let mut payload = response.payload_reader();
+        loop {
+            match payload.read(&mut buffer).ok()? {
+                0 => return Some(hash.digest128()),
+                read => hash.update(&buffer[..read]),
             }
-        })
+        }
     }
 
     /// The capture was read, and has this payload.

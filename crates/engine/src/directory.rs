@@ -1,8 +1,9 @@
 //! The data directory: who may use it, and where things lie in it.
 //!
-//! `DIR/format` is four lines: `teia-data 1`, `normal-form 2`, `key HEX`, and `check HEX`, the hash of the
+//! `DIR/format` is four lines: `teia-data 1`, `normal-form 3`, `key HEX`, and `check HEX`, the hash of the
 //! three. It is written first, by one process only, and read before anything else, so that a foreign, an
-//! older, a newer or a damaged directory is refused untouched.
+//! older, a newer or a damaged directory is refused untouched. One whose URLs may stay as they are spelled is
+//! no older one: whoever writes in it first writes the newer number before.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use rustix::fs::{FlockOperation, flock};
 use teia_base::journal::history_of;
-use teia_base::{DiskFiles, Files, NORMAL_FORM_VERSION};
+use teia_base::{DiskFiles, Files, NORMAL_FORM_VERSION, OLDEST_NORMAL_FORM};
 use teia_catalog::{Catalog, Identity};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -29,6 +30,8 @@ const LAYOUT_VERSION: u32 = 1;
 pub struct Directory {
     root: PathBuf,
     key: u64,
+    /// The version of the rules by which its URLs are spelled, as `format` says.
+    normal_form: u32,
     /// Whether this process wrote `format`.
     is_new: bool,
     /// Directories that this process made on the way, innermost first.
@@ -103,7 +106,8 @@ impl Directory {
                 }
             });
         };
-        if (layout, normal) != (LAYOUT_VERSION, NORMAL_FORM_VERSION) {
+        let is_known = (OLDEST_NORMAL_FORM..=NORMAL_FORM_VERSION).contains(&normal);
+        if layout != LAYOUT_VERSION || !is_known {
             let path = root.to_owned();
             let found = format!("layout {layout}, normal form {normal}");
             let known = format!("layout {LAYOUT_VERSION}, normal form {NORMAL_FORM_VERSION}");
@@ -117,6 +121,7 @@ impl Directory {
         Ok(Self {
             root: root.to_owned(),
             key,
+            normal_form: normal,
             is_new: false,
             made: Vec::new(),
         })
@@ -145,10 +150,15 @@ impl Directory {
             if !is_at(&file, &path) {
                 continue;
             }
-            let is_same = Self::open(&self.root).is_ok_and(|now| now.key == self.key);
-            if !is_same {
+            let now = Self::open(&self.root).ok();
+            let Some(now) = now.filter(|now| now.key == self.key) else {
                 let gone = io::Error::other("another process removed it meanwhile; try again");
                 return Err(EngineError::disk("use", &self.root)(gone));
+            };
+            // Before a URL is written that an older program would spell otherwise, so that it is refused.
+            if now.normal_form != NORMAL_FORM_VERSION {
+                let format = self.root.join("format");
+                renew_format(&self.root, self.key).map_err(EngineError::disk("write", format))?;
             }
             file.set_len(0).map_err(EngineError::disk("write", &path))?;
             writeln!(file, "{}", std::process::id()).map_err(EngineError::disk("write", &path))?;
@@ -380,6 +390,11 @@ impl Layout {
         self.part().join("urls")
     }
 
+    /// `NAME/events.jsonl`: what was said of its runs.
+    pub(crate) fn events(&self) -> PathBuf {
+        Path::new(&self.name).join("events.jsonl")
+    }
+
     /// `NAME/webhook.json`: what was told to whom, and what is still to be.
     pub(crate) fn deliveries(&self) -> PathBuf {
         Path::new(&self.name).join("webhook.json")
@@ -411,16 +426,10 @@ fn make_directories(root: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Writes `format` whole, or leaves the one that another process has just written; true if it is ours.
 fn write_format(root: &Path) -> io::Result<bool> {
-    let key = random_key()?;
-    let text =
-        format!("teia-data {LAYOUT_VERSION}\nnormal-form {NORMAL_FORM_VERSION}\nkey {key:016x}\n");
-    let text = format!("{text}check {:016x}\n", xxh3_64(text.as_bytes()));
-    let files = DiskFiles::new(root)?;
-    let aside = format!("format.new.{key:016x}");
-    let mut file = files.create(Path::new(&aside))?;
-    file.append(text.as_bytes())?;
-    file.sync()?;
-    let (aside, format) = (root.join(aside), root.join("format"));
+    let (aside, format) = (
+        write_format_aside(root, random_key()?)?,
+        root.join("format"),
+    );
     let is_new = match fs::hard_link(&aside, &format) {
         Ok(()) => true,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
@@ -428,8 +437,26 @@ fn write_format(root: &Path) -> io::Result<bool> {
         Err(_) => fs::rename(&aside, &format).map(|()| true)?,
     };
     let _ = fs::remove_file(&aside);
-    files.sync_dir(Path::new(""))?;
+    DiskFiles::new(root)?.sync_dir(Path::new(""))?;
     Ok(is_new)
+}
+
+/// Replaces `format` by one of today with the same key.
+fn renew_format(root: &Path, key: u64) -> io::Result<()> {
+    fs::rename(write_format_aside(root, key)?, root.join("format"))?;
+    DiskFiles::new(root)?.sync_dir(Path::new(""))
+}
+
+/// Writes what is to be `format`, whole, beside it.
+fn write_format_aside(root: &Path, key: u64) -> io::Result<PathBuf> {
+    let text =
+        format!("teia-data {LAYOUT_VERSION}\nnormal-form {NORMAL_FORM_VERSION}\nkey {key:016x}\n");
+    let text = format!("{text}check {:016x}\n", xxh3_64(text.as_bytes()));
+    let aside = format!("format.new.{key:016x}");
+    let mut file = DiskFiles::new(root)?.create(Path::new(&aside))?;
+    file.append(text.as_bytes())?;
+    file.sync()?;
+    Ok(root.join(aside))
 }
 
 /// Layout, normal form and hash key; `None` where they are damaged. The last line holds the hash of the
@@ -592,6 +619,31 @@ mod tests {
         fs::write(place.path().join("format"), new).unwrap();
         let error = Directory::open(place.path()).unwrap_err();
         assert!(matches!(error, EngineError::Newer { .. }));
+    }
+
+    /// It can be read as it is; whoever may write in it says first that older programs may not.
+    #[test]
+    fn a_directory_of_the_normal_form_before_goes_on_with_its_key() {
+        let place = tempfile::tempdir().unwrap();
+        let format = place.path().join("format");
+        let old = "teia-data 1\nnormal-form 2\nkey 00000000000000ff\n";
+        fs::write(&format, old).unwrap();
+        let directory = Directory::create(place.path()).unwrap();
+        assert_eq!(directory.key(), 0xff);
+        assert_eq!(
+            fs::read_to_string(&format).unwrap(),
+            old,
+            "not before it is locked"
+        );
+        let lock = directory.lock().unwrap();
+        let renewed = fs::read_to_string(&format).unwrap();
+        assert!(
+            renewed.contains("normal-form 3\nkey 00000000000000ff\ncheck "),
+            "{renewed}"
+        );
+        assert_eq!(Directory::open(place.path()).unwrap().key(), 0xff);
+        directory.take_back(lock);
+        assert!(format.exists(), "it was not made here");
     }
 
     #[test]

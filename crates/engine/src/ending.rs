@@ -1,7 +1,5 @@
 //! When a run ends: what it was told, its limits, and when nothing is left to do.
 
-use std::collections::VecDeque;
-
 use teia_base::HostId;
 use teia_base::filter::Spent;
 use teia_repository::State;
@@ -9,6 +7,7 @@ use teia_repository::State;
 use crate::EngineError;
 use crate::addresses::AddressBook;
 use crate::alias::Wait;
+use crate::errands::Errands;
 use crate::report::EndReason;
 use crate::ring::{PATIENCE, Ring};
 
@@ -97,6 +96,7 @@ impl Ring {
         let is_busy = !self.window.is_empty()
             || self.committing > 0
             || !self.backlog.is_empty()
+            || self.soft.has_news()
             || self.repository.is_surveying()
             || self.shortcuts.is_under_way();
         if self.control.is_paused() || is_busy {
@@ -106,7 +106,7 @@ impl Ring {
     }
 
     fn is_idle(&mut self) -> bool {
-        let idle = self.errands.values().all(VecDeque::is_empty);
+        let idle = self.errands.values().all(Errands::is_empty);
         if idle && self.repository.count(State::Waiting) == 0 {
             return true;
         }

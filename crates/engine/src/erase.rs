@@ -322,9 +322,12 @@ fn blank(attempt: &mut Attempt) -> bool {
         || attempt.text_digest.is_some()
         || attempt.etag.is_some()
         || attempt.last_modified.is_some()
+        || !attempt.junk.is_empty()
         || attempt.links.iter().any(|link| !link.anchor.is_empty());
     attempt.title = String::new();
     attempt.language = None;
+    attempt.charset = None;
+    attempt.junk = Vec::new();
     attempt.etag = None;
     attempt.last_modified = None;
     attempt.payload_sha1 = None;

@@ -224,6 +224,17 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// What happened, with its causes.
+    pub(crate) fn with_causes(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(inner) = cause {
+            text.push_str(&format!(": {inner}"));
+            cause = inner.source();
+        }
+        text
+    }
+
     /// Names what was being done to a file of the data directory.
     pub fn disk(attempt: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

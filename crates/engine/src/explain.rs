@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde::Serialize;
 use teia_base::journal::{Attempt, Entry, EntryStream, LinkVerdict, Record};
 use teia_base::{CanonicalUrl, Timestamp};
-use teia_fetch::robots::{Access, Standing};
+use teia_fetch::robots::{Access, Spelling, Standing};
 use teia_repository::{Repository, State, UrlState};
 
 use crate::EngineError;
@@ -235,7 +235,7 @@ fn closed_door(repository: &Repository, url: &CanonicalUrl) -> Option<(Timestamp
     let origin = format!("{}://{}", url.scheme(), url.authority());
     let stored = repository.host_record(host)?.robots.get(&origin)?;
     let standing: Standing = postcard::from_bytes(stored).ok()?;
-    let Access::Unreachable { until } = standing.access("") else {
+    let Access::Unreachable { until } = standing.access("", Spelling::default()) else {
         return None;
     };
     Some((standing.asked_at(), until))

@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use teia_base::{CanonicalUrl, Outcome, Times};
 
+use crate::report::EndReason;
+
 /// How much an event matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -49,6 +51,8 @@ pub enum Event {
         /// An earlier process began it.
         goes_on: bool,
     },
+    /// The run is over, and all of it is on disk; or it failed, and this is why.
+    Ended(Result<EndReason, String>),
     /// A person let the run rest, and that is on disk.
     Paused,
     /// A person let it go on, and that is on disk.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use teia_base::journal::{Attempt, Exclusion, LinkRecord, LinkVerdict, Next};
-use teia_base::{Outcome, Timestamp};
+use teia_base::{CharsetSource, Outcome, Timestamp};
 
 use crate::reading::as_text;
 
@@ -148,6 +148,9 @@ fn told(event: &LifeEvent, attempts: &[Attempt], words: &impl Say) -> String {
     }
 }
 
+/// So much is told of what came where no head could be read; `--json` tells all that is kept.
+const TOLD_JUNK: usize = 100;
+
 /// An attempt in a sentence.
 pub fn tell_attempt(attempt: &Attempt) -> String {
     told_attempt(attempt, &English)
@@ -204,6 +207,15 @@ fn told_attempt(attempt: &Attempt, words: &impl Say) -> String {
     if !flags.is_empty() {
         add(&flags.join(", "));
     }
+    if let Some(charset) = &attempt.charset {
+        let who = words.say(told_source(charset.source));
+        add(&words.fill("charset {}, {}", &[&charset.name, &who]));
+    }
+    if !attempt.junk.is_empty() {
+        let start = &attempt.junk[..attempt.junk.len().min(TOLD_JUNK)];
+        let start = start.escape_ascii().to_string();
+        add(&words.fill("what came begins with `{}`", &[&start]));
+    }
     if let Some(revisit) = &attempt.revisit {
         let of = [revisit.url.to_string(), revisit.date.to_string()];
         add(&words.fill("the same content as {} of {}", &[&of[0], &of[1]]));
@@ -215,6 +227,15 @@ fn told_attempt(attempt: &Attempt, words: &impl Say) -> String {
         _ => {}
     }
     text
+}
+
+fn told_source(source: CharsetSource) -> &'static str {
+    match source {
+        CharsetSource::Bom => "by its byte order mark",
+        CharsetSource::Http => "by the head of the answer",
+        CharsetSource::Meta => "by the document itself",
+        CharsetSource::Detected => "by its bytes",
+    }
 }
 
 fn told_link(page: &str, link: &LinkRecord, words: &impl Say) -> String {

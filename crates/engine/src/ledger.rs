@@ -65,6 +65,8 @@ pub(crate) struct Ledger {
     known_seeds: HashSet<CanonicalUrl>,
     /// Bodies to keep for the next checkpoint, at most.
     pub(crate) most_bodies: usize,
+    /// In what the run differs from its file, as the journal says it; it ends with the run.
+    pub(crate) changes: String,
     /// Attempts, links and added URLs since it was last saved.
     pub(crate) unsaved: u64,
 }
@@ -77,6 +79,7 @@ impl Ledger {
         }
         self.head.position = entry.sequence;
         self.head.paused = entry.record.is_paused_after(self.head.paused);
+        self.take_changes(&entry.record);
         self.unsaved += 1 + entry.record.told();
         match &entry.record {
             Record::RunStarted(run) => self.begin_run(entry, run),
@@ -98,6 +101,7 @@ impl Ledger {
             }
             Record::Quarantined(one) if self.head.quarantined.contains(one) => {}
             Record::Quarantined(one) => self.head.quarantined.push(one.clone()),
+            Record::Lifted(one) => self.head.quarantined.retain(|known| known != one),
             // What a person adds belongs to no run.
             Record::Added(_) | Record::Recovered(_) => return,
             Record::Spelled(form) => {
@@ -114,6 +118,18 @@ impl Ledger {
         if let Some(run) = &mut self.head.current {
             run.last_commit = entry.wall;
             run.paused = self.head.paused;
+        }
+    }
+
+    /// What counts for a run alone. One that a signal ended goes on in the next process, also where that gives it
+    /// another number.
+    pub(crate) fn take_changes(&mut self, record: &Record) {
+        match record {
+            Record::Changed(changes) => self.changes.clone_from(changes),
+            Record::RunEnded(end) if end.reason != EndReason::Interrupted.name() => {
+                self.changes.clear();
+            }
+            _ => {}
         }
     }
 

@@ -236,8 +236,8 @@ const SITES: &str = "\
 # different there, in the sections above. Where several match a host, each is laid over those before it: of
 # two that say something of the same setting, the last counts. What is for the whole run cannot differ, and
 # addresses are known only once a host was looked up: they can decide [politeness], [robots], the limits
-# of [fetch], `retries`, `ignore-robots`, `max-redirects`, `sitemaps`, `sitemap-files`, `revisit`,
-# `max-pages-per-host` and `urls-per-host-day`.
+# of [fetch], `retries`, `ignore-robots`, `max-redirects`, `insecure-redirects`, `sitemaps`,
+# `sitemap-files`, `revisit`, `max-pages-per-host` and `urls-per-host-day`.
 ";
 const SITE_EXAMPLE: &str = "\
 # [[site]]

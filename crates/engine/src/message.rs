@@ -36,6 +36,11 @@ pub(crate) enum Message {
         host: HostId,
         addresses: Vec<IpAddr>,
     },
+    /// Whether a name server has answered for a host; none where none is asked about it.
+    Named {
+        host: HostId,
+        has_answered: Option<bool>,
+    },
     /// A worker is done with a page of a host, and this is what it took.
     Worked {
         host: HostId,
@@ -102,6 +107,7 @@ impl Ring {
                 self.note_addresses(host, &addresses);
                 self.locate(host, &addresses);
             }
+            Message::Named { host, has_answered } => self.note_name(host, has_answered),
             Message::Worked {
                 host,
                 lane,
@@ -117,6 +123,7 @@ impl Ring {
                 self.committing -= 1;
                 self.repository.apply(&entry);
                 self.ledger.apply(&entry, self.repository.len());
+                self.answer_if_changed(entry.sequence);
                 if matches!(entry.record, Record::Paused | Record::Resumed) {
                     self.control.note_pause(self.pause_noted);
                 }

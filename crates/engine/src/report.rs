@@ -22,6 +22,8 @@ pub struct Report {
     pub fetched_here: u64,
     /// Blocks of URLs on disk could not be read; the next start makes them again from the journal.
     pub blocks_damaged: bool,
+    /// Links that this process met and that name nothing to fetch, by scheme: `mailto`, `javascript`, `data`…
+    pub schemes: BTreeMap<&'static str, u64>,
     /// URLs ever met.
     pub known_urls: u64,
     /// URLs that still wait.
@@ -106,6 +108,7 @@ impl Report {
             "types": self.stats.types,
             "duplicates": self.stats.duplicates,
             "states": self.states,
+            "schemes": self.schemes,
         })
     }
 }

@@ -10,7 +10,7 @@
 //! pile up is bounded: leases by the host limit, finished fetches by `slack`, commits by two
 //! windows (one being written, one filling).
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,23 +31,24 @@ use crate::collection::{CollectionConfig, Mode};
 use crate::company::Companion;
 use crate::control::Control;
 use crate::day_pages::DayPages;
+use crate::errands::Errands;
 use crate::feedback::{Event, Feedback, Level};
 use crate::hours::Hours;
 use crate::lanes::Lanes;
 use crate::ledger::Ledger;
 use crate::message::Message;
 use crate::nowhere::Nowhere;
-use crate::outage::{Outage, Seen};
+use crate::outage::{Outage, Seen, Site};
 use crate::past::Saver;
 use crate::rates::Rates;
 use crate::removals::RemovalWatch;
 use crate::report::{EndReason, Report};
 use crate::reserve::Reserve;
 use crate::robots_book::RobotsBook;
+use crate::run_changes::{RunChanges, SettingsFile};
 use crate::sites::SiteBook;
 use crate::stage::commit::{Order, Window};
 use crate::stage::extract::Workshop;
-use crate::stage::fetch::Errand;
 use crate::stage::sheets::Sheets;
 use crate::stage::shortcut::Shortcuts;
 use crate::stage::sitemaps::SitemapFiles;
@@ -57,6 +58,7 @@ use crate::traps::TrapWatch;
 use crate::traps::farms::Farms;
 use crate::traps::soft::SoftMissing;
 use crate::workers::Jobs;
+use crate::wronged::Wronged;
 
 /// A run is over when nothing is due within this time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -73,6 +75,8 @@ const LONG: Duration = Duration::from_secs(2);
 const MOST_SLOW: usize = 65_536;
 /// How long a stop waits for what is under way.
 const GRACE: Duration = Duration::from_secs(10);
+/// Bytes of an attempt's detail that are kept. Where a longer redirect leads, its link says in full.
+const MOST_DETAIL: usize = 1 << 10;
 
 /// Allows a private address that a person named as a seed.
 pub(crate) type Allow = Box<dyn Fn(&Url) + Send + Sync>;
@@ -89,7 +93,7 @@ pub(crate) struct Ring {
     pub(crate) allow: Option<Allow>,
     pub(crate) workshop: Arc<Workshop>,
     pub(crate) robots: RobotsBook,
-    pub(crate) errands: HashMap<HostId, VecDeque<Errand>>,
+    pub(crate) errands: HashMap<HostId, Errands>,
     /// Where addresses count for politeness.
     pub(crate) addresses: Option<AddressBook>,
     /// Hosts with settings of their own.
@@ -111,6 +115,8 @@ pub(crate) struct Ring {
     pub(crate) soft: SoftMissing,
     /// Whether our own network, name server or clock is in trouble.
     pub(crate) outage: Outage,
+    /// Origins that may have suffered from it.
+    pub(crate) wronged: Wronged,
     /// Hosts whose name does not exist.
     pub(crate) nowhere: Nowhere,
     /// The same clock as `clock`, and by how much the machine's was found set back when that was last told.
@@ -168,11 +174,18 @@ pub(crate) struct Ring {
     /// What folds of the Repository found out, and the journal has not been told yet.
     pub(crate) late_news: VecDeque<teia_base::journal::Folded>,
     pub(crate) committing: usize,
+    /// What the settings are compared with, and what of them differed from it at the start for good.
+    pub(crate) settings_file: SettingsFile,
+    pub(crate) fixed_changes: RunChanges,
+    /// Other settings were taken in: the last entry that tells of them, and what is answered when it is committed.
+    pub(crate) changed: Option<(u64, String)>,
     pub(crate) run: u32,
     pub(crate) next_sequence: u64,
     pub(crate) stats: Stats,
     /// Blocks of URLs could not be read.
     pub(crate) blocks_damaged: bool,
+    /// Links that this process met and that name nothing to fetch.
+    pub(crate) schemes: BTreeMap<&'static str, u64>,
     /// Documents of this run that earlier processes fetched.
     pub(crate) fetched_before: u64,
     /// What was committed; `stats` also counts what will be.
@@ -198,6 +211,8 @@ impl Ring {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         });
         self.order(record, Vec::new(), Vec::new());
+        self.compare_with_file();
+        self.note_changes();
         let effective = self.config.without_secrets().to_toml();
         self.control.note_settings(effective, None);
         self.control.note_pause(self.pause_noted);
@@ -232,6 +247,7 @@ impl Ring {
             self.change_if_told();
             self.heed_removals();
             self.quarantine_if_found();
+            self.leave_missing_out();
             self.rest_if_told();
             self.work_off();
             self.tell_heeded();
@@ -270,7 +286,7 @@ impl Ring {
             }
         };
         self.tasks.abort_all();
-        self.finish(reason, &mut inbox).await
+        Box::pin(self.finish(reason, &mut inbox)).await
     }
 
     /// Looks whether to rest, and writes down what a person wishes: a pause outlives the process.
@@ -335,18 +351,55 @@ impl Ring {
         let (_, _, fetched) = self.repository.host_counts(host);
         let said = self.outage.note(&Seen {
             host,
+            site: Site::of(self.repository.host_name(host)),
             outcome,
             is_secure,
             was_good: fetched > 0,
             at: self.clock.now(),
         });
+        self.tell_outage(said);
+        self.inquire();
+    }
+
+    /// Takes in whether a name server has answered for a host.
+    pub(crate) fn note_name(&mut self, host: HostId, has_answered: Option<bool>) {
+        let now = self.clock.now();
+        let said = self.outage.note_name(host, has_answered, now);
+        self.tell_outage(said);
+    }
+
+    /// Asks for names of hosts that have answered, where that tells who is to blame.
+    fn inquire(&mut self) {
+        for host in self.outage.inquiries(self.clock.now()) {
+            let Some(http) = self.book.http.clone() else {
+                self.note_name(host, None);
+                continue;
+            };
+            let name = self.repository.host_name(host).to_owned();
+            let messages = self.messages.clone();
+            self.tasks.spawn(async move {
+                let has_answered = http.ask_name(&name).await;
+                let _ = messages.send(Message::Named { host, has_answered }).await;
+            });
+        }
+    }
+
+    fn tell_outage(&mut self, said: Option<String>) {
         if let Some(text) = said {
             self.warn(text);
+            if let Some(http) = &self.book.http {
+                http.forget_name_trouble();
+            }
+            self.make_amends();
+        }
+        if self.outage.sees_nothing() {
+            self.wronged.forget();
         }
     }
 
     /// What the time brings: an outage that lasts too long, a clock that was set back.
     fn look_at_ourselves(&mut self) {
+        self.inquire();
         if let Some(text) = self.outage.lose_patience(self.clock.now()) {
             self.warn(text);
         }
@@ -416,6 +469,7 @@ impl Ring {
             elapsed: self.clock.now().duration_since(self.started),
             fetched_here: self.stats.fetched - self.fetched_before,
             blocks_damaged: self.blocks_damaged,
+            schemes: std::mem::take(&mut self.schemes),
             known_urls: self.repository.len(),
             waiting: self.repository.count(State::Waiting),
             hosts: self.repository.host_count(),
@@ -498,6 +552,9 @@ impl Ring {
     /// Puts an attempt into the window.
     pub(crate) fn record(&mut self, mut attempt: Attempt) {
         attempt.next = self.next_visit(&attempt);
+        if let Some(detail) = &mut attempt.detail {
+            shorten(detail);
+        }
         self.window.opened.get_or_insert_with(|| self.clock.now());
         self.window.bytes += weight(&attempt);
         if self.feedback.wants_attempts() {
@@ -649,7 +706,7 @@ impl Ring {
     }
 }
 
-fn is_feed(media_type: &str) -> bool {
+pub(crate) fn is_feed(media_type: &str) -> bool {
     matches!(
         media_type,
         "application/rss+xml" | "application/atom+xml" | "application/feed+json"
@@ -660,5 +717,15 @@ fn is_feed(media_type: &str) -> bool {
 fn weight(attempt: &Attempt) -> u64 {
     let link =
         |link: &teia_base::journal::LinkRecord| 160 + link.url.request().len() + link.anchor.len();
-    512 + attempt.links.iter().map(link).sum::<usize>() as u64
+    let detail = attempt.detail.as_ref().map_or(0, String::len);
+    512 + detail as u64 + attempt.links.iter().map(link).sum::<usize>() as u64
+}
+
+/// Cuts what is told of an attempt: much of it comes from servers, and it goes to the journal, the history and the
+/// catalog of every URL.
+fn shorten(detail: &mut String) {
+    if detail.len() > MOST_DETAIL {
+        detail.truncate(detail.floor_char_boundary(MOST_DETAIL - '…'.len_utf8()));
+        detail.push('…');
+    }
 }

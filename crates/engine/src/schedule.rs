@@ -408,14 +408,43 @@ fn read_every(text: &str) -> Result<Beat, String> {
     Ok(Beat::Passing(every))
 }
 
+/// What is wrong with an expression that cannot be read, in our words.
+fn wrong_part(text: &str) -> String {
+    const PARTS: [(&str, u32, u32); 5] = [
+        ("minute", 0, 59),
+        ("hour", 0, 23),
+        ("day of the month", 1, 31),
+        ("month", 1, 12),
+        ("day of the week", 0, 7),
+    ];
+    let words: Vec<&str> = text.split_whitespace().collect();
+    if words.len() != PARTS.len() {
+        return format!("it has {} parts, and not five", words.len());
+    }
+    for ((name, least, most), word) in PARTS.into_iter().zip(words) {
+        // What stands behind a slash is a step.
+        let values = word.split(',').filter_map(|one| one.split('/').next());
+        for number in values.flat_map(|it| it.split(|c: char| !c.is_ascii_digit())) {
+            let value = number.parse::<u32>();
+            let is_right =
+                number.is_empty() || value.is_ok_and(|value| (least..=most).contains(&value));
+            if !is_right {
+                return format!("the {name} is a number from {least} to {most}, and not {number}");
+            }
+        }
+    }
+    "a part of it says nothing".to_owned()
+}
+
 fn read_cron(text: &str) -> Result<Beat, String> {
     let parser = CronParser::builder()
         .seconds(Seconds::Disallowed)
         .year(Year::Disallowed)
         .build();
-    let cron = parser.parse(text).map_err(|error| {
+    let cron = parser.parse(text).map_err(|_| {
+        let wrong = wrong_part(text);
         format!(
-            "`{text}` is no cron expression ({error}); write minute, hour, day of the month, month and day of the week, for example `30 1 * * mon-fri`"
+            "`{text}` is no cron expression ({wrong}); write minute, hour, day of the month, month and day of the week, for example `30 1 * * mon-fri`"
         )
     })?;
     // The thirtieth of February is a good expression, and nobody who writes it wants a run that never begins.
@@ -467,6 +496,26 @@ mod tests {
     fn shown(moments: &[Zoned]) -> Vec<String> {
         let show = |moment: &Zoned| moment.strftime("%m-%d %H:%M %z").to_string();
         moments.iter().map(show).collect()
+    }
+
+    #[test]
+    fn a_wrong_part_of_a_cron_expression_is_named() {
+        for (text, wanted) in [
+            (
+                "61 1 * * *",
+                "the minute is a number from 0 to 59, and not 61",
+            ),
+            (
+                "1 1-24 * * *",
+                "the hour is a number from 0 to 23, and not 24",
+            ),
+            ("0 1 * *", "it has 4 parts, and not five"),
+            ("0 1 * * someday", "a part of it says nothing"),
+        ] {
+            let told = read_cron(text).unwrap_err();
+            assert!(told.contains(wanted), "{text}: {told}");
+            assert!(!told.contains("error"), "{told}");
+        }
     }
 
     #[test]

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize, Serializer};
-use teia_base::Outcome;
 use teia_base::journal::{Attempt, Next};
 
 /// Names of media types and of languages come from servers: so many of each are told apart, the
@@ -36,7 +35,7 @@ pub struct Stats {
     pub duplicates: u64,
     /// Requests for robots.txt.
     pub robots_requests: u64,
-    /// Requests made in all.
+    /// Requests made in all, for robots.txt too; also those that did not reach a server.
     pub requests: u64,
     /// Time spent on names, connections, TLS, first bytes and bodies; in JSON by these names, in
     /// seconds.
@@ -50,8 +49,7 @@ impl Stats {
         if attempt.next == Next::Waiting {
             return;
         }
-        let asked = attempt.remote.is_some() || attempt.outcome.is_answered();
-        self.requests += u64::from(asked);
+        self.requests += u64::from(attempt.is_request());
         for (sum, time) in self.times.iter_mut().zip([
             attempt.times.dns,
             attempt.times.connect,
@@ -63,13 +61,11 @@ impl Stats {
         }
         self.bytes += attempt.wire_bytes;
         if attempt.is_robots() {
-            self.robots_requests += 1;
+            self.robots_requests += u64::from(attempt.is_request());
             return;
         }
         *self.codes.entry(attempt.outcome.number()).or_default() += 1;
-        let bad = attempt.outcome.number() >= 400
-            || (attempt.outcome.number() < 0 && attempt.outcome != Outcome::ROBOTS_DISALLOWED);
-        self.errors += u64::from(bad);
+        self.errors += u64::from(attempt.is_error());
         if !is_answer(attempt) {
             return;
         }
@@ -152,7 +148,7 @@ pub(crate) fn is_answer(attempt: &Attempt) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use teia_base::{NormalForm, Timestamp};
+    use teia_base::{NormalForm, Outcome, Timestamp};
 
     #[test]
     fn names_that_servers_invent_are_bounded() {

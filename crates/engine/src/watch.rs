@@ -7,12 +7,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use teia_base::{Clock, SystemClock, Timestamp};
 
+use crate::events::EventLog;
 use crate::feedback::{Event, Feedback, Level, Progress};
 
 /// Progress reports for each point at first: a point a second.
 const REPORTS_A_POINT: u64 = 5;
 /// Events that are remembered.
-const EVENTS: usize = 200;
+pub(crate) const EVENTS: usize = 200;
 /// Attempts that are remembered.
 const ATTEMPTS: usize = 20;
 /// Points of the curve; with more, every second one goes, and they come half as often.
@@ -26,6 +27,8 @@ pub const SPANS: [f64; 10] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 6
 #[derive(Debug)]
 pub struct Watch {
     behind: Arc<dyn Feedback>,
+    /// Where it is written down what happens.
+    log: Option<Arc<EventLog>>,
     clock: SystemClock,
     seen: Mutex<Seen>,
 }
@@ -65,7 +68,7 @@ pub struct Point {
 /// A sentence of a run, and when it was said.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Happened {
-    /// Counts up from 1 within a process.
+    /// Counts up from 1.
     pub number: u64,
     /// When, in UTC.
     pub at: String,
@@ -130,14 +133,31 @@ impl Watch {
     pub fn new(behind: Arc<dyn Feedback>) -> Self {
         Self {
             behind,
+            log: None,
             clock: SystemClock,
             seen: Mutex::default(),
         }
     }
 
+    /// The same, and what happens is written down, for those who ask when this process is gone; what was said before it
+    /// began is remembered.
+    #[must_use]
+    pub fn writing(mut self, log: EventLog) -> Self {
+        {
+            let mut seen = self.seen();
+            seen.events = log.last().into();
+            seen.number = seen.events.back().map_or(0, |last| last.number);
+        }
+        self.log = Some(Arc::new(log));
+        self
+    }
+
     /// The same for the next run of a collection: what was counted and said before is not forgotten.
     pub fn after(behind: Arc<dyn Feedback>, earlier: &Self) -> Self {
-        let next = Self::new(behind);
+        let next = Self {
+            log: earlier.log.clone(),
+            ..Self::new(behind)
+        };
         {
             let (mut mine, theirs) = (next.seen(), earlier.seen());
             mine.counts = theirs.counts.clone();
@@ -174,8 +194,15 @@ impl Watch {
 
     /// Something to be remembered that the run itself did not say.
     pub fn note(&self, level: Level, text: &str) {
-        let at = self.clock.wall();
-        self.seen().note(at, level, text);
+        self.write(self.clock.wall(), level, text);
+    }
+
+    fn write(&self, at: Timestamp, level: Level, text: &str) {
+        let mut seen = self.seen();
+        let happened = seen.note(at, level, text);
+        if let Some(log) = &self.log {
+            log.add(happened);
+        }
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -211,8 +238,8 @@ impl Seen {
         }
     }
 
-    fn note(&mut self, at: Timestamp, level: Level, text: &str) {
-        self.number += 1;
+    fn note(&mut self, at: Timestamp, level: Level, text: &str) -> &Happened {
+        self.number = self.number.saturating_add(1);
         if self.events.len() == EVENTS {
             self.events.pop_front();
         }
@@ -227,6 +254,7 @@ impl Seen {
             level: level.to_owned(),
             text: begun(text),
         });
+        &self.events[self.events.len() - 1]
     }
 }
 
@@ -235,10 +263,10 @@ impl Feedback for Watch {
         let at = self.clock.wall();
         match event {
             Event::Progress(progress) => self.seen().take(progress, at),
-            Event::Notice { level, text } => self.seen().note(at, *level, text),
+            Event::Notice { level, text } => self.write(at, *level, text),
             Event::StillPaused => {
                 let text = "an earlier process was paused, and nobody has said that it may go on";
-                self.seen().note(at, Level::Warning, text);
+                self.write(at, Level::Warning, text);
             }
             Event::Begun { run, goes_on } => {
                 // Other settings are written down as a beginning, too.
@@ -250,6 +278,13 @@ impl Feedback for Watch {
                     };
                     self.note(Level::Info, &text);
                 }
+            }
+            Event::Ended(Ok(reason)) => {
+                let text = format!("the run has ended: {}", reason.sentence());
+                self.note(Level::Info, &text);
+            }
+            Event::Ended(Err(error)) => {
+                self.note(Level::Error, &format!("the run has failed: {error}"));
             }
             Event::Paused => self.note(Level::Info, "somebody has paused the run"),
             Event::Resumed => self.note(Level::Info, "somebody has let the run go on"),

@@ -108,7 +108,8 @@ fn what_was_missed_is_handed_over_segment_by_segment() {
     let place = directory.path().join("default/part-0/analyzed");
     let listen = move |document: &Document| {
         let noted = std::fs::read_to_string(&place).unwrap_or_default();
-        let noted = noted.trim().parse().unwrap_or(0);
+        let noted = noted.lines().next().unwrap_or_default();
+        let noted = noted.parse().unwrap_or(0);
         notes
             .lock()
             .unwrap()

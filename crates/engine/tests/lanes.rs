@@ -212,6 +212,10 @@ const HONEST_FOR_ONE: usize = 10;
 
 impl Filter for Paced {
     fn before(&self, link: &Candidate<'_>) -> Verdict {
+        // Each page is judged twice where it is read, itself and by its one link: only the link counts.
+        if link.from.is_none() {
+            return Verdict::KEEP_AND_FOLLOW;
+        }
         let thread = std::thread::current();
         let url = link.url.as_str();
         let mut read = self.read.lock().unwrap();
@@ -286,4 +290,6 @@ fn hosts_of_long_pages_wait_for_each_other() {
     assert!(again < let_go / 2, "{again} of {let_go}");
     let pages = asked.iter().filter(|url| url.contains("://d")).count();
     assert_eq!(pages, hosts * (PAGES + 1), "and nobody is forgotten");
+    let (honest, long) = *filter.read.lock().unwrap();
+    assert_eq!((honest, long), (hosts * PAGES, hosts * PAGES), "each once");
 }

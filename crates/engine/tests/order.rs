@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
+#[path = "support/script.rs"]
+mod script;
 mod support;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use script::Script;
 use support::{attempts, crawl_with};
 use teia_base::{CanonicalUrl, DiskFiles, Document, SystemClock};
 use teia_engine::{Analyzer, CollectionConfig, Control, Insight, Parts};
@@ -165,5 +168,49 @@ fn an_order_by_rank_without_links_is_refused() {
     assert!(
         refused.to_string().contains("`order` in [run]"),
         "{refused}"
+    );
+}
+
+/// A page that fails for a moment is tried again while its host has many more that nobody has tried.
+#[test]
+fn another_try_comes_when_it_is_due_and_not_after_everything_else() {
+    const FLAKY: &str = "http://a.test/flaky";
+    let mut script = Script::default()
+        .html(SEED, "<a href=/flaky>flaky</a><a href=/p0>chain</a>")
+        .status(FLAKY, 500, "")
+        .html(FLAKY, "<a href=/behind>behind</a>")
+        .html("http://a.test/behind", "behind")
+        .slowly(Duration::from_millis(2));
+    for page in 0..400 {
+        let next = page + 1;
+        let body = format!("<title>page {page}</title>words of {page} <a href=/p{next}>next</a>");
+        script = script.html(&format!("http://a.test/p{page}"), &body);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = CollectionConfig::default();
+    config.politeness.delay = Duration::ZERO;
+    config.politeness.retry_wait = Duration::from_millis(20);
+    config.run.alias_pages = 0;
+    config.traps.enabled = false;
+    config.filter.max_pages = Some(300);
+    let parts = Parts {
+        fetcher: Some(Arc::new(script.clone())),
+        ..Parts::default()
+    };
+    let seeds = [SEED.to_owned()];
+    crawl_with(
+        directory.path(),
+        &config,
+        &seeds,
+        parts,
+        &Control::default(),
+    )
+    .unwrap();
+    let asked = script.asked();
+    assert_eq!(script.times_of(FLAKY).len(), 2, "{asked:?}");
+    assert_eq!(
+        script.times_of("http://a.test/behind").len(),
+        1,
+        "and what is behind it"
     );
 }

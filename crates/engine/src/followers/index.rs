@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use teia_base::journal::{Attempt, Entry, Record};
-use teia_base::{Document, Files, Flags};
+use teia_base::{Document, Files, Flags, LinkKind};
 use teia_search::{Added, Extras, IndexConfig, SearchError, Writer};
 
 use super::config::LinksSection;
@@ -290,11 +290,14 @@ pub(super) fn take_in(
             None
         })
         .unwrap_or_default();
+    let mut links = attempt.links.iter();
+    let canonical = links.find(|link| link.kind == LinkKind::Canonical);
     let extras = Extras {
         anchors,
         rank,
         size: attempt.body_bytes,
         noindex: attempt.flags.has(Flags::NOINDEX),
+        canonical: canonical.map(|link| link.url.normal().clone()),
     };
     writer.add(document, &extras).map(Some)
 }

@@ -11,6 +11,7 @@ use super::{Settings, SiteKey, Sites};
 use crate::addresses::AddressBook;
 use crate::collection::CollectionConfig;
 use crate::ring::Ring;
+use crate::robots_book::Manner;
 
 /// What the ring knows of hosts and sites.
 #[derive(Default)]
@@ -98,6 +99,12 @@ impl Ring {
     pub(crate) fn token_of(&self, host: HostId) -> Option<String> {
         let own = self.book.hosts.get(&host).and_then(Option::as_ref)?;
         Some(own.reader.robot_token.clone())
+    }
+
+    /// How its robots.txt is read, by whom it knows by this word.
+    pub(crate) fn manner_of<'t>(&self, host: HostId, token: Option<&'t str>) -> Manner<'t> {
+        let spelling = self.settings(host).robots.spelling;
+        Manner { token, spelling }
     }
 
     /// Who fetches from a host.

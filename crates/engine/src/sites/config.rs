@@ -105,8 +105,8 @@ pub(crate) fn reach(section: &str, key: &str) -> Result<Reach, &'static str> {
         }
         (
             "run",
-            "retries" | "ignore-robots" | "max-redirects" | "sitemaps" | "sitemap-files"
-            | "revisit",
+            "retries" | "ignore-robots" | "max-redirects" | "insecure-redirects" | "sitemaps"
+            | "sitemap-files" | "revisit",
         ) => Ok(Address),
         ("run", _) => Err("it is for the run as a whole"),
         ("filter", "hosts") => {

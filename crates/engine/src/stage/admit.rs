@@ -4,19 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use teia_base::filter::Candidate;
-use teia_base::journal::{Attempt, Chain, HostUpdate, LinkRecord, LinkVerdict, Next};
+use teia_base::journal::{Attempt, Chain, HostUpdate, LinkRecord, LinkVerdict, Next, OF_ROBOTS};
 use teia_base::{
-    CanonicalUrl, Flags, FoundUrl, LinkKind, LoginStep, Outcome, Rel, Retry, Timestamp,
+    CanonicalUrl, Flags, FoundUrl, HostId, LinkKind, LoginStep, Outcome, Rel, Retry, Timestamp,
 };
 use teia_fetch::robots::Answer;
 use teia_frontier::retry_wait;
 use teia_repository::{Admission, Offer, Offered, UrlRef, UrlState};
+use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::extract::{Judged, Location, Page, remember};
 use super::fetch::Errand;
 use crate::feedback::{Event, Level};
 use crate::judge::admission;
+use crate::outage::Site;
 use crate::ring::Ring;
 
 /// robots.txt may redirect this often (RFC 9309 section 2.3.1.2).
@@ -24,12 +26,7 @@ const ROBOTS_HOPS: u8 = 5;
 
 /// An address that nothing but a redirect led to, and that is refused, is what the redirect is to blame for.
 fn blame_redirect(attempt: &mut Attempt) {
-    let refused = [
-        Outcome::ADDR_BLOCKED,
-        Outcome::PORT_BLOCKED,
-        Outcome::SCHEME_BLOCKED,
-    ];
-    if !refused.contains(&attempt.outcome) {
+    if !is_refused_by_us(attempt.outcome) {
         return;
     }
     let name = attempt.outcome.name();
@@ -44,6 +41,9 @@ fn blame_redirect(attempt: &mut Attempt) {
 struct Source<'p> {
     page: UrlRef,
     url: &'p CanonicalUrl,
+    host: HostId,
+    /// The redirects that led to it.
+    chain: Option<Chain>,
     depth: u16,
     in_scope_and_kept: bool,
     /// A change of rules judges again what was met before it, and not what is met after it by rules of before.
@@ -75,10 +75,14 @@ impl Ring {
             sketch,
             is_sitemap_index,
             print,
+            schemes,
             ..
         } = page;
         let Errand::Page(state) = errand else { return };
         self.pages_in_flight -= 1;
+        for (scheme, count) in schemes {
+            *self.schemes.entry(scheme).or_default() += u64::from(count);
+        }
         // A shorter way may have been found while the page was on its way.
         let depth = self.repository.depth_of(state.reference);
         attempt.depth = depth;
@@ -92,7 +96,10 @@ impl Ring {
             blame_redirect(&mut attempt);
         }
         attempt.next = self.next_step(&state, &attempt, retry_after);
-        let is_excused = self.excuse(&state, &mut attempt);
+        let is_excused = self.excuses(state.host, attempt.outcome);
+        if is_excused {
+            self.excuse(&state, &mut attempt);
+        }
         if login == LoginStep::Asked && may_log_in(&attempt, self.settings(state.host).run.retries)
         {
             // Asked again with the login, as a request like any other: after the host's gap.
@@ -113,6 +120,8 @@ impl Ring {
         let source = Source {
             page: state.reference,
             url: state.url.normal(),
+            host: state.host,
+            chain: state.chain,
             depth,
             in_scope_and_kept,
             judged_by_rules_of_now: judge
@@ -189,16 +198,18 @@ impl Ring {
         });
     }
 
-    /// A failure that is ours, not the host's, is no try of the URL.
-    fn excuse(&mut self, state: &UrlState, attempt: &mut Attempt) -> bool {
+    /// Whether a failure is ours, not the host's; asked once for each, because a doubt is for the host's benefit only once.
+    fn excuses(&mut self, host: HostId, outcome: Outcome) -> bool {
         let now = self.clock.now();
-        let is_excused = self.outage.excuses(state.host, attempt.outcome, now);
-        if is_excused {
-            attempt.try_number = state.tries;
-            let wait = retry_wait(&self.config.politeness, 1);
-            attempt.next = Next::RetryAt(self.clock.wall().plus(wait));
-        }
-        is_excused
+        let site = Site::of(self.repository.host_name(host));
+        self.outage.excuses(site, outcome, now)
+    }
+
+    /// Such a failure is no try of the URL.
+    fn excuse(&self, state: &UrlState, attempt: &mut Attempt) {
+        attempt.try_number = state.tries;
+        let wait = retry_wait(&self.config.politeness, 1);
+        attempt.next = Next::RetryAt(self.clock.wall().plus(wait));
     }
 
     /// What is to be done with the URL after this attempt.
@@ -252,32 +263,23 @@ impl Ring {
                 return;
             }
         };
-        let key = self.key;
-        let name = |url: &FoundUrl| xxh3_64_with_seed(url.normal().as_str().as_bytes(), key);
-        let chain = state.chain.unwrap_or(Chain {
-            first: name(&state.url),
-            length: 0,
-        });
-        let next = Chain {
-            first: chain.first,
-            length: chain.length.saturating_add(1),
-        };
         attempt.detail = Some(format!("to {}", target.request()));
-        let known = self.repository.state(target.normal());
-        // A hop that is known from an earlier visit lies ahead of this one, as it did then.
-        let is_behind = |other: Chain| other.first == chain.first && other.length <= chain.length;
-        let loops = name(&target) == chain.first
-            || target.normal() == state.url.normal()
-            || known.is_some_and(|known| known.chain.is_some_and(is_behind));
-        if loops {
-            // The hop leads back into its own chain.
-            attempt.outcome = Outcome::REDIRECT_LOOP;
-            return;
+        if is_downgrade(state.url.normal(), target.normal()) {
+            attempt.flags.add(Flags::REDIRECT_INSECURE);
+            if !self.settings(state.host).run.insecure_redirects {
+                attempt.outcome = Outcome::REDIRECT_BLOCKED;
+                attempt.detail = Some(downgrade_refused(&target));
+                return;
+            }
         }
-        if next.length > self.settings(state.host).run.max_redirects {
-            attempt.outcome = Outcome::REDIRECT_TOO_MANY;
-            return;
-        }
+        let from = (state.url.normal(), state.host);
+        let next = match self.next_hop(from, state.chain, target.normal()) {
+            Ok(next) => next,
+            Err(outcome) => {
+                attempt.outcome = outcome;
+                return;
+            }
+        };
         // Where a seed leads is where the person meant to go: it widens the scope.
         let kind = if state.seed && depth == 0 {
             LinkKind::Seed
@@ -320,6 +322,55 @@ impl Ring {
             .set_redirect(state.reference, offered.reference);
     }
 
+    /// The chain of redirects, one hop longer; or why there is no such hop.
+    fn next_hop(
+        &self,
+        (from, host): (&CanonicalUrl, HostId),
+        chain: Option<Chain>,
+        target: &CanonicalUrl,
+    ) -> Result<Chain, Outcome> {
+        let name = |url: &CanonicalUrl| xxh3_64_with_seed(url.as_str().as_bytes(), self.key);
+        let chain = chain.unwrap_or(Chain {
+            first: name(from),
+            length: 0,
+        });
+        let next = Chain {
+            first: chain.first,
+            length: chain.length.saturating_add(1),
+        };
+        let known = self.repository.state(target);
+        // A hop that is known from an earlier visit lies ahead of this one, as it did then.
+        let is_behind = |other: Chain| other.first == chain.first && other.length <= chain.length;
+        let loops = name(target) == chain.first
+            || target == from
+            || known.is_some_and(|known| known.chain.is_some_and(is_behind));
+        if loops {
+            // The hop leads back into its own chain.
+            return Err(Outcome::REDIRECT_LOOP);
+        }
+        if next.length > self.settings(host).run.max_redirects {
+            return Err(Outcome::REDIRECT_TOO_MANY);
+        }
+        Ok(next)
+    }
+
+    /// Where a page sends on to by itself is a hop like a redirect's: chains of both have one length, and one end.
+    fn chain_refresh(&self, record: &mut LinkRecord, source: &Source<'_>, attempt: &mut Attempt) {
+        // A page that shows itself again is none.
+        let target = record.url.normal();
+        if target == source.url {
+            return;
+        }
+        match self.next_hop((source.url, source.host), source.chain, target) {
+            Ok(chain) => record.chain = Some(chain),
+            Err(outcome) => {
+                record.verdict = LinkVerdict::NotFollowed;
+                let told = format!("the refresh is not followed: {}", outcome.name());
+                attempt.detail.get_or_insert(told);
+            }
+        }
+    }
+
     fn admit_link(
         &mut self,
         judged: Judged,
@@ -330,6 +381,9 @@ impl Ring {
             mut record,
             mut verdict,
         } = judged;
+        if record.kind == LinkKind::Refresh && record.verdict == LinkVerdict::Pending {
+            self.chain_refresh(&mut record, source, attempt);
+        }
         if record.verdict == LinkVerdict::NotFollowed {
             // Kept in mind, so that people can ask about it; another link may still admit it.
             let wall = self.clock.wall();
@@ -422,7 +476,7 @@ impl Ring {
         let Page {
             errand,
             mut attempt,
-            redirect,
+            mut redirect,
             retry_after,
             records,
             robots_body,
@@ -454,10 +508,29 @@ impl Ring {
                 hops: hops + 1,
                 waiting,
             };
-            self.errands.entry(host).or_default().push_back(again);
+            self.errands.entry(host).or_default().push(again);
             self.record(attempt);
             self.wake_now(host);
             return;
+        }
+        let is_downgraded = matches!(&redirect, Some(Location::To(found, _))
+            if is_downgrade(attempt.url.normal(), found.normal()));
+        if is_downgraded {
+            attempt.flags.add(Flags::REDIRECT_INSECURE);
+        }
+        if let Some(Location::To(found, _)) = &redirect
+            && is_downgraded
+            && !self.insecure_redirects_of(&origin)
+        {
+            redirect = Some(Location::Blocked(downgrade_refused(found)));
+        }
+        if let Some(Location::To(found, target)) = &redirect
+            && !self.has_room_for_robots(&origin, target)
+        {
+            redirect = Some(Location::Blocked(format!(
+                "to {}: too many hosts have sent us there for their robots.txt",
+                found.request()
+            )));
         }
         if let Some(Location::To(found, target)) = &redirect
             && hops < ROBOTS_HOPS
@@ -465,15 +538,12 @@ impl Ring {
         {
             attempt.detail = Some(format!("to {}", found.request()));
             let host = self.repository.ensure_host(found.normal().host_str());
-            self.errands
-                .entry(host)
-                .or_default()
-                .push_back(Errand::Robots {
-                    origin: origin.clone(),
-                    url: target.clone(),
-                    hops: hops + 1,
-                    waiting,
-                });
+            self.errands.entry(host).or_default().push(Errand::Robots {
+                origin: origin.clone(),
+                url: target.clone(),
+                hops: hops + 1,
+                waiting,
+            });
             self.record(attempt);
             self.wake_now(host);
             return;
@@ -482,11 +552,14 @@ impl Ring {
         // A robots.txt may be sent elsewhere, to a host that is not there.
         let is_own = origin_host(&origin) == attempt.url.normal().host_str();
         let is_nowhere = outcome == Outcome::DNS_NXDOMAIN && is_own;
-        if self.outage.explains(outcome) || is_nowhere {
+        // Where robots.txt is refused by ourselves, so is the URL; and what this machine could not do is no fault of the host.
+        let is_ours = outcome == Outcome::SYSTEM_ERROR || hops == 0 && is_refused_by_us(outcome);
+        let is_excused = self.excuses(asked, outcome);
+        if is_excused || is_nowhere || is_ours {
             // Nothing is known of the host's wishes by it.
             self.robots.give_up(&origin);
             self.record(attempt);
-            self.fail_waiting_url(&waiting, outcome, retry_after);
+            self.fail_waiting_url(&waiting, outcome, retry_after, is_excused);
             self.wake(asked);
             return;
         }
@@ -518,7 +591,8 @@ impl Ring {
         self.know_site(host);
         let token = self.token_of(host);
         let config = self.settings(host).robots.clone();
-        let manner = (&config, token.as_deref());
+        let retries = self.settings(host).run.retries;
+        let manner = (&config, retries, token.as_deref());
         let standing = self
             .robots
             .finish(&origin, stored.as_deref(), answer, wall, manner);
@@ -533,13 +607,16 @@ impl Ring {
             || !outcome.is_answered()
             || outcome.retry() == Retry::Host
             || outcome.number() >= 500;
+        self.note_odd_rules(&origin, &mut attempt);
         self.record(attempt);
-        if failed {
-            let failure = match outcome {
-                Outcome::DNS_NXDOMAIN => Outcome::ROBOTS_UNREACHABLE,
-                other => other,
-            };
-            self.fail_waiting_url(&waiting, failure, retry_after);
+        // A copy of before may count again by now.
+        if outcome == Outcome::LOGIN_FAILED {
+            self.fail_waiting_url(&waiting, outcome, retry_after, is_excused);
+        } else if failed && self.robots.rules(&origin).is_none() {
+            if self.outage.may_be_ours(outcome) {
+                self.wronged.note(&origin, host, wall);
+            }
+            self.hold_waiting_url(&waiting, outcome);
         } else {
             self.repository.release(waiting.reference);
             self.rest_after_robots(host, &origin);
@@ -548,6 +625,41 @@ impl Ring {
             }
         }
         self.wake(host);
+    }
+
+    /// Whether a robots.txt that was sent on can be asked for where it was sent.
+    fn has_room_for_robots(&mut self, origin: &str, target: &Url) -> bool {
+        let Some(host) = target.host_str() else {
+            return true;
+        };
+        let host = self.repository.ensure_host(host);
+        let errands = self.errands.get(&host);
+        errands.is_none_or(|errands| errands.has_room(origin, target))
+    }
+
+    /// Whoever wonders what a robots.txt forbids, or why it does not, reads it where the request for it is told.
+    fn note_odd_rules(&self, origin: &str, attempt: &mut Attempt) {
+        let rules = self.robots.rules(origin);
+        let Some(rules) = rules.filter(|_| attempt.outcome.is_ok()) else {
+            return;
+        };
+        if rules.is_cut() {
+            attempt.flags.add(Flags::TRUNCATED);
+        }
+        if rules.looks_like_html() {
+            let told = if rules.is_empty() {
+                "HTML, not rules"
+            } else {
+                "HTML, with rules in it"
+            };
+            attempt.detail.get_or_insert_with(|| told.to_owned());
+        }
+    }
+
+    fn insecure_redirects_of(&mut self, origin: &str) -> bool {
+        let host = self.repository.ensure_host(origin_host(origin));
+        self.know_site(host);
+        self.settings(host).run.insecure_redirects
     }
 
     /// A crawl-delay holds from the robots.txt that names it.
@@ -561,20 +673,33 @@ impl Ring {
         }
     }
 
-    /// robots.txt could not be read: that was a try of the URL that waits for it.
+    /// robots.txt could not be read. That is no try of the URL that waits for it: it goes on waiting, with all others of
+    /// its origin, until robots.txt is asked for again; which the book decides, not the URL.
+    fn hold_waiting_url(&mut self, state: &UrlState, failure: Outcome) {
+        let wall = self.clock.wall();
+        let mut attempt = Attempt::new(state.url.clone(), wall, Outcome::ROBOTS_UNREACHABLE);
+        attempt.detail = Some(format!("{OF_ROBOTS}{}", failure.name()));
+        attempt.depth = self.repository.depth_of(state.reference);
+        attempt.try_number = state.tries;
+        attempt.visit = state.next_visit();
+        attempt.next = Next::RetryAt(wall);
+        if state.fallback_http && is_unreachable(failure) {
+            attempt.next = Next::Done;
+            self.offer_http(state, &mut attempt);
+        }
+        self.record(attempt);
+    }
+
+    /// robots.txt could not be asked for, and neither could the URL that waits for it: that was a try of it.
     fn fail_waiting_url(
         &mut self,
         state: &UrlState,
-        failure: Outcome,
+        outcome: Outcome,
         retry_after: Option<Duration>,
+        is_excused: bool,
     ) {
-        let outcome = if failure.is_answered() {
-            Outcome::ROBOTS_UNREACHABLE
-        } else {
-            failure
-        };
         let mut attempt = Attempt::new(state.url.clone(), self.clock.wall(), outcome);
-        attempt.detail = Some(format!("robots.txt: {}", failure.name()));
+        attempt.detail = Some(format!("{OF_ROBOTS}{}", outcome.name()));
         if state.chain.is_some() {
             blame_redirect(&mut attempt);
         }
@@ -582,7 +707,9 @@ impl Ring {
         attempt.try_number = state.tries.saturating_add(1);
         attempt.visit = state.next_visit();
         attempt.next = self.next_step(state, &attempt, retry_after);
-        let is_excused = self.excuse(state, &mut attempt);
+        if is_excused {
+            self.excuse(state, &mut attempt);
+        }
         if state.fallback_http && is_unreachable(outcome) && !is_excused {
             attempt.next = Next::Done;
             self.offer_http(state, &mut attempt);
@@ -643,6 +770,24 @@ impl Ring {
 /// A login may take a few rounds (an old nonce, another realm), and a hostile server not more.
 fn may_log_in(attempt: &Attempt, retries: u8) -> bool {
     attempt.try_number <= retries.saturating_add(4).min(250)
+}
+
+/// What came safely leads to where anyone on the way can read and change it.
+fn is_downgrade(from: &CanonicalUrl, to: &CanonicalUrl) -> bool {
+    from.scheme() == "https" && to.scheme() == "http"
+}
+
+fn downgrade_refused(target: &FoundUrl) -> String {
+    let url = target.request();
+    format!("to {url}: from https to http, which `insecure-redirects` in [run] does not allow")
+}
+
+/// Nothing was sent, because of our own rules, and nothing will be.
+fn is_refused_by_us(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::ADDR_BLOCKED | Outcome::PORT_BLOCKED | Outcome::SCHEME_BLOCKED
+    )
 }
 
 fn is_unreachable(outcome: Outcome) -> bool {

@@ -1,20 +1,21 @@
 //! Extract: one exchange becomes a page with its links judged and its records packed. Runs on a
 //! worker thread; everything that costs processor time happens here.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use teia_archive::{
-    ArchiveConfig, Capture, RecordNames, Records, RevisitOf, RevisitProfile, capture_records,
-    payload_digest,
+    ArchiveConfig, Capture, RecordNames, Records, RevisitOf, RevisitProfile, Truncated,
+    capture_records, payload_digest,
 };
-use teia_base::filter::{Candidate, Fetched, FilterConfig, Verdict};
+use teia_base::filter::{Candidate, Fetched, FilterConfig, RuleKind, Verdict};
 use teia_base::journal::{Attempt, LinkRecord, LinkVerdict, Next, Revisit};
 use teia_base::{
-    CanonicalUrl, CaptureId, Certificate, Document, Exchange, Flags, FoundUrl, Link, LinkKind,
-    LoginStep, MediaType, NormalForm, Outcome, Response,
+    CanonicalUrl, CaptureId, Certificate, Charset, Document, Exchange, Flags, FoundUrl, Link,
+    LinkKind, LoginStep, MediaType, NormalForm, Outcome, Response, Retry,
 };
 use teia_extract::{Extracted, spaceless};
 use teia_repository::UrlState;
@@ -30,6 +31,7 @@ use crate::digests::{Digests, NOT_ARCHIVED, Same};
 use crate::followers::has_text;
 use crate::judge::Judge;
 use crate::memory::Memory;
+use crate::ring::is_feed;
 use crate::traps::Sketch;
 
 /// Bytes of URLs and anchors that an extractor of a program's own may bring with one page; links beyond are
@@ -93,6 +95,8 @@ pub(crate) struct Page {
     pub(crate) print: Option<u128>,
     /// Whether it is an index of sitemaps.
     pub(crate) is_sitemap_index: bool,
+    /// Its links that name nothing to fetch, by scheme.
+    pub(crate) schemes: BTreeMap<&'static str, u32>,
     /// What it says, for whoever looks for traps; only pages have one.
     pub(crate) sketch: Option<Sketch>,
 }
@@ -187,6 +191,7 @@ impl Workshop {
             login: exchange.login,
             print: None,
             is_sitemap_index: false,
+            schemes: BTreeMap::new(),
             sketch: None,
         };
         if let Some(response) = &exchange.response {
@@ -222,6 +227,13 @@ impl Workshop {
             }
     }
 
+    /// Whether an answer whose head could be read, and whose body could not, is all that will come in this visit: then it
+    /// is archived as far as it came. One that is asked for again leaves nothing, so that a visit has one capture.
+    fn is_last_word(&self, state: &UrlState, exchange: &Exchange) -> bool {
+        is_broken(exchange.outcome)
+            && state.tries >= self.answers.retries(state.url.normal().host_str())
+    }
+
     fn read(&self, page: &mut Page, exchange: &Exchange, response: &Response) {
         let host = page.attempt.url.normal().host_str();
         let decoded = match &page.errand {
@@ -233,12 +245,19 @@ impl Workshop {
         if decoded.truncated {
             page.attempt.flags.add(Flags::TRUNCATED);
         }
+        let mut is_damaged = false;
         if let Some((outcome, detail)) = decoded.fault
             && page.attempt.outcome.is_ok()
         {
-            // A label that is wrong loses nothing: all of the page is there, and is used as it is.
-            if detail != "not_gzip" && detail != "gzip_not_labelled" {
-                page.attempt.outcome = outcome;
+            match detail {
+                // A label that is wrong loses nothing: all of the page is there, and is used as it is.
+                "not_gzip" | "gzip_not_labelled" => {}
+                // What came out before the damage may be a page.
+                _ if outcome == Outcome::DECODE_ERROR && !decoded.bytes.is_empty() => {
+                    is_damaged = true;
+                    page.attempt.flags.add(Flags::DECODE_PARTIAL);
+                }
+                _ => page.attempt.outcome = outcome,
             }
             page.attempt.detail = Some(detail.to_owned());
         }
@@ -271,13 +290,20 @@ impl Workshop {
                 let state = (**state).clone();
                 keep = self.understand_again(page, &state, exchange, response);
             }
-            Errand::Page(_) => {
+            Errand::Page(state) => {
                 page.attempt.media_type = response
                     .media_type()
                     .map(|media_type| media_type.essence().to_owned());
                 // A refusal before the body leaves nothing worth keeping; a refused login is an answer.
-                keep = exchange.outcome.is_answered() || exchange.outcome == Outcome::LOGIN_FAILED;
+                keep = exchange.outcome.is_answered()
+                    || exchange.outcome == Outcome::LOGIN_FAILED
+                    || self.is_last_word(state, exchange);
             }
+        }
+        if is_damaged && page.attempt.outcome.is_ok() && page.attempt.text_digest.is_none() {
+            // Nothing that anybody could read.
+            page.attempt.outcome = Outcome::DECODE_ERROR;
+            page.document = None;
         }
         if keep {
             self.pack(page, exchange, response);
@@ -302,6 +328,7 @@ impl Workshop {
             self.crashes.keep(url.as_str(), bytes);
         }
         page.is_sitemap_index = extracted.is_sitemap_index;
+        page.schemes = std::mem::take(&mut extracted.schemes);
         let attempt = &mut page.attempt;
         attempt.flags.add(extracted.flags);
         attempt.flags.add(extracted.robots.flags(exchange.started));
@@ -320,6 +347,10 @@ impl Workshop {
             ));
         }
         attempt.language.clone_from(&extracted.language);
+        attempt.charset = extracted.charset.map(|name| Charset {
+            name: name.to_owned(),
+            source: extracted.charset_source,
+        });
         if !extracted.text.is_empty() {
             let (text_digest, similarity) = spaceless::signatures(&extracted.text);
             attempt.text_digest = Some(text_digest);
@@ -335,7 +366,10 @@ impl Workshop {
         let judge = self.judge();
         let rules = judge.rules_of(state.url.normal());
         let language = spoken(rules.config(), attempt, &extracted);
-        let verdict = judge.after(&Fetched {
+        let is_too_long = attempt.flags.has(Flags::TRUNCATED)
+            && !is_list(&extracted)
+            && is_longer_than_asked(response, rules.config());
+        let mut verdict = judge.after(&Fetched {
             url: state.url.normal(),
             depth: state.depth,
             media_type: extracted.media_type.as_ref(),
@@ -345,6 +379,10 @@ impl Workshop {
             language: language.as_deref(),
             requisite: state.requisite,
         });
+        if is_too_long {
+            let rule = format!("max-size {}", rules.config().max_size);
+            verdict = Verdict::refuse(RuleKind::Size, rule, Outcome::SIZE_EXCEEDED);
+        }
         let entrance = judge.before(&Candidate {
             url: state.url.normal(),
             depth: state.depth,
@@ -370,6 +408,9 @@ impl Workshop {
                 .get_or_insert_with(|| format!("not kept: {rule}"));
             if verdict.outcome == Some(Outcome::LANGUAGE_REFUSED) {
                 attempt.outcome = Outcome::LANGUAGE_REFUSED;
+            }
+            if is_too_long {
+                attempt.outcome = Outcome::SIZE_EXCEEDED;
             }
         }
         page.in_scope_and_kept = keep && in_scope;
@@ -435,7 +476,7 @@ impl Workshop {
         let depth = state.depth.saturating_add(1);
         let page_nofollow = page.attempt.flags.has(Flags::NOFOLLOW);
         let mut judged = Vec::with_capacity(extracted.links.len());
-        let (mut text_bytes, mut too_long) = (0, 0);
+        let (mut text_bytes, mut too_long, mut logins) = (0, 0, 0);
         let most = judge.rules_of(state.url.normal()).config().max_url_bytes;
         for link in &extracted.links {
             // Counted, and kept nowhere: a page of them would fill the journal.
@@ -452,6 +493,7 @@ impl Workshop {
             let Ok(url) = self.normal_form.parse(&link.url) else {
                 continue;
             };
+            logins += usize::from(has_login(&link.url));
             let barred = (page_nofollow || link.rel.nofollow) && !link.kind.is_requisite();
             let verdict = judge.before(&Candidate {
                 url: url.normal(),
@@ -478,12 +520,16 @@ impl Workshop {
             judged.push(Judged { record, verdict });
         }
         if too_long > 0 {
-            let told = format!("links longer than max-url-bytes ({most}) left out: {too_long}");
-            let detail = &mut page.attempt.detail;
-            *detail = Some(match detail.take() {
-                Some(before) => format!("{before}; {told}"),
-                None => told,
-            });
+            tell(
+                &mut page.attempt,
+                format!("links longer than max-url-bytes ({most}) left out: {too_long}"),
+            );
+        }
+        if logins > 0 {
+            tell(
+                &mut page.attempt,
+                format!("links with a user name or password, which was removed: {logins}"),
+            );
         }
         judged
     }
@@ -492,8 +538,9 @@ impl Workshop {
         let mut values = response.head.texts("location");
         values.dedup();
         let text = match values.as_slice() {
-            [text] if !text.is_empty() => Ok(text),
-            [] | [_] => Err("the redirect has no Location"),
+            // An empty one names the page itself, by the URL standard.
+            [text] => Ok(text),
+            [] => Err("the redirect has no Location"),
             _ => Err("the redirect has more than one Location"),
         };
         let text = match text {
@@ -598,6 +645,10 @@ impl Workshop {
         } else {
             Vec::new()
         };
+        let truncated = is_broken(exchange.outcome).then(|| broken_off_by(exchange));
+        if truncated.is_some() {
+            page.attempt.flags.add(Flags::TRUNCATED);
+        }
         let id = CaptureId(self.next_capture.fetch_add(1, Ordering::Relaxed));
         let capture = Capture {
             id,
@@ -608,7 +659,7 @@ impl Workshop {
             revisit_of: revisit_of.as_ref(),
             outlinks: &outlinks,
             noarchive: page.attempt.flags.has(Flags::NOARCHIVE),
-            truncated: None,
+            truncated,
         };
         match capture_records(&capture, config) {
             Ok(records) => {
@@ -626,6 +677,21 @@ impl Workshop {
             }
         }
     }
+}
+
+/// Adds to what is told of an attempt.
+fn tell(attempt: &mut Attempt, told: String) {
+    attempt.detail = Some(match attempt.detail.take() {
+        Some(before) => format!("{before}; {told}"),
+        None => told,
+    });
+}
+
+/// Whether somebody's name stands before the host of an absolute URL.
+fn has_login(url: &str) -> bool {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = rest.split(['/', '?']).next().unwrap_or("");
+    authority.contains('@')
 }
 
 /// The body of a page, for those that will repeat it.
@@ -647,6 +713,27 @@ pub(crate) fn body_of(attempt: &Attempt) -> Option<([u8; 20], Revisit)> {
         };
         (digest, capture)
     })
+}
+
+/// Whether it is a sitemap or a feed: a list of URLs, of which the beginning is used where it is too long.
+fn is_list(extracted: &Extracted) -> bool {
+    let media_type = extracted.media_type.as_ref().map(MediaType::essence);
+    media_type.is_some_and(is_feed)
+        || extracted
+            .links
+            .iter()
+            .any(|link| link.kind == LinkKind::Sitemap)
+}
+
+/// Whether XML that was cut, because it might have been a list, is longer than documents may be: it said so, or
+/// a person said how long.
+fn is_longer_than_asked(response: &Response, config: &FilterConfig) -> bool {
+    let is_xml = response
+        .media_type()
+        .is_some_and(|media_type| media_type.is_xml() && !media_type.is_html());
+    let said = response.head.text("content-length");
+    let said = said.and_then(|length| length.parse::<u64>().ok());
+    is_xml && (said.is_some_and(|length| length > config.max_size) || config.has_own_max_size())
 }
 
 /// The language of a page as the rules are told of it: what it declares, or, where the collection
@@ -674,6 +761,22 @@ fn spoken(config: &FilterConfig, attempt: &Attempt, extracted: &Extracted) -> Op
     )
 }
 
+/// Whether an answer failed after its head: not refused by us, and not our own fault.
+fn is_broken(outcome: Outcome) -> bool {
+    !outcome.is_answered() && outcome != Outcome::SYSTEM_ERROR && outcome.retry() != Retry::Final
+}
+
+/// Why the body of such an answer is not whole.
+fn broken_off_by(exchange: &Exchange) -> Truncated {
+    let is_late = exchange.outcome == Outcome::TIME_EXCEEDED
+        || exchange.detail.as_deref() == Some("http_too_slow");
+    if is_late {
+        Truncated::Time
+    } else {
+        Truncated::Unspecified
+    }
+}
+
 fn describe(attempt: &mut Attempt, exchange: &Exchange) {
     attempt.detail = exchange
         .detail
@@ -684,6 +787,7 @@ fn describe(attempt: &mut Attempt, exchange: &Exchange) {
         attempt.flags.add(Flags::CERTIFICATE_ACCEPTED);
     }
     attempt.answered = exchange.response.is_some();
+    attempt.junk = exchange.junk.to_vec();
     attempt.times = exchange.times;
     attempt.remote = exchange.remote;
     attempt.protocol = exchange.protocol;

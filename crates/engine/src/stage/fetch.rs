@@ -43,6 +43,14 @@ impl Errand {
         }
     }
 
+    /// Whether it goes out by https.
+    pub(crate) fn is_secure(&self) -> bool {
+        match self {
+            Self::Page(state) => state.url.normal().scheme() == "https",
+            Self::Robots { url, .. } | Self::Probe { url, .. } => url.scheme() == "https",
+        }
+    }
+
     /// Which try of its URL this is.
     fn tries(&self) -> u8 {
         match self {
@@ -135,9 +143,14 @@ pub(crate) async fn fetch(
 /// What the server asked for, in `Retry-After`.
 pub(crate) fn retry_after(exchange: &Exchange) -> Option<std::time::Duration> {
     let value = exchange.response.as_ref()?.head.text("retry-after")?;
-    if let Ok(seconds) = value.parse::<u64>() {
-        return Some(std::time::Duration::from_secs(seconds));
-    }
-    let date = teia_base::Timestamp::parse_http_date(&value)?;
-    Some(date.since(exchange.started))
+    let asked = match value.parse::<u64>() {
+        Ok(seconds) => std::time::Duration::from_secs(seconds),
+        // Who asks for a rest in words that nobody understands asks for a rest.
+        Err(_) => teia_base::Timestamp::parse_http_date(&value)
+            .map_or(LEAST_RETRY_AFTER, |date| date.since(exchange.started)),
+    };
+    Some(asked.max(LEAST_RETRY_AFTER))
 }
+
+/// The shortest rest that a server can ask for: none, or one that is over, would be asking at once (HTTP-32).
+const LEAST_RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);

@@ -7,11 +7,34 @@ use url::Url;
 
 use super::fetch::{Errand, fetch};
 use super::spread::STEP;
+use crate::errands::Errands;
+use crate::outage::{SECURE_REST, STRANGERS_REST};
 use crate::ring::Ring;
 use crate::robots_book::Reading;
 
-/// How soon a URL looks again whether its robots.txt, which was sent elsewhere, has come.
+/// How soon a URL looks again whether its robots.txt, which was sent elsewhere, has come; or a host, whether its rules may
+/// be read again.
 const PENDING_LOOK: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// What one turn of the loop does for URLs that nobody is asked for. No gap parts them: thousands may follow one another.
+#[derive(Debug, Default)]
+struct Turn {
+    steps: usize,
+}
+
+impl Turn {
+    /// What robots.txt may cost in one step, in bytes of a path compared: some microseconds.
+    const WORK_OF_A_STEP: usize = 4 << 10;
+
+    fn note(&mut self, sent: &Sent, work: usize) {
+        self.steps += usize::from(matches!(sent, Sent::Settled)) + work / Self::WORK_OF_A_STEP;
+    }
+
+    /// Whether others are to be heard.
+    fn is_over(&self) -> bool {
+        self.steps >= STEP
+    }
+}
 
 /// What became of an attempt to send a host's next URL out.
 enum Sent {
@@ -26,28 +49,26 @@ enum Sent {
 impl Ring {
     /// Sends out as many URLs as politeness, load and limits allow.
     pub(crate) fn schedule(&mut self) {
-        let mut unasked = 0;
-        while self.may_lease() && self.enter() {
+        let mut turn = Turn::default();
+        while !turn.is_over() && self.may_lease() && self.enter() {
             let Some(host) = self.frontier.lease(self.clock.now()) else {
                 self.leave();
                 break;
             };
             self.know_site(host);
-            if self.waits_for_lane(host) || !self.take_host(host) {
+            if self.waits_for_lane(host) || self.is_passed_over(host) || !self.take_host(host) {
                 self.leave();
                 continue;
             }
             loop {
-                match self.send_next(host) {
-                    Sent::Out => {
-                        self.outage.feel(self.clock.now());
-                        break;
-                    }
+                let sent = self.send_next(host);
+                turn.note(&sent, self.robots.take_work());
+                match sent {
+                    Sent::Out => break,
                     Sent::Settled => {
                         // However many such URLs there are, a commit holds a window of them, and a
                         // turn of the loop a step.
-                        unasked += 1;
-                        if self.window_is_due() || unasked >= STEP {
+                        if self.window_is_due() || turn.is_over() {
                             self.frontier.release(host);
                             self.give_back(host, None);
                             self.wake(host);
@@ -83,19 +104,46 @@ impl Ring {
     }
 
     fn send_next(&mut self, host: HostId) -> Sent {
-        if let Some(errand) = self
-            .errands
-            .get_mut(&host)
-            .and_then(|errands| errands.pop_front())
-        {
+        if let Some(errand) = self.errands.get_mut(&host).and_then(Errands::next) {
+            if self.waits_for_clock(host, errand.is_secure()) {
+                self.errands.entry(host).or_default().put_back(errand);
+                return Sent::Nothing;
+            }
             return self.send_errand(host, errand);
         }
+        let sent = self.send_own(host);
+        let Some(errands) = self.errands.get_mut(&host) else {
+            return sent;
+        };
+        match sent {
+            Sent::Out => {
+                errands.note_page();
+                sent
+            }
+            Sent::Settled => sent,
+            Sent::Nothing => match errands.next_guest() {
+                Some(errand) if self.waits_for_clock(host, errand.is_secure()) => {
+                    self.errands.entry(host).or_default().put_back(errand);
+                    sent
+                }
+                Some(errand) => self.send_errand(host, errand),
+                None => sent,
+            },
+        }
+    }
+
+    /// Sends what is next of the host's own URLs.
+    fn send_own(&mut self, host: HostId) -> Sent {
         if !self.host_budget_left(host) {
             return Sent::Nothing;
         }
         let Some(url) = self.repository.window(host, 1, self.clock.wall()).pop() else {
             return Sent::Nothing;
         };
+        if self.waits_for_clock(host, url.url.normal().scheme() == "https") {
+            self.repository.release(url.reference);
+            return Sent::Nothing;
+        }
         if let Some(exclusion) = self.refusal(&url) {
             self.leave_out(url, exclusion);
             return Sent::Settled;
@@ -120,9 +168,9 @@ impl Ring {
             .host_record(host)
             .and_then(|record| record.robots.get(&origin));
         let token = self.token_of(host);
-        let token = token.as_deref();
+        let manner = self.manner_of(host, token.as_deref());
         let (stored, wall) = (stored.map(Vec::as_slice), self.clock.wall());
-        match self.robots.read(&origin, path, stored, wall, token) {
+        match self.robots.read(&origin, path, stored, wall, manner) {
             Reading::Allowed => {
                 self.set_crawl_delay(host, &origin);
                 self.send_page(host, url)
@@ -156,11 +204,47 @@ impl Ring {
                 self.repository.defer(url.reference, moment);
                 Sent::Settled
             }
+            // Its other URLs would have to wait as well, so the host does.
+            Reading::Later => {
+                self.repository.release(url.reference);
+                self.frontier.hold(host, self.clock.now() + PENDING_LOOK);
+                Sent::Nothing
+            }
             Reading::Unreachable(until) => {
                 self.repository.defer(url.reference, until);
+                self.wronged.note_url(&origin, url.reference);
+                Sent::Settled
+            }
+            Reading::GivenUp(since) => {
+                let detail =
+                    format!("robots.txt: unreachable since {since}, and none was read before");
+                self.settle_unasked(&url, Outcome::ROBOTS_UNREACHABLE, detail, Next::Failed);
                 Sent::Settled
             }
         }
+    }
+
+    /// Whether a host is left alone while our network seems to be gone; it then has given its lease back.
+    fn is_passed_over(&mut self, host: HostId) -> bool {
+        let now = self.clock.now();
+        let (_, _, fetched) = self.repository.host_counts(host);
+        let is_passed_over = self.outage.passes_over(fetched > 0, now);
+        if is_passed_over {
+            self.frontier.release(host);
+            self.frontier.hold(host, now + STRANGERS_REST);
+            self.wake(host);
+        }
+        is_passed_over
+    }
+
+    /// Whether a leased host must rest because our clock seems to be wrong.
+    fn waits_for_clock(&mut self, host: HostId, is_secure: bool) -> bool {
+        let now = self.clock.now();
+        let waits = is_secure && !self.outage.lets_secure_out(now);
+        if waits {
+            self.frontier.hold(host, now + SECURE_REST);
+        }
+        waits
     }
 
     fn set_crawl_delay(&mut self, host: HostId, origin: &str) {
@@ -183,6 +267,7 @@ impl Ring {
             etag: validator(copy.and_then(|copy| copy.etag.as_ref())),
             last_modified: validator(copy.and_then(|copy| copy.last_modified.as_ref())),
             max_size: Some(self.settings(host).filter.max_size),
+            beyond: self.settings(host).filter.beyond_max_size(),
             types: judge.rules_of(url.url.normal()).type_gate(url.requisite),
             timeout: None,
             url: target,
@@ -214,6 +299,7 @@ impl Ring {
     fn spawn(&mut self, host: HostId, errand: Errand, request: Request) {
         self.outstanding += 1;
         let now = self.clock.now();
+        self.outage.feel(request.url.scheme() == "https", now);
         self.asking.insert(host, (request.url.clone(), now));
         if self.slow.contains(&host) {
             self.waiting = (self.waiting + 1).min(self.most_waiting);
@@ -248,5 +334,47 @@ impl Ring {
             attempt.flags.add(Flags::REQUISITE);
         }
         self.record(attempt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use teia_base::Timestamp;
+    use teia_fetch::robots::{Answer, Config};
+
+    use super::*;
+    use crate::robots_book::{Manner, RobotsBook};
+
+    /// How many URLs that robots.txt forbids are settled in one turn.
+    fn settled_in_a_turn(rules: &str, path: &str) -> usize {
+        let mut book = RobotsBook::new("teia", Timestamp::default(), Timestamp::default());
+        let text = format!("User-agent: *\n{rules}");
+        let answer = Answer::Answered {
+            status: 200,
+            body: text.as_bytes(),
+            retry_after: None,
+        };
+        let (origin, now) = ("http://a.test", Timestamp::default());
+        book.finish(origin, None, answer, now, (&Config::default(), 4, None));
+        book.take_work();
+        let mut turn = Turn::default();
+        let mut settled = 0;
+        while !turn.is_over() {
+            let read = book.read(origin, path, None, now, Manner::default());
+            assert!(matches!(read, Reading::Disallowed(_)), "{read:?}");
+            turn.note(&Sent::Settled, book.take_work());
+            settled += 1;
+        }
+        settled
+    }
+
+    #[test]
+    fn a_turn_of_the_loop_is_bounded_by_what_verdicts_cost_and_not_only_by_how_many_they_are() {
+        assert_eq!(settled_in_a_turn("Disallow: /a\n", "/a/b"), STEP);
+        let stars: String = (0..300)
+            .map(|n| format!("Disallow: /{}{n}*Q\n", "*aab".repeat(400)))
+            .collect();
+        let settled = settled_in_a_turn(&stars, &format!("/{}", "aab".repeat(330)));
+        assert!((20..60).contains(&settled), "{settled}");
     }
 }

@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::extract::Judged;
 use crate::ring::Ring;
+use crate::robots_book::Manner;
 
 /// An index that an index names, and so on: so deep they are followed.
 const LEVELS: u8 = 3;
@@ -118,8 +119,9 @@ impl Ring {
             .cloned();
         let token = of_url.and_then(|host| self.token_of(host));
         let (stored, wall) = (stored.as_deref(), self.clock.wall());
-        self.robots
-            .read(&origin, "/", stored, wall, token.as_deref());
+        let token = token.as_deref();
+        let manner = of_url.map_or(Manner::default(), |host| self.manner_of(host, token));
+        self.robots.read(&origin, "/", stored, wall, manner);
         let Some(rules) = self.robots.rules(&origin) else {
             return false;
         };

@@ -2,22 +2,25 @@
 
 use std::sync::{Arc, PoisonError};
 
-use teia_base::journal::{Attempt, LinkRecord, LinkVerdict, Next, Quarantined, Record};
-use teia_base::{Flags, HostId, LinkKind};
-use teia_repository::{Admission, UrlState};
+use teia_base::journal::{Attempt, Exclusion, LinkRecord, LinkVerdict, Next, Quarantined, Record};
+use teia_base::{Flags, HostId, LinkKind, Outcome};
+use teia_repository::{Admission, State, UrlState};
 use url::Url;
 
 use super::farms::{Closed, NamedBy, as_told};
 use super::pattern::{patterns, rule};
 use super::quarantine::Quarantine;
 use super::sketch::Sketch;
-use super::soft::made_up;
+use super::soft::{Standing, made_up};
 use super::watch::Brought;
 use crate::feedback::{Event, Level};
 use crate::ring::Ring;
 use crate::robots_book::Reading;
 use crate::stage::extract::{Judged, Page};
 use crate::stage::fetch::Errand;
+
+/// What is said of a page that stands for none.
+const SHOWN_FOR_ANY: &str = "the page that this host shows for any URL";
 
 impl Ring {
     /// Looks at a page and at what it led to.
@@ -30,6 +33,10 @@ impl Ring {
             self.traps.note_requisite(attempt.url.normal(), is_new);
             return;
         };
+        // Not what stands for "not found", nor what may do so: were it counted, honest pages beside it would be left out.
+        if self.soft.holds_back(host, sketch.digest) {
+            return;
+        }
         let url = attempt.url.normal();
         let name = url.host_str();
         // Pages that were on their way when their pattern was found out tell nothing more.
@@ -89,12 +96,18 @@ impl Ring {
             one.pattern,
             rule(&one.host, &one.pattern),
         ));
+        self.soft.blame(host, sketch.digest, one.clone());
         self.trapped.push(one);
     }
 
     /// Writes down what was found, and goes by it from there on: no URL is left out for a pattern that
     /// the journal does not have.
     pub(crate) fn quarantine_if_found(&mut self) {
+        if self.committing == 0 {
+            for one in self.soft.take_lifted() {
+                self.lift(one);
+            }
+        }
         while self.committing == 0
             && let Some(one) = self.trapped.pop()
         {
@@ -106,19 +119,44 @@ impl Ring {
                 self.farms.open(&one.host);
                 continue;
             }
-            let mut judge = (*self.workshop.judge()).clone();
-            let mut quarantine = (*judge.quarantine).clone();
-            quarantine.add(&one);
-            judge.quarantine = Arc::new(quarantine);
-            *self
-                .workshop
-                .judge
-                .write()
-                .unwrap_or_else(PoisonError::into_inner) = Arc::new(judge);
+            self.change_quarantine(|quarantine| quarantine.add(&one));
             // What waits is judged again when its turn comes.
             self.rules_changed = true;
             self.order(Record::Quarantined(one), Vec::new(), Vec::new());
         }
+    }
+
+    /// Lets in again what was left out for a pattern that is no trap: its pages stood for "not found", and those have
+    /// their own way out.
+    fn lift(&mut self, one: Quarantined) {
+        let found = self.trapped.len();
+        self.trapped.retain(|trapped| *trapped != one);
+        if self.trapped.len() < found {
+            return;
+        }
+        self.change_quarantine(|quarantine| quarantine.remove(&one));
+        let place = format!("{}{}", one.host, one.pattern);
+        self.feedback.hear(&Event::Notice {
+            level: Level::Info,
+            text: format!(
+                "{place} is no trap: its host shows one page for any URL, and what is another is let in again"
+            ),
+        });
+        self.rules_changed = true;
+        self.order(Record::Lifted(one), Vec::new(), Vec::new());
+        self.look_again();
+    }
+
+    fn change_quarantine(&self, change: impl FnOnce(&mut Quarantine)) {
+        let mut judge = (*self.workshop.judge()).clone();
+        let mut quarantine = (*judge.quarantine).clone();
+        change(&mut quarantine);
+        judge.quarantine = Arc::new(quarantine);
+        *self
+            .workshop
+            .judge
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(judge);
     }
 
     /// Leaves a new host out whose domain, or whoever names it, has had enough of them.
@@ -217,15 +255,40 @@ impl Ring {
         let Some(sketch) = sketch.filter(|_| is_on) else {
             return links;
         };
+        let standing = Standing::of(state.url.normal(), state.seed);
         if self.soft.is_missing(state.host, sketch.digest) {
+            let (host, url) = (state.host, state.url.normal());
+            if self.soft.spares(host, sketch.digest, url, standing) {
+                return links;
+            }
             attempt.flags.add(Flags::NOINDEX);
-            attempt.detail = Some("the page that this host shows for any URL".to_owned());
+            attempt.detail = Some(SHOWN_FOR_ANY.to_owned());
             return Vec::new();
         }
-        if self.soft.note(state.host, sketch.digest) {
+        if self
+            .soft
+            .note(state.host, state.url.normal(), standing, sketch.digest)
+        {
             self.probe(state, sketch.digest);
         }
         links
+    }
+
+    /// Pages that were taken in before their host was asked leave again, as soon as they are committed.
+    pub(crate) fn leave_missing_out(&mut self) {
+        for url in self.soft.take_leaving() {
+            match self.repository.state(&url) {
+                Some(now) if now.state == State::Fetched && !now.leased => {
+                    let exclusion = Exclusion {
+                        outcome: Outcome::TRAP_SUSPECTED,
+                        rule: SHOWN_FOR_ANY.to_owned(),
+                    };
+                    self.leave_out(now, exclusion);
+                }
+                Some(now) if now.leased => self.soft.leave_later(url),
+                _ => {}
+            }
+        }
     }
 
     fn probe(&mut self, state: &UrlState, page: u64) {
@@ -239,11 +302,13 @@ impl Ring {
         let stored = host.and_then(|record| record.robots.get(&origin)).cloned();
         let wall = self.clock.wall();
         let token = self.token_of(state.host);
-        let (stored, token) = (stored.as_deref(), token.as_deref());
-        let reading = self.robots.read(&origin, url.path(), stored, wall, token);
+        let manner = self.manner_of(state.host, token.as_deref());
+        let stored = stored.as_deref();
+        let reading = self.robots.read(&origin, url.path(), stored, wall, manner);
         if reading == Reading::Allowed || self.settings(state.host).run.ignore_robots {
             let errands = self.errands.entry(state.host).or_default();
-            errands.push_back(Errand::Probe { url, page });
+            errands.push(Errand::Probe { url, page });
+            self.soft.note_asked(state.host, page);
             self.wake_now(state.host);
         }
     }
@@ -261,6 +326,7 @@ impl Ring {
         };
         let name = attempt.url.normal().host_str().to_owned();
         let host = self.repository.ensure_host(&name);
+        self.soft.note_answer(host, page);
         if sketch.is_some_and(|sketch| sketch.digest == page) {
             self.soft.learn(host, page);
             self.feedback.hear(&Event::Notice {

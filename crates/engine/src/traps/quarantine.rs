@@ -44,6 +44,12 @@ impl Quarantine {
         }
     }
 
+    pub(crate) fn remove(&mut self, one: &Quarantined) {
+        if let Some(patterns) = self.hosts.get_mut(&one.host) {
+            patterns.retain(|pattern| *pattern != one.pattern);
+        }
+    }
+
     /// Whether it takes no more.
     pub(crate) fn is_full(told: &[Quarantined]) -> bool {
         told.len() >= Self::MOST

@@ -126,7 +126,7 @@ impl Herald {
                 report.reason == EndReason::Interrupted
             }
             Err(error) => {
-                self.tell("run_failed", json!({ "error": whole(error) }));
+                self.tell("run_failed", json!({ "error": error.with_causes() }));
                 false
             }
         };
@@ -209,15 +209,4 @@ fn figures(progress: &Progress) -> Value {
         "waiting": progress.queue,
         "seconds": progress.elapsed.as_secs_f64(),
     })
-}
-
-/// An error with its causes.
-fn whole(error: &EngineError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        text.push_str(&format!(": {inner}"));
-        cause = inner.source();
-    }
-    text
 }
