@@ -7,6 +7,7 @@ use teia_base::{CanonicalUrl, CaptureId, Document, Timestamp};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::config::IndexConfig;
+use crate::entry;
 use crate::language::{UNDETERMINED, detect};
 use crate::margins::Margins;
 use crate::record::Cut;
@@ -23,6 +24,8 @@ pub struct Extras {
     pub size: u64,
     /// It is to stay out of the index, for a reason that the document itself does not tell.
     pub noindex: bool,
+    /// The address by which it wants to be known (`rel=canonical`).
+    pub canonical: Option<CanonicalUrl>,
 }
 
 /// One page, understood and kept.
@@ -50,6 +53,9 @@ pub(crate) struct Page {
     pub(crate) max_snippet: Option<u32>,
     /// What stands beside the main text.
     pub(crate) margins: Margins,
+    /// Hash of the address of its own site that it calls the right one, where that is another: see `entry::tie`.
+    #[serde(skip)]
+    pub(crate) canonical: Option<u64>,
     /// Stored beside the others, in pieces.
     #[serde(skip)]
     pub(crate) text: String,
@@ -140,6 +146,10 @@ impl Page {
             until_micros: document.robots.unavailable_after.map(Timestamp::as_micros),
             max_snippet: document.robots.max_snippet,
             margins,
+            canonical: extras
+                .canonical
+                .as_ref()
+                .and_then(|named| canonical(&document.url, named)),
             text,
             cuts,
         }
@@ -160,6 +170,13 @@ impl Page {
     pub(crate) fn canonical(&self) -> CanonicalUrl {
         CanonicalUrl::from_stored(&self.url)
     }
+}
+
+/// The address that a page calls the right one. What it says of other sites is not believed: their pages
+/// are not its own.
+fn canonical(url: &CanonicalUrl, named: &CanonicalUrl) -> Option<u64> {
+    let is_other = named != url && named.site() == url.site();
+    is_other.then(|| entry::tie(named.as_str()))
 }
 
 /// The language of a page: by detection where there is enough text, by what it declares where that

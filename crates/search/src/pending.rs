@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::page::Page;
+
 /// How a URL stands in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
@@ -16,6 +18,10 @@ pub(crate) enum Standing {
 pub(crate) struct Pending {
     urls: HashMap<String, Option<Standing>>,
     indexed: HashMap<u64, String>,
+    /// Those of them that call another address the right one: it may come before the next commit.
+    senders: HashMap<u64, Page>,
+    /// Bytes of texts in them.
+    sender_bytes: usize,
     aliases: HashMap<u64, usize>,
 }
 
@@ -32,6 +38,26 @@ impl Pending {
     /// The URL indexed with this digest since the last commit.
     pub(crate) fn indexed(&self, digest: u64) -> Option<&str> {
         self.indexed.get(&digest).map(String::as_str)
+    }
+
+    /// The page that was indexed with this digest since the last commit, if it calls another address the right one.
+    pub(crate) fn sender(&self, digest: u64) -> Option<&Page> {
+        self.senders.get(&digest)
+    }
+
+    /// What the pages take that call another address the right one.
+    pub(crate) fn sender_bytes(&self) -> usize {
+        self.sender_bytes
+    }
+
+    pub(crate) fn note_sender(&mut self, digest: u64, sender: Option<Page>) {
+        let more = sender.as_ref().map_or(0, |page| page.text.len());
+        let before = match sender {
+            Some(page) => self.senders.insert(digest, page),
+            None => self.senders.remove(&digest),
+        };
+        self.sender_bytes += more;
+        self.sender_bytes -= before.map_or(0, |page| page.text.len());
     }
 
     /// Whether an address was added to this digest since the last commit.

@@ -1,7 +1,8 @@
 //! A page as the document store keeps it.
 //!
 //! ```text
-//! head     the page without its text (postcard)
+//! head     the page without its text (postcard), then, where it names another address as the right one, the
+//!          hash of that (u64)
 //! pieces   the text, each piece packed by itself (zstd)
 //! trailer  for each piece: its first byte, its first word, its packed length (u32 each)
 //!          pieces, bytes of the head, bytes of the record (u32 each), MAGIC
@@ -60,6 +61,7 @@ impl Cutter {
 /// The record of a page.
 pub(crate) fn pack(page: &Page) -> Result<Vec<u8>, SearchError> {
     let mut record = postcard::to_allocvec(page)?;
+    record.extend(page.canonical.iter().flat_map(|named| named.to_le_bytes()));
     let head = record.len();
     let mut starts = vec![Cut { byte: 0, word: 0 }];
     starts.extend(&page.cuts);
@@ -128,7 +130,9 @@ impl<B: AsRef<[u8]>> Stored<B> {
         found.reverse();
         let start = bytes.len().checked_sub(all).ok_or_else(damaged)?;
         let mut at = start.checked_add(head).ok_or_else(damaged)?;
-        let page = postcard::from_bytes(bytes.get(start..at).ok_or_else(damaged)?)?;
+        let (mut page, rest): (Page, _) =
+            postcard::take_from_bytes(bytes.get(start..at).ok_or_else(damaged)?)?;
+        page.canonical = rest.try_into().ok().map(u64::from_le_bytes);
         let mut pieces = Vec::with_capacity(found.len());
         for (cut, packed) in found {
             let end = at.checked_add(packed).ok_or_else(damaged)?;

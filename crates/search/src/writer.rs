@@ -25,6 +25,10 @@ use crate::pending::{Pending, Standing};
 use crate::schema::{FORMAT, Fields};
 use crate::store::{self, Payload};
 
+/// Pages that call another address the right one are held whole until the next commit, beside the memory in which the
+/// index is built: they may take this part of what may be pending.
+const SENDERS_PART: usize = 8;
+
 /// What became of a document that was added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Added {
@@ -34,6 +38,14 @@ pub enum Added {
     Duplicate,
     /// It, or the caller, asks to be left out; an older version is removed.
     Refused,
+}
+
+/// Where else a text is indexed.
+enum Elsewhere {
+    Nowhere,
+    Somewhere,
+    /// At this page, which calls the one that comes now the right one.
+    Behind(Box<Page>),
 }
 
 /// Writes one index. There is one writer for a directory at a time.
@@ -202,10 +214,14 @@ impl Writer {
         self.bound()?;
         let digest = page.short_digest();
         self.take_out(&page.url, Some(digest))?;
-        if self.is_indexed_elsewhere(&page)? {
-            self.write(entry::alias(&self.fields, &page)?)?;
-            self.pending.note(&page.url, Some(Standing::Alias(digest)));
-            return Ok(Added::Duplicate);
+        match self.indexed_elsewhere(&page)? {
+            Elsewhere::Nowhere => {}
+            Elsewhere::Behind(sender) => self.put_behind(&sender)?,
+            Elsewhere::Somewhere => {
+                self.write(entry::alias(&self.fields, &page)?)?;
+                self.pending.note(&page.url, Some(Standing::Alias(digest)));
+                return Ok(Added::Duplicate);
+            }
         }
         self.pending_bytes += page.text.len();
         self.put_indexed(page)?;
@@ -215,8 +231,11 @@ impl Writer {
     /// Writes a page that is found by its words, and its repute beside it.
     fn put_indexed(&mut self, mut page: Page) -> Result<(), SearchError> {
         let repute = std::mem::take(&mut page.repute);
-        let standing = Standing::Indexed(page.short_digest());
-        self.pending.note(&page.url, Some(standing));
+        let digest = page.short_digest();
+        self.pending
+            .note(&page.url, Some(Standing::Indexed(digest)));
+        let sender = page.canonical.is_some().then(|| page.clone());
+        self.pending.note_sender(digest, sender);
         self.write_repute(entry::tie(&page.url), &page.stemmed_as, &repute)?;
         self.write(entry::indexed(&self.fields, page)?)
     }
@@ -273,23 +292,49 @@ impl Writer {
         store::page(searcher, at)
     }
 
-    fn is_indexed_elsewhere(&self, page: &Page) -> Result<bool, SearchError> {
+    /// An indexed page becomes another address of its text. What others say of it comes back with the next
+    /// ranks.
+    fn put_behind(&mut self, page: &Page) -> Result<(), SearchError> {
+        self.delete(&page.url);
+        self.delete_repute(entry::tie(&page.url));
+        self.write(entry::alias(&self.fields, page)?)?;
+        let standing = Standing::Alias(page.short_digest());
+        self.pending.note(&page.url, Some(standing));
+        Ok(())
+    }
+
+    /// Whether another address is indexed with this text.
+    ///
+    /// One that calls this page the right one stands behind it, unless this one sends on in turn: then there is
+    /// neither a loop nor a chain.
+    fn indexed_elsewhere(&self, page: &Page) -> Result<Elsewhere, SearchError> {
         let digest = page.short_digest();
         if page.digest == 0 {
-            return Ok(false);
+            return Ok(Elsewhere::Nowhere);
         }
+        let tie = Some(entry::tie(&page.url));
+        let is_behind = |known: &Page| page.canonical.is_none() && known.canonical == tie;
         if let Some(url) = self.pending.indexed(digest) {
-            return Ok(url != page.url);
+            let sender = self.pending.sender(digest);
+            return Ok(match sender.filter(|sender| is_behind(sender)) {
+                _ if url == page.url => Elsewhere::Nowhere,
+                Some(sender) => Elsewhere::Behind(Box::new(sender.clone())),
+                None => Elsewhere::Somewhere,
+            });
         }
         let searcher = self.reader.searcher();
         for at in store::holding(&searcher, &Term::from_field_u64(self.fields.digest, digest))? {
             let known = store::head(&searcher, at)?;
             let stands = self.pending.standing(&known.url).is_none();
             if stands && known.url != page.url && known.digest == page.digest {
-                return Ok(true);
+                return Ok(if is_behind(&known) {
+                    Elsewhere::Behind(Box::new(self.page(&searcher, at)?))
+                } else {
+                    Elsewhere::Somewhere
+                });
             }
         }
-        Ok(false)
+        Ok(Elsewhere::Nowhere)
     }
 
     /// How the URL stands in the last commit, its page without the text, and where that is.
@@ -346,8 +391,10 @@ impl Writer {
 
     /// Keeps what is pending within its bound.
     fn bound(&mut self) -> Result<(), SearchError> {
+        let most_bytes = self.config.max_pending_bytes;
         let is_full = self.pending.len() >= self.config.max_pending.max(1)
-            || self.pending_bytes >= self.config.max_pending_bytes.max(1);
+            || self.pending_bytes >= most_bytes.max(1)
+            || self.pending.sender_bytes() >= (most_bytes / SENDERS_PART).max(1);
         if is_full {
             self.flush()?;
         }

@@ -65,7 +65,8 @@ fn html_22_a_word_is_found_whatever_has_no_width_in_it() {
 
 #[test]
 fn html_24_a_word_without_end_and_words_without_number_are_bounded() {
-    let word = format!("before {} after", "x".repeat(10 << 20));
+    let longest = "y".repeat(255);
+    let word = format!("before {longest} after {}", "x".repeat(10 << 20));
     let letters = "a ".repeat(5_000_000);
     let before = thread_time();
     let place = Place::with(&[
@@ -76,6 +77,11 @@ fn html_24_a_word_without_end_and_words_without_number_are_bounded() {
     assert!(spent < Duration::from_secs(20), "{spent:?}");
     assert_eq!(place.found("before"), ["word"]);
     assert_eq!(place.found("letters"), ["letters"]);
+    // One that is longer than 255 bytes is no word, and neither is its beginning.
+    for letters in [1, 96, 255, 256, 1000] {
+        assert_eq!(place.found(&"x".repeat(letters)), [""; 0], "{letters}");
+    }
+    assert_eq!(place.found(&longest), ["word"]);
     let longest = longest_term(&place);
     assert!((1..=255).contains(&longest), "{longest} bytes");
 }

@@ -124,6 +124,127 @@ fn texts_that_wait_to_be_indexed_have_a_bound_in_bytes() {
     assert_eq!(most, 3, "of a thousand bytes each");
 }
 
+/// A page that calls another address the right one is kept until the next commit: that address may come.
+#[test]
+fn pages_that_name_another_address_wait_in_less_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = IndexConfig {
+        max_pending_bytes: 16_000,
+        ..IndexConfig::default()
+    };
+    let mut writer = Writer::open(folder.path(), config).unwrap();
+    let (mut most, mut most_plain) = (0, 0);
+    for number in 0..40 {
+        let text = format!("{number} {}", "palavra ".repeat(125));
+        let page = document(&format!("http://a.pt/{number}"), "t", &text);
+        let canonical = (number < 20).then(|| url(&format!("http://a.pt/right/{number}")));
+        let extras = Extras {
+            canonical,
+            ..Extras::default()
+        };
+        writer.add(&page, &extras).unwrap();
+        if number < 20 {
+            most = most.max(writer.pending());
+        } else {
+            most_plain = most_plain.max(writer.pending());
+        }
+    }
+    assert_eq!((most, most_plain), (2, 16), "of a thousand bytes each");
+}
+
+/// HTML-17: a canonical of the same site is shown in place of the page that names it, once it is there with the same
+/// text; one of another site, a loop and a chain change nothing.
+#[test]
+fn a_page_stands_behind_the_address_that_it_calls_the_right_one() {
+    let text = "O melro canta, de manhã, no jardim da cidade.";
+    // What each page calls right, in the order in which they come, and what is shown.
+    let cases: [(&[(&str, &str)], &str); 7] = [
+        (
+            &[
+                ("http://a.pt/x?s=1", "http://a.pt/x"),
+                ("http://a.pt/x", ""),
+            ],
+            "http://a.pt/x",
+        ),
+        (
+            &[
+                ("http://a.pt/x", ""),
+                ("http://a.pt/x?s=1", "http://a.pt/x"),
+            ],
+            "http://a.pt/x",
+        ),
+        (
+            &[
+                ("http://m.a.pt/x", "http://www.a.pt/x"),
+                ("http://www.a.pt/x", "http://www.a.pt/x"),
+            ],
+            "http://www.a.pt/x",
+        ),
+        (
+            &[("http://a.pt/x", "http://b.pt/x"), ("http://b.pt/x", "")],
+            "http://a.pt/x",
+        ),
+        (
+            &[
+                ("http://a.pt/1", "http://a.pt/2"),
+                ("http://a.pt/2", "http://a.pt/1"),
+            ],
+            "http://a.pt/1",
+        ),
+        (
+            &[
+                ("http://a.pt/1", "http://a.pt/2"),
+                ("http://a.pt/2", "http://a.pt/3"),
+                ("http://a.pt/3", ""),
+            ],
+            "http://a.pt/1",
+        ),
+        (
+            &[
+                ("http://a.pt/1", "http://a.pt/nowhere"),
+                ("http://a.pt/2", ""),
+            ],
+            "http://a.pt/1",
+        ),
+    ];
+    for commits_between in [false, true] {
+        for (pages, shown) in cases {
+            let mut place = Place::new();
+            let mut position = 0;
+            for (address, canonical) in pages {
+                let extras = Extras {
+                    canonical: (!canonical.is_empty()).then(|| url(canonical)),
+                    ..Extras::default()
+                };
+                place
+                    .writer
+                    .add(&document(address, "Melro", text), &extras)
+                    .unwrap();
+                if commits_between {
+                    position += 1;
+                    place.writer.commit(position).unwrap();
+                }
+            }
+            place.writer.commit(position + 1).unwrap();
+            let results = place.results("melro");
+            let found: Vec<&str> = results.hits.iter().map(|hit| hit.url.as_str()).collect();
+            assert_eq!(found, [shown], "{pages:?}");
+            assert_eq!(
+                results.hits[0].other_addresses.len(),
+                pages.len() - 1,
+                "{pages:?}"
+            );
+            // Another text there, or none at all, and who named it is shown again.
+            if shown != pages[0].0 {
+                place.writer.remove(&url(shown)).unwrap();
+                place.writer.commit(position + 2).unwrap();
+                let found = place.results("melro");
+                assert_eq!(found.hits[0].url.as_str(), pages[0].0);
+            }
+        }
+    }
+}
+
 #[test]
 fn the_same_text_is_indexed_once_and_its_other_addresses_are_listed() {
     let mut place = Place::new();

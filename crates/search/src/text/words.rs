@@ -9,8 +9,10 @@ pub(crate) struct Word {
     pub(crate) end: usize,
 }
 
-/// Longest word taken, in bytes; what goes on longer is no word of any language.
+/// As much of a word is taken, in bytes: nobody tells two words apart by what comes after it.
 const MAX_WORD_BYTES: usize = 96;
+/// What goes on longer is no word of any language, and is passed over.
+const MAX_RUN_BYTES: usize = 255;
 
 /// The words of a text, in order. Scripts without spaces give overlapping pairs of characters.
 pub(crate) fn words(text: &str) -> Words<'_> {
@@ -49,6 +51,9 @@ impl Iterator for Words<'_> {
                 }
             }
             self.run();
+            if self.at - start > MAX_RUN_BYTES {
+                continue;
+            }
             let end = self
                 .at
                 .min(floor_boundary(self.text, start + MAX_WORD_BYTES));
@@ -213,10 +218,16 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_word_is_cut() {
-        let text = "é".repeat(10_000);
-        let found: Vec<_> = words(&text).collect();
+    fn a_long_word_is_cut_and_an_endless_one_is_none() {
+        let long = "é".repeat(127);
+        let found: Vec<_> = words(&long).collect();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].end, 96);
+        for letters in [128, 10_000] {
+            let text = format!("{} after", "é".repeat(letters));
+            let found: Vec<_> = words(&text).collect();
+            assert_eq!(found.len(), 1, "{letters}");
+            assert_eq!(&text[found[0].start..], "after");
+        }
     }
 }
