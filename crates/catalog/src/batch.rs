@@ -369,7 +369,7 @@ impl Batch {
             return;
         }
         let mut of_host = HostCounts {
-            requests: i64::from(attempt.remote.is_some() || outcome.is_answered()),
+            requests: i64::from(attempt.is_request()),
             bytes: i64::try_from(attempt.wire_bytes).unwrap_or(i64::MAX),
             ..HostCounts::default()
         };
@@ -378,9 +378,9 @@ impl Batch {
             of_host.answer_micros = micros(attempt.times.first_byte + attempt.times.body);
         }
         if attempt.is_robots() {
-            counts.robots_requests += 1;
+            counts.robots_requests += of_host.requests;
         } else {
-            of_host.errors = i64::from(is_error(outcome));
+            of_host.errors = i64::from(attempt.is_error());
             let is_answer = attempt.answered && !matches!(attempt.next, Next::RetryAt(_));
             of_host.fetched = i64::from(is_answer);
             counts.duplicates += i64::from(is_answer && attempt.revisit.is_some());
@@ -468,7 +468,7 @@ impl Batch {
             i64::from(attempt.visit).into(),
             i64::from(attempt.try_number).into(),
             attempt.is_robots().into(),
-            is_request(attempt).into(),
+            attempt.is_request().into(),
             attempt.answered.into(),
             next_name(attempt.next).into(),
             retry_at.into(),
@@ -517,19 +517,6 @@ fn outcome_row(outcome: Outcome) -> Vec<Value> {
         outcome.sentence().into(),
         retry.into(),
     ]
-}
-
-fn is_error(outcome: Outcome) -> bool {
-    outcome.number() >= 400 || (outcome.number() < 0 && outcome != Outcome::ROBOTS_DISALLOWED)
-}
-
-/// Whether the server was asked, or was to be: what was decided without asking is no request.
-fn is_request(attempt: &Attempt) -> bool {
-    let is_failure_on_the_way = matches!(
-        attempt.outcome.number(),
-        -1 | -10 | -11 | -23..=-20 | -30 | -48..=-40 | -64..=-60
-    );
-    attempt.answered || attempt.remote.is_some() || is_failure_on_the_way
 }
 
 fn host_key(host: &str) -> &str {

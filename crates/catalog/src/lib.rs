@@ -32,7 +32,7 @@ pub use catalog::{Catalog, Identity, Position};
 pub use error::CatalogError;
 pub use monitoring::{
     Asked, Dashboard, DepthCount, Failed, HostOrder, HostPage, HostReport, HostRow, Minute,
-    NameCount, OutcomeCount, RunRow, Times,
+    NameCount, Names, OutcomeCount, RunRow, Times,
 };
 pub use reader::{Known, Reader, Row};
 pub use statistics::{Beside, Cell, Statistic, statistics};

@@ -26,11 +26,11 @@ const RUNS: i64 = 100;
 pub struct Dashboard {
     /// Documents by what became of them, the most frequent first.
     pub outcomes: Vec<OutcomeCount>,
-    /// Documents by media type, the most frequent first.
-    pub types: Vec<NameCount>,
-    /// Documents with a text by declared language.
-    pub languages: Vec<NameCount>,
-    /// Documents by hops from a seed.
+    /// Documents collected by media type, the most frequent first.
+    pub types: Names,
+    /// Documents collected that have a text, by declared language.
+    pub languages: Names,
+    /// Documents collected by hops from a seed, all of them.
     pub depths: Vec<DepthCount>,
     /// Hosts with the most documents.
     pub largest: Vec<HostRow>,
@@ -58,6 +58,15 @@ pub struct OutcomeCount {
     /// What it means.
     pub meaning: &'static str,
     /// How many.
+    pub documents: i64,
+}
+
+/// The most frequent names, and all documents that have one, also of those that are not listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Names {
+    /// These of them.
+    pub items: Vec<NameCount>,
+    /// All documents.
     pub documents: i64,
 }
 
@@ -92,7 +101,7 @@ pub struct HostRow {
     pub errors: i64,
     /// Bytes received.
     pub bytes: i64,
-    /// Requests made.
+    /// Requests made, for robots.txt too; also those that did not reach the server.
     pub requests: i64,
     /// Mean time of an answer, first byte and body, in microseconds.
     pub mean_answer_micros: i64,
@@ -246,15 +255,16 @@ impl Known {
         let outcomes = ask(&format!(
             "SELECT outcome, COUNT(*) FROM document WHERE {of} GROUP BY outcome ORDER BY 2 DESC, 1"
         ))?;
-        let names = |rows: Vec<Row>| rows.iter().map(name_count).collect();
+        // Of all documents, also of those whose names are not among the most frequent.
+        let all = "CAST(SUM(COUNT(*)) OVER () AS BIGINT)";
         let types = ask(&format!(
-            "SELECT COALESCE(media_type, ''), COUNT(*) FROM document WHERE {of} AND {collected} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {NAMES}"
+            "SELECT COALESCE(media_type, ''), COUNT(*), {all} FROM document WHERE {of} AND {collected} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {NAMES}"
         ))?;
         let languages = ask(&format!(
-            "SELECT COALESCE(language, ''), COUNT(*) FROM document WHERE {of} AND {collected} AND (language IS NOT NULL OR text_digest IS NOT NULL) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {NAMES}"
+            "SELECT COALESCE(language, ''), COUNT(*), {all} FROM document WHERE {of} AND {collected} AND (language IS NOT NULL OR text_digest IS NOT NULL) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {NAMES}"
         ))?;
         let depths = ask(&format!(
-            "SELECT depth, COUNT(*) FROM document WHERE {of} AND {collected} GROUP BY depth ORDER BY depth LIMIT {NAMES}"
+            "SELECT depth, COUNT(*) FROM document WHERE {of} AND {collected} GROUP BY depth ORDER BY depth"
         ))?;
         let mut hosts = |condition: &str, order: &str| -> Result<Vec<HostRow>, CatalogError> {
             let rows = ask(&format!(
@@ -278,8 +288,10 @@ impl Known {
             sum("body_micros")
         ))?;
         let errors = ask(&format!(
-            "SELECT started_at, url, outcome, COALESCE(detail, '') FROM {newest} WHERE is_robots = 0 AND next <> 'waiting' AND (outcome >= 400 OR outcome < 0) AND outcome <> {} ORDER BY entry DESC, place DESC LIMIT {ERRORS}",
-            Outcome::ROBOTS_DISALLOWED.number()
+            "SELECT started_at, url, outcome, COALESCE(detail, '') FROM {newest} WHERE is_robots = 0 AND next <> 'waiting' AND (outcome >= 400 OR outcome < 0) AND outcome NOT IN ({}, {}, {}) ORDER BY entry DESC, place DESC LIMIT {ERRORS}",
+            Outcome::ROBOTS_DISALLOWED.number(),
+            Outcome::ROBOTS_UNREACHABLE.number(),
+            Outcome::ALIAS_HOST.number()
         ))?;
         let mut minutes = ask(&format!(
             "SELECT minute, CAST(SUM(fetched) AS BIGINT), CAST(SUM(errors) AS BIGINT), CAST(SUM(bytes) AS BIGINT), CAST(SUM(admitted) AS BIGINT) FROM minute WHERE {of} GROUP BY minute ORDER BY minute DESC LIMIT {MINUTES}"
@@ -290,8 +302,8 @@ impl Known {
         ))?;
         Ok(Dashboard {
             outcomes: outcomes.iter().map(outcome_count).collect(),
-            types: names(types),
-            languages: names(languages),
+            types: names(&types),
+            languages: names(&languages),
             depths: depths.iter().map(depth_count).collect(),
             largest,
             slowest,
@@ -444,6 +456,13 @@ fn outcome_count(row: &Row) -> OutcomeCount {
         name: outcome.name().into_owned(),
         meaning: outcome.sentence(),
         documents: number(row, 1),
+    }
+}
+
+fn names(rows: &[Row]) -> Names {
+    Names {
+        items: rows.iter().map(name_count).collect(),
+        documents: rows.first().map_or(0, |row| number(row, 2)),
     }
 }
 

@@ -4,21 +4,25 @@
 //! thread. Nothing waits for ever: a server that does not answer is an error, and the next try
 //! begins with a new connection at the position that it has.
 
+use std::collections::HashSet;
+use std::error::Error;
 use std::future::Future;
 use std::time::{Duration, Instant};
 
+use bytes::BytesMut;
 use futures_util::{StreamExt, pin_mut};
 use tokio::runtime::Runtime;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, SimpleQueryMessage, Transaction};
 
 use crate::CatalogError;
 use crate::catalog::{Identity, Position};
 use crate::database::{Advance, Found, Rows};
 use crate::reader::Row;
-use crate::schema::{Dialect, MIGRATIONS, NEWEST};
+use crate::schema::{Dialect, MIGRATIONS, NEWEST, READABLE};
 use crate::store::StoreUrl;
-use crate::tables::{OF_A_COLLECTION, Table};
+use crate::tables::{Merge, OF_A_COLLECTION, OUTCOME, Table};
 use crate::tls;
 use crate::value::{Kind, Value};
 
@@ -30,6 +34,8 @@ const TO_ANSWER: Duration = Duration::from_secs(30);
 const FIRST_PART: u64 = 500;
 const MOST_PART: u64 = 100_000;
 const PART_TIME: Duration = Duration::from_secs(1);
+/// Fewer are not worth a question of their own.
+const FEW_ROWS: usize = 64;
 /// The position of a collection whose rows are being taken away.
 const BEING_WIPED: i64 = -1;
 /// What two who prepare the same database at once wait for each other by: "teia".
@@ -77,7 +83,7 @@ impl Connection {
             true
         })?;
         connection.check_schema(found, NEWEST)?;
-        Ok((found == NEWEST).then_some(connection))
+        Ok((found >= READABLE).then_some(connection))
     }
 
     fn connect(url: &StoreUrl) -> Result<Self, CatalogError> {
@@ -186,11 +192,13 @@ impl Connection {
         wait(&self.runtime, &self.at, "write to", async {
             let transaction = client.transaction().await?;
             // Nobody waits for the disk of the server: what it loses comes again from the journal.
-            transaction
-                .batch_execute("SET LOCAL synchronous_commit TO off")
-                .await?;
+            // And keys are looked up one by one in their index, whatever it believes of the size of a table that was
+            // never analyzed.
+            let settings = "SET LOCAL synchronous_commit TO off; SET LOCAL enable_seqscan TO off;
+                SET LOCAL enable_hashjoin TO off; SET LOCAL enable_mergejoin TO off";
+            transaction.batch_execute(settings).await?;
             for (table, rows) in rows.iter().filter(|(_, rows)| !rows.is_empty()) {
-                insert(&transaction, table, rows).await?;
+                put(&transaction, table, rows).await?;
             }
             let update = "UPDATE collection SET position = $2, position_at = $3, options = COALESCE($4, options) WHERE id = $1";
             let position = &advance.position;
@@ -300,86 +308,152 @@ fn wait<T>(
     }
 }
 
-/// All rows in one statement: a column is an array.
-async fn insert(
+/// Rows that cannot be there are copied, which costs the server half of what joining them to others does; and most
+/// rows of the large tables are such.
+async fn put(
     transaction: &Transaction<'_>,
     table: &Table,
     rows: &[Vec<Value>],
 ) -> Result<(), tokio_postgres::Error> {
-    let columns: Vec<Column<'_>> = table
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(at, (_, kind, _))| Column::of(*kind, rows, at))
-        .collect();
-    let values: Vec<&(dyn ToSql + Sync)> = columns.iter().map(Column::as_sql).collect();
-    transaction.execute(&insertion(table), &values).await?;
-    Ok(())
+    let all: Vec<&Vec<Value>> = rows.iter().collect();
+    if !table.may_conflict() {
+        return copy(transaction, table, &all).await;
+    }
+    // Outcomes belong to all collections: another may write the same ones meanwhile.
+    if rows.len() < FEW_ROWS || table.name == OUTCOME.name {
+        return join(transaction, table, &all).await;
+    }
+    let present = present(transaction, table, &all).await?;
+    let (old, new): (Vec<_>, Vec<_>) = (0..)
+        .zip(all)
+        .partition(|(number, _)| present.contains(number));
+    let rows = |part: Vec<(i64, _)>| -> Vec<&Vec<Value>> {
+        part.into_iter().map(|(_, row)| row).collect()
+    };
+    if !old.is_empty() {
+        join(transaction, table, &rows(old)).await?;
+    }
+    copy(transaction, table, &rows(new)).await
 }
 
-fn insertion(table: &Table) -> String {
-    let arrays: Vec<String> = (1..)
-        .zip(table.columns)
-        .map(|(number, (_, kind, _))| match kind {
-            Kind::Int => format!("${number}::bigint[]"),
-            Kind::Text => format!("${number}::text[]"),
-            Kind::Bytes => format!("${number}::bytea[]"),
-        })
+/// Which of these rows, by their number, have a row with their key in the table.
+async fn present(
+    transaction: &Transaction<'_>,
+    table: &Table,
+    rows: &[&Vec<Value>],
+) -> Result<HashSet<i64>, tokio_postgres::Error> {
+    let keys: Vec<_> = table
+        .columns
+        .iter()
+        .filter(|(.., merge)| *merge == Merge::Key)
         .collect();
-    format!(
+    let names: Vec<&str> = keys.iter().map(|(name, ..)| *name).collect();
+    let question = format!(
+        "SELECT number FROM UNNEST({}) WITH ORDINALITY AS given ({}, number) JOIN {} USING ({})",
+        arrays(keys.iter().map(|(_, kind, _)| *kind)),
+        names.join(", "),
+        table.name,
+        names.join(", "),
+    );
+    let columns: Vec<Vec<&Value>> = names
+        .iter()
+        .map(|name| column(rows, table.place(name)))
+        .collect();
+    let found = transaction.query(&question, &as_sql(&columns)).await?;
+    // It counts from 1.
+    Ok(found.iter().map(|row| row.get::<_, i64>(0) - 1).collect())
+}
+
+/// All rows in one statement, which joins each to the one that is there.
+async fn join(
+    transaction: &Transaction<'_>,
+    table: &Table,
+    rows: &[&Vec<Value>],
+) -> Result<(), tokio_postgres::Error> {
+    let insertion = format!(
         "INSERT INTO {} ({}) SELECT * FROM UNNEST({}){}",
         table.name,
         table.column_list(),
-        arrays.join(", "),
+        arrays(table.columns.iter().map(|(_, kind, _)| *kind)),
         table.on_conflict()
-    )
+    );
+    let columns: Vec<Vec<&Value>> = (0..table.columns.len())
+        .map(|at| column(rows, at))
+        .collect();
+    transaction.execute(&insertion, &as_sql(&columns)).await?;
+    Ok(())
+}
+
+async fn copy(
+    transaction: &Transaction<'_>,
+    table: &Table,
+    rows: &[&Vec<Value>],
+) -> Result<(), tokio_postgres::Error> {
+    let command = format!(
+        "COPY {} ({}) FROM STDIN (FORMAT binary)",
+        table.name,
+        table.column_list()
+    );
+    let types: Vec<Type> = table
+        .columns
+        .iter()
+        .map(|(_, kind, _)| type_of(*kind))
+        .collect();
+    let sink = transaction.copy_in(&command).await?;
+    let writer = BinaryCopyInWriter::new(sink, &types);
+    pin_mut!(writer);
+    for row in rows {
+        writer.as_mut().write_raw(row.iter()).await?;
+    }
+    writer.finish().await?;
+    Ok(())
 }
 
 /// One column of many rows.
-enum Column<'a> {
-    Int(Vec<Option<i64>>),
-    Text(Vec<Option<&'a str>>),
-    Bytes(Vec<Option<&'a [u8]>>),
+fn column<'a>(rows: &[&'a Vec<Value>], at: usize) -> Vec<&'a Value> {
+    rows.iter().map(|row| &row[at]).collect()
 }
 
-impl<'a> Column<'a> {
-    fn of(kind: Kind, rows: &'a [Vec<Value>], at: usize) -> Self {
-        let values = rows.iter().map(|row| &row[at]);
-        match kind {
-            Kind::Int => Self::Int(
-                values
-                    .map(|value| match value {
-                        Value::Int(number) => Some(*number),
-                        _ => None,
-                    })
-                    .collect(),
-            ),
-            Kind::Text => Self::Text(
-                values
-                    .map(|value| match value {
-                        Value::Text(text) => Some(text.as_str()),
-                        _ => None,
-                    })
-                    .collect(),
-            ),
-            Kind::Bytes => Self::Bytes(
-                values
-                    .map(|value| match value {
-                        Value::Bytes(bytes) => Some(bytes.as_slice()),
-                        _ => None,
-                    })
-                    .collect(),
-            ),
+fn as_sql<'a>(columns: &'a [Vec<&'a Value>]) -> Vec<&'a (dyn ToSql + Sync)> {
+    columns.iter().map(|column| column as _).collect()
+}
+
+/// `$1::bigint[], $2::text[]`.
+fn arrays(kinds: impl Iterator<Item = Kind>) -> String {
+    let arrays: Vec<String> = (1..)
+        .zip(kinds)
+        .map(|(number, kind)| format!("${number}::{}[]", type_of(kind)))
+        .collect();
+    arrays.join(", ")
+}
+
+fn type_of(kind: Kind) -> Type {
+    match kind {
+        Kind::Int => Type::INT8,
+        Kind::Text => Type::TEXT,
+        Kind::Bytes => Type::BYTEA,
+    }
+}
+
+impl ToSql for Value {
+    fn to_sql(
+        &self,
+        column: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Int(number) => number.to_sql(column, out),
+            Self::Text(text) => text.to_sql(column, out),
+            Self::Bytes(bytes) => bytes.to_sql(column, out),
         }
     }
 
-    fn as_sql(&self) -> &(dyn ToSql + Sync) {
-        match self {
-            Self::Int(values) => values,
-            Self::Text(values) => values,
-            Self::Bytes(values) => values,
-        }
+    fn accepts(column: &Type) -> bool {
+        [Type::INT8, Type::TEXT, Type::BYTEA].contains(column)
     }
+
+    to_sql_checked!();
 }
 
 #[cfg(test)]

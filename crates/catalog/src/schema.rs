@@ -5,7 +5,13 @@
 //! changed: the next one is added to the list.
 
 /// The migrations, in order; the first brings a catalog to schema 1.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("sql/0001-begin.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("sql/0001-begin.sql"),
+    include_str!("sql/0002-errors.sql"),
+];
+
+/// Whoever reads finds the tables of this schema in all later ones too, which changed views alone.
+pub(crate) const READABLE: i64 = 1;
 
 /// The newest schema.
 pub(crate) const NEWEST: i64 = MIGRATIONS.len() as i64;

@@ -12,7 +12,7 @@ use crate::CatalogError;
 use crate::catalog::{Identity, Position};
 use crate::database::{Advance, Found, Rows};
 use crate::reader::Row;
-use crate::schema::{Dialect, MIGRATIONS, NEWEST};
+use crate::schema::{Dialect, MIGRATIONS, NEWEST, READABLE};
 use crate::tables::{OF_A_COLLECTION, Table};
 use crate::value::Value;
 
@@ -73,7 +73,7 @@ impl Connection {
             inner,
         };
         // What an older version wrote is brought up to date by who writes, and not by who reads.
-        Ok((found == NEWEST).then_some(connection))
+        Ok((found >= READABLE).then_some(connection))
     }
 
     pub(crate) fn enter(&mut self, identity: &Identity) -> Result<Found, CatalogError> {

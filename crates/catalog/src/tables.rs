@@ -171,8 +171,14 @@ impl Table {
         names.join(", ")
     }
 
-    /// What is done where a row with that key is there; nothing can be in attempts, so that one that
-    /// is told twice is an error and not a silence.
+    /// Whether a new row may meet one with its key. None does in attempts, so that one that is told twice is an error
+    /// and not a silence.
+    pub(crate) fn may_conflict(&self) -> bool {
+        let mut merges = self.columns.iter().map(|(.., merge)| merge);
+        merges.any(|merge| !matches!(merge, Key | Keep))
+    }
+
+    /// What is done where a row with that key is there.
     pub(crate) fn on_conflict(&self) -> String {
         let table = self.name;
         let of = |wanted: Merge| move |column: &&(&'static str, Kind, Merge)| column.2 == wanted;

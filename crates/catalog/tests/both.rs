@@ -252,6 +252,48 @@ fn however_it_is_cut_into_transactions_sqlite_says_the_same() {
     }
 }
 
+/// Many rows at once go another way into PostgreSQL than few: those that are there are joined, the others copied.
+#[test]
+fn many_rows_of_which_some_are_there_are_the_same_in_both() {
+    let Some(server) = Postgres::start("many rows") else {
+        return;
+    };
+    let mut journal = Journal {
+        run: 1,
+        ..Journal::default()
+    };
+    let page = |n: usize| format!("http://host-{}.example/page-{n}", n % 300);
+    for (from, to) in [(0, 400), (200, 600), (600, 1000), (0, 1000)] {
+        journal.begin(&["http://host-0.example/"]);
+        let attempts = (from..to)
+            .map(|n| match n % 7 {
+                // One that is there keeps the version that it has.
+                0 => journal.failure(&page(n), Outcome::http(503), Next::Done),
+                _ => journal.page(&page(n), &[&page(n + 1)]),
+            })
+            .collect();
+        journal.commit(attempts);
+        journal.end("done");
+        journal.run += 1;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Store::Sqlite(folder.path().join("teia.db"));
+    follow(&sqlite, &identity(), &journal.entries, 1000);
+    for every in [1, 2, 5, 1000] {
+        let other = postgres_store(&server.url());
+        Catalog::remove(&other, &identity()).unwrap();
+        follow(&other, &identity(), &journal.entries, every);
+        assert_same_answers(&sqlite, &other);
+    }
+    let mut reader = Reader::open(&sqlite).unwrap().unwrap();
+    let counts = "SELECT COUNT(*), SUM(attempts), (SELECT COUNT(*) FROM attempt) FROM document";
+    let counts = reader.ask(counts).unwrap();
+    assert_eq!(
+        counts,
+        [["1000", "2200", "2200"].map(|n| Some(n.to_owned()))]
+    );
+}
+
 #[test]
 fn postgresql_says_what_sqlite_says() {
     let Some(server) = Postgres::start("the catalog") else {
@@ -371,6 +413,135 @@ fn the_rests_between_requests_are_those_that_a_host_had() {
     assert_eq!(second.unwrap().requests, report.requests[1..2]);
 }
 
+/// What failed because robots.txt did, and what was decided, beside what was asked.
+fn journal_of_decisions() -> Journal {
+    let mut journal = Journal::default();
+    journal.begin(&["https://a.example/"]);
+    let mut robots = journal.failure(
+        "https://a.example/robots.txt",
+        Outcome::TLS_HANDSHAKE,
+        Next::Robots,
+    );
+    robots.times.tls = Duration::from_secs(2);
+    let failed = |path: &str, outcome: Outcome, detail: &str, next: Next| {
+        let mut attempt = journal.failure(&format!("https://a.example/{path}"), outcome, next);
+        attempt.started = attempt.started.plus(Duration::from_secs(2));
+        attempt.detail = Some(detail.to_owned());
+        attempt
+    };
+    let tls = Outcome::TLS_HANDSHAKE;
+    let attempts = vec![
+        robots,
+        // At once, and nobody was asked.
+        failed("", tls, "robots.txt: tls_handshake", Next::Failed),
+        failed(
+            "b",
+            Outcome::ROBOTS_UNREACHABLE,
+            "robots.txt: http_503",
+            Next::Failed,
+        ),
+        failed("c", Outcome::ALIAS_HOST, "the same pages", Next::Done),
+        failed("d", Outcome::ROBOTS_DISALLOWED, "Disallow: /", Next::Done),
+        // A connection was to be made that could not be.
+        failed("e", Outcome::CONNECT_REFUSED, "", Next::Waiting),
+        failed("f", Outcome::CONNECT_REFUSED, "", Next::Failed),
+    ];
+    journal.commit(attempts);
+    journal
+}
+
+#[test]
+fn a_request_is_the_same_wherever_it_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::Sqlite(folder.path().join("teia.db"));
+    follow(&store, &identity(), &journal_of_decisions().entries, 1);
+    let mut reader = Reader::open(&store).unwrap().unwrap();
+    let known = reader.find(&identity()).unwrap().unwrap();
+    let report = known.host_report(&mut reader, "a.example", 10, 0).unwrap();
+    let report = report.unwrap();
+    let asked: Vec<&str> = report.requests.iter().map(|r| r.url.as_str()).collect();
+    assert_eq!(
+        asked,
+        ["https://a.example/f", "https://a.example/robots.txt"]
+    );
+    assert_eq!(report.host.requests, 2);
+    for (question, wanted) in [
+        ("SELECT requests FROM runs", 2),
+        ("SELECT robots_requests FROM runs", 1),
+        ("SELECT requests FROM minutes", 2),
+        ("SELECT requests FROM hosts", 2),
+        ("SELECT COUNT(*) FROM attempts WHERE is_request = 1", 2),
+    ] {
+        let found = reader.ask(question).unwrap();
+        assert_eq!(found[0][0], Some(wanted.to_string()), "{question}");
+    }
+    let tables = statistics(&mut reader, known, &Beside::default()).unwrap();
+    let failures = tables.iter().find(|table| table.name == "failures");
+    let title = &failures.unwrap().title;
+    assert!(title.ends_with("of 1 requests for documents"), "{title}");
+}
+
+#[test]
+fn a_list_that_is_cut_says_how_many_documents_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::Sqlite(folder.path().join("teia.db"));
+    let mut journal = Journal::default();
+    journal.begin(&["http://a.example/"]);
+    let page = |number: u16| {
+        let mut attempt = journal.page(&format!("http://a.example/{number}"), &[]);
+        attempt.depth = number;
+        attempt.media_type = Some(format!("text/x-{number}"));
+        attempt.language = Some(format!("x-{number}"));
+        attempt
+    };
+    let attempts = (0..40).map(page).collect();
+    journal.commit(attempts);
+    follow(&store, &identity(), &journal.entries, 1);
+    let mut reader = Reader::open(&store).unwrap().unwrap();
+    let known = reader.find(&identity()).unwrap().unwrap();
+    let dashboard = known.dashboard(&mut reader).unwrap();
+    assert_eq!(dashboard.depths.len(), 40);
+    for names in [dashboard.types, dashboard.languages] {
+        assert_eq!((names.items.len(), names.documents), (25, 40));
+    }
+}
+
+#[test]
+fn a_collection_that_never_ran_has_no_period() {
+    let catalog = Catalog::open(&Store::temporary(), &identity()).unwrap();
+    let (mut reader, known) = catalog.into_reader().unwrap();
+    let tables = statistics(&mut reader, known, &Beside::default()).unwrap();
+    let summary = tables.iter().find(|table| table.name == "summary").unwrap();
+    for what in ["from", "to"] {
+        let row = summary.rows.iter().find(|row| row[0].plain() == what);
+        assert_eq!(row.unwrap()[1].plain(), "", "{what}");
+    }
+}
+
+#[test]
+fn a_decision_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::Sqlite(folder.path().join("teia.db"));
+    follow(&store, &identity(), &journal_of_decisions().entries, 1);
+    let mut reader = Reader::open(&store).unwrap().unwrap();
+    let known = reader.find(&identity()).unwrap().unwrap();
+    let found = reader.ask("SELECT url FROM errors ORDER BY place").unwrap();
+    let wanted = ["https://a.example/", "https://a.example/f"];
+    assert_eq!(
+        found,
+        wanted.map(|url| vec![Some(url.to_owned())]),
+        "the view"
+    );
+    let mut listed = known.dashboard(&mut reader).unwrap().errors;
+    listed.reverse();
+    let listed: Vec<&str> = listed.iter().map(|failed| failed.url.as_str()).collect();
+    assert_eq!(listed, wanted, "the page");
+    for table in ["runs", "minutes", "hosts"] {
+        let found = reader.ask(&format!("SELECT errors FROM {table}")).unwrap();
+        assert_eq!(found[0][0].as_deref(), Some("2"), "{table}");
+    }
+}
+
 #[test]
 fn a_row_is_what_the_last_attempt_left_and_the_last_version_brought() {
     let folder = tempfile::tempdir().unwrap();
@@ -404,7 +575,7 @@ fn a_row_is_what_the_last_attempt_left_and_the_last_version_brought() {
         ask(
             "SELECT number, ended, is_paused, seeds, active_seconds, fetched, errors, requests, robots_requests, admitted FROM runs ORDER BY number"
         ),
-        ["1|done|0|2|28|2|2|3|1|4", "2||0|0|7|4|1|4|0|1"]
+        ["1|done|0|2|28|2|2|5|1|4", "2||0|0|7|4|1|4|0|1"]
     );
     assert_eq!(
         ask(
@@ -412,7 +583,7 @@ fn a_row_is_what_the_last_attempt_left_and_the_last_version_brought() {
         ),
         [
             "a.example|2|3|1|4",
-            "b.example|1|0|2|0",
+            "b.example|1|0|2|2",
             "c.example|1|2|0|2",
             "d.example|1|0|0|0"
         ]

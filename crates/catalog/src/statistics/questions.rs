@@ -118,8 +118,8 @@ impl Asking<'_> {
     }
 
     fn concentration(&mut self) -> Result<Statistic, CatalogError> {
-        let visited = self.ask("SELECT COUNT(*) FROM host WHERE {of} AND requests > 0")?;
-        let visited = visited.first().map_or(0, |row| number(row, 0));
+        let answered = self.ask("SELECT COUNT(*) FROM host WHERE {of} AND answered > 0")?;
+        let answered = answered.first().map_or(0, |row| number(row, 0));
         let mut counts = self.ask(
             "SELECT COUNT(*) FROM document WHERE {of} AND {collected} GROUP BY host ORDER BY 1 DESC",
         )?;
@@ -130,12 +130,12 @@ impl Asking<'_> {
             vec![
                 Cell::Count(share),
                 hosts.into(),
-                Cell::share(hosts, visited),
+                Cell::share(hosts, answered),
             ]
         };
         Ok(Statistic {
             name: "concentration",
-            title: format!("On how many of the {visited} hosts visited the documents lie"),
+            title: format!("On how many of the {answered} hosts that answered the documents lie"),
             like: "Tarântula, section IV: 80 % of the documents on 8 % of the hosts",
             columns: vec!["% of documents", "hosts", "% of hosts"],
             rows: [50, 80, 95].into_iter().map(row).collect(),
@@ -164,9 +164,9 @@ impl Asking<'_> {
         };
         Ok(Statistic {
             name: "growth",
-            title: "Documents over time".to_owned(),
+            title: "Answers over time, one for each visit to a page".to_owned(),
             like: "Tarântula, Figure 4",
-            columns: vec!["from", "documents", "documents so far", "bytes"],
+            columns: vec!["from", "answers", "answers so far", "bytes"],
             rows: spans.into_iter().map(row).collect(),
             total: None,
         })
@@ -203,10 +203,11 @@ impl Asking<'_> {
     }
 
     fn failures(&mut self) -> Result<Statistic, CatalogError> {
-        let all = self.ask("SELECT COUNT(*) FROM attempt WHERE {of} AND is_robots = 0 AND is_request = 1 AND next <> 'waiting'")?;
+        let all = self
+            .ask("SELECT COUNT(*) FROM attempt WHERE {of} AND is_robots = 0 AND is_request = 1")?;
         let all = all.first().map_or(0, |row| number(row, 0));
         let rows = self.ask(
-            "SELECT CASE WHEN outcome > 0 THEN 400 ELSE outcome END, COUNT(*) FROM attempt WHERE {of} AND is_robots = 0 AND is_request = 1 AND next <> 'waiting' AND (outcome >= 400 OR outcome < 0) GROUP BY 1 ORDER BY 2 DESC, 1",
+            "SELECT CASE WHEN outcome > 0 THEN 400 ELSE outcome END, COUNT(*) FROM attempt WHERE {of} AND is_robots = 0 AND is_request = 1 AND (outcome >= 400 OR outcome < 0) GROUP BY 1 ORDER BY 2 DESC, 1",
         )?;
         let failed: i64 = rows.iter().map(|row| number(row, 1)).sum();
         let row = |row: &Row| {
@@ -289,7 +290,11 @@ impl Asking<'_> {
         let [collected, fixed, dynamic] =
             [0, 1, 2].map(|at| documents.first().map_or(0, |row| number(row, at)));
         let [from, to, active] = [0, 1, 2].map(|at| runs.first().map_or(0, |row| number(row, at)));
-        let day = |micros: i64| Timestamp::from_micros(micros).to_string();
+        // A collection that never ran has no period.
+        let day = |micros: i64| match micros {
+            0 => Cell::Empty,
+            micros => Timestamp::from_micros(micros).to_string().into(),
+        };
         let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX).into();
         let rows: Vec<(&str, Cell)> = vec![
             ("URLs collected", collected.into()),
@@ -297,8 +302,8 @@ impl Asking<'_> {
             ("dynamic URLs", dynamic.into()),
             ("URLs to collect", count(beside.to_collect)),
             ("URLs known", count(beside.known)),
-            ("from", day(from).into()),
-            ("to", day(to).into()),
+            ("from", day(from)),
+            ("to", day(to)),
             ("effective time in seconds", (active / 1_000_000).into()),
         ];
         Ok(Statistic {
