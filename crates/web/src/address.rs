@@ -1,5 +1,7 @@
 //! Addresses as people read them, and the addresses of our own pages.
 
+use icu_properties::props::Script;
+use icu_properties::script::ScriptWithExtensions;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use teia_base::CanonicalUrl;
 
@@ -40,7 +42,7 @@ impl Address {
             };
         };
         let ascii = parsed.host_str();
-        let host = clean(&idna::domain_to_unicode(ascii).0);
+        let host = readable(ascii);
         let authority = parsed.authority();
         let port = authority.strip_prefix(ascii).unwrap_or("");
         let path = percent_decode_str(parsed.path_and_query())
@@ -83,6 +85,42 @@ impl Address {
     pub(crate) fn captures(&self) -> String {
         archive("*", &self.url)
     }
+}
+
+/// The host as people write it, where each of its labels is written in one script or in a mix that people
+/// write; else as it is, so that no letter passes for another (UTS 39, "highly restrictive").
+fn readable(ascii: &str) -> String {
+    let unicode = clean(&idna::domain_to_unicode(ascii).0);
+    let is_honest = unicode.split('.').all(is_of_one_writing);
+    if is_honest { unicode } else { ascii.to_owned() }
+}
+
+fn is_of_one_writing(label: &str) -> bool {
+    use Script as S;
+    const MIXES: [&[S]; 3] = [
+        &[S::Latin, S::Han, S::Hiragana, S::Katakana],
+        &[S::Latin, S::Han, S::Bopomofo],
+        &[S::Latin, S::Han, S::Hangul],
+    ];
+    let scripts = ScriptWithExtensions::new();
+    // Digits, hyphens and accents are of every script.
+    let letters: Vec<char> = label
+        .chars()
+        .filter(|&letter| {
+            let is_everywhere = |script| scripts.has_script(letter, script);
+            !is_everywhere(S::Common) && !is_everywhere(S::Inherited)
+        })
+        .collect();
+    let Some(&first) = letters.first() else {
+        return true;
+    };
+    let is_all_of = |script: S| letters.iter().all(|&one| scripts.has_script(one, script));
+    let mut own = scripts.get_script_extensions_val(first).iter();
+    own.any(is_all_of)
+        || MIXES.iter().any(|mix| {
+            let is_in_it = |&one: &char| mix.iter().any(|&script| scripts.has_script(one, script));
+            letters.iter().all(is_in_it)
+        })
 }
 
 /// Whether an address may be a link on our pages.
@@ -183,6 +221,48 @@ mod tests {
             ("a.example:8080", None)
         );
         assert_eq!(plain.steps, ["são", "x?y=1"]);
+    }
+
+    #[test]
+    fn url_10_scripts_that_nobody_mixes_are_shown_in_ascii() {
+        #[track_caller]
+        fn shown(host: &str) -> String {
+            Address::new(&format!("http://{host}/x")).shown()
+        }
+        // One letter that is not what it looks like: Cyrillic, Greek, Armenian, Cherokee.
+        for host in [
+            "p\u{430}ypal.com",
+            "www.p\u{430}ypal.com",
+            "g\u{3bf}\u{3bf}gle.com",
+            "\u{581}oogle.com",
+            "\u{13a0}mazon.com",
+            "\u{3b1}\u{430}.com",
+            "日本\u{430}.jp",
+            "\u{3042}\u{ac00}.jp",
+        ] {
+            let shown = shown(host);
+            assert!(
+                shown.is_ascii() && shown.contains("xn--"),
+                "{host}: {shown}"
+            );
+        }
+        // One script for each label, or a mix that people write.
+        for host in [
+            "café.example",
+            "президент.рф",
+            "xn--80ak6aa92e.com",
+            "παράδειγμα.com",
+            "日本語かなカナabc.jp",
+            "ひらがなー.jp",
+            "한국漢字abc.kr",
+            "ㄅㄆ漢字abc.tw",
+            "例え-123.jp",
+            "مثال.com",
+        ] {
+            let shown = shown(host);
+            assert!(!shown.contains("xn--"), "{host}: {shown}");
+        }
+        assert_eq!(Address::new("http://p\u{430}ypal.com/").ascii_host, None);
     }
 
     #[test]

@@ -155,7 +155,7 @@ impl Library {
         Arc::clone(&self.searcher.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Captures of a URL in all collections, oldest first; hidden ones are not there.
+    /// Captures of a URL in all collections, oldest first; hidden ones are not there, nor those that broke off.
     pub(crate) fn versions(&self, url: &str) -> Result<Vec<Copy>, WebError> {
         let mut copies = Vec::new();
         for shelf in self.shelves() {
@@ -163,7 +163,7 @@ impl Library {
             for entry in shelf.captures()?.versions(url)? {
                 let is_hidden =
                     CanonicalUrl::parse(&entry.url).is_ok_and(|url| removals.hides(&url));
-                if !is_hidden && !entry.noarchive {
+                if !is_hidden && !entry.noarchive && !entry.failed {
                     let shelf = Arc::clone(&shelf);
                     copies.push(Copy { shelf, entry });
                 }

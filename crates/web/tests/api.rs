@@ -13,6 +13,27 @@ use support::{Served, collect};
 use teia_web::{Role, WebConfig};
 
 #[test]
+fn a_method_that_an_address_does_not_know_is_a_problem_too() {
+    let (_web, served) = birds();
+    let token = served.token(Role::Admin);
+    for (method, path, allowed) in [
+        ("PUT", "/api/collections", ["GET", "POST"]),
+        ("POST", "/api/collections/birds/depths", ["GET", "HEAD"]),
+        ("DELETE", "/api/search", ["GET", "HEAD"]),
+    ] {
+        let answer = served.api(&token, method, path, "{}");
+        assert_eq!(answer.status, 405, "{method} {path}");
+        let kind = answer.header("content-type").unwrap();
+        assert_eq!(kind, "application/problem+json", "{method} {path}");
+        let allow = answer.header("allow").unwrap();
+        for method in allowed {
+            assert!(allow.contains(method), "{path}: {allow}");
+        }
+        assert_eq!(answer.json()["code"], "wrong-method");
+    }
+}
+
+#[test]
 fn a_collection_is_told_in_figures() {
     let (web, served) = birds();
     let client = Client::new(&served, Role::Viewer);

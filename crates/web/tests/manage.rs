@@ -279,6 +279,36 @@ fn without_the_catalog_pages_show_the_rest_and_say_so() {
 }
 
 #[test]
+fn pages_open_on_the_collection_that_ran_last() {
+    let web = hostile();
+    let served = Served::of(&web);
+    let file = served.folder.path().join("collections/aardvark.toml");
+    std::fs::write(file, "seeds = [\"http://127.0.0.1/\"]\n").unwrap();
+    let (session, _) = cookie(&served, Role::Viewer);
+    let see = |path: &str| served.ask("GET", path, &[("Cookie", &session)]).text();
+    let hosts = see("/hosts");
+    assert!(
+        hosts.contains("/hosts/127.0.0.1?collection=default"),
+        "{hosts}"
+    );
+    let never = see("/hosts?collection=aardvark");
+    assert!(never.contains("has not run yet"), "{never}");
+    assert!(!never.contains("teia catalog rebuild"), "{never}");
+    // Every table is there in each form.
+    let json = "/api/collections/default/statistics?table=outcomes";
+    let mut statistics = see("/statistics");
+    for _ in 0..600 {
+        if statistics.contains("Parquet") {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        statistics = see("/statistics");
+    }
+    assert!(statistics.contains(json), "{statistics}");
+    assert!(see(json).contains("\"outcomes\""));
+}
+
+#[test]
 fn a_webmaster_reads_what_all_collections_asked() {
     let web = hostile();
     let folder = tempfile::tempdir().unwrap();

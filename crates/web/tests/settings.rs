@@ -42,6 +42,8 @@ const OTHERS: &[(&str, &str)] = &[
     ("fetch.bandwidth", "1MB"),
     ("fetch.certificates", "accept"),
     ("robots.refusal", "disallows"),
+    ("robots.after-patience", "allows"),
+    ("robots.spelling", "tolerant"),
     ("archive.warc.prefix", "other"),
     ("archive.warc.operator", "Ann"),
     ("archive.warc.description", "Birds"),

@@ -18,7 +18,7 @@ mod tokens;
 mod wellbeing;
 
 use axum::Router;
-use axum::http::header;
+use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, patch, post, put};
 
@@ -85,6 +85,7 @@ const ROUTES: &[Route] = &[
     route("get", "/api/collections/{name}/traps", Role::Viewer, || get(collections::traps)),
     route("put", "/api/collections/{name}/traps/allowed", Role::Admin, || put(collections::allow_trap)),
     route("get", "/api/collections/{name}/depths", Role::Viewer, || get(collections::depths)),
+    route("get", "/api/collections/{name}/errors", Role::Viewer, || get(collections::errors)),
     route("get", "/api/collections/{name}/map", Role::Viewer, || get(collections::map)),
     route("get", "/api/removals", Role::Viewer, || get(collections::all_removals)),
     route("delete", "/api/removals", Role::Admin, || delete(collections::show_kept)),
@@ -105,6 +106,19 @@ pub(crate) fn router(app: &App) -> Router<App> {
         router = router.route(route.path, for_programs(app, route.role, (route.to)()));
     }
     router.route("/api/{*rest}", axum::routing::any(nothing))
+}
+
+/// What can be done at an address instead is in the header `Allow`. Programs are told so in a problem.
+pub(crate) async fn wrong_method(method: Method, uri: Uri) -> Response {
+    if !uri.path().starts_with("/api/") {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    }
+    Problem::new(
+        405,
+        "wrong-method",
+        format!("{method} cannot be done at this address; the header `Allow` says what can"),
+    )
+    .into_response()
 }
 
 async fn openapi() -> Response {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use teia_base::{Clock, SystemClock};
 use teia_engine::{
     Asked, Attempted, CollectionConfig, CollectionFile, Counts, Delivery, Happened, Point, Watch,
-    ask, deliveries, run_of,
+    ask, deliveries, events, run_of,
 };
 
 use super::files::with_settings;
@@ -337,10 +337,15 @@ impl Desk {
                 points: watch.points(),
             });
         }
+        let (directory, reading) = self.reading(name)?;
+        let written = || events(&*directory.files(), reading.layout());
         let Some(reply) = self.say(&format!("events {name}"))? else {
-            return Ok(Heard::default());
+            return Ok(Heard {
+                events: written(),
+                ..Heard::default()
+            });
         };
-        let events = serde_json::from_value(reply["events"].clone()).unwrap_or_default();
+        let events = serde_json::from_value(reply["events"].clone()).unwrap_or_else(|_| written());
         let attempts = serde_json::from_value(reply["attempts"].clone()).unwrap_or_default();
         let points = serde_json::from_value(reply["points"].clone()).unwrap_or_default();
         Ok(Heard {

@@ -80,6 +80,12 @@ pub(crate) struct AttemptRow {
     pub(crate) outcome_name: String,
     /// Bytes that came.
     pub(crate) bytes: u64,
+    /// What its text was decoded from.
+    pub(crate) charset: Option<String>,
+    /// Who said so: `bom`, `http`, `meta` or `detected`.
+    pub(crate) charset_source: Option<&'static str>,
+    /// The first of what came where no head could be read, everything but plain ASCII escaped.
+    pub(crate) junk: Option<String>,
     /// In a sentence.
     pub(crate) sentence: String,
 }
@@ -341,7 +347,11 @@ impl UrlRow {
         let outcome = fetched.map(|fetched| fetched.outcome);
         Self {
             url: url.url.normal().to_string(),
-            state: url.state.name(),
+            state: if url.waits_for_sweep() {
+                "unreached"
+            } else {
+                url.state.name()
+            },
             depth: (url.depth != u16::MAX).then_some(url.depth),
             first_seen: url.first_seen.to_string(),
             referrer: url.referrer.clone(),
@@ -395,6 +405,9 @@ fn rows(attempts: &[Attempt]) -> Vec<AttemptRow> {
             outcome: attempt.outcome.number(),
             outcome_name: attempt.outcome.name().into_owned(),
             bytes: attempt.wire_bytes,
+            charset: attempt.charset.as_ref().map(|it| it.name.clone()),
+            charset_source: attempt.charset.as_ref().map(|it| it.source.name()),
+            junk: (!attempt.junk.is_empty()).then(|| attempt.junk.escape_ascii().to_string()),
             sentence: tell_attempt(attempt),
         });
     }

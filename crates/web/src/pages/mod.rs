@@ -224,6 +224,7 @@ pub(crate) fn router(app: App) -> Router {
         .merge(managing)
         .merge(manage::routes(&app))
         .merge(api::router(&app))
+        .method_not_allowed_fallback(api::wrong_method)
         .fallback(plain::nothing)
         .layer(middleware::from_fn_with_state(app.clone(), guard))
         .with_state(app)

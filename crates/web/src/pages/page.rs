@@ -247,10 +247,12 @@ fn facts(w: &Words, known: &Known, copies: &[Copy]) -> Result<Vec<Fact>, WebErro
         UrlStanding::Waiting => ("page.state.waiting", "warn"),
         UrlStanding::Fetched => ("page.state.fetched", "good"),
         UrlStanding::Failed => ("page.state.failed", "bad"),
+        UrlStanding::Excluded if state.waits_for_sweep() => ("page.state.unreached", "warn"),
         UrlStanding::Excluded => ("page.state.excluded", "warn"),
         UrlStanding::Gone => ("page.state.gone", "bad"),
     };
     let sentence = match (&state.exclusion, &state.fetched) {
+        (Some(exclusion), _) if state.waits_for_sweep() => w.rule(&exclusion.rule).into_owned(),
         (Some(exclusion), _) => format!(
             "{} ({})",
             w.told(exclusion.outcome.sentence()),

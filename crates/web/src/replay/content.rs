@@ -1,27 +1,25 @@
 //! The bytes of a copy on their way to a client: small ones from memory, large ones from a file, a piece
 //! at a time, so that a hundred slow clients cost no memory and hold no thread.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use futures_util::stream;
+use teia_base::{Chunks, PayloadReader};
 
 /// Larger ones wait in a file.
 const IN_MEMORY: usize = 1 << 20;
 /// Bytes that are read at once.
-const PIECE: u64 = 128 << 10;
+const PIECE: usize = 128 << 10;
 
 /// What is sent.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// The whole of it.
     Memory(Bytes),
-    /// These parts of a file that has no name, one after the other.
-    File(Arc<File>, Vec<Range<u64>>),
+    /// The first bytes of what lies in a file that has no name: so many.
+    File(PayloadReader, u64),
 }
 
 impl Content {
@@ -30,16 +28,18 @@ impl Content {
         if bytes.len() <= IN_MEMORY {
             return Self::Memory(bytes);
         }
-        let aside = || -> io::Result<File> {
+        let len = bytes.len() as u64;
+        let aside = || -> io::Result<PayloadReader> {
             let mut file = tempfile::tempfile()?;
             file.write_all(&bytes)?;
-            Ok(file)
+            let body = teia_base::Body::File {
+                file: Arc::new(file),
+                len,
+            };
+            Ok(body.payload_reader(Arc::new(Chunks::whole(len))))
         };
         match aside() {
-            Ok(file) => {
-                let whole = 0..bytes.len() as u64;
-                Self::File(Arc::new(file), Vec::from([whole]))
-            }
+            Ok(reader) => Self::File(reader, len),
             Err(error) => {
                 tracing::warn!(%error, "a large copy stays in memory while it is sent");
                 Self::Memory(bytes)
@@ -51,42 +51,38 @@ impl Content {
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::Memory(bytes) => bytes.len() as u64,
-            Self::File(_, ranges) => ranges.iter().map(|range| range.end - range.start).sum(),
+            Self::File(_, len) => *len,
         }
     }
 
     pub(crate) fn into_body(self) -> Body {
-        let (file, ranges) = match self {
+        let (reader, len) = match self {
             Self::Memory(bytes) => return Body::from(bytes),
-            Self::File(file, ranges) => (file, ranges),
+            Self::File(reader, len) => (reader, len),
         };
-        let pieces: Vec<Range<u64>> = ranges.into_iter().flat_map(pieces).collect();
         Body::from_stream(stream::unfold(
-            (file, pieces.into_iter()),
-            |(file, mut pieces)| async move {
-                let piece = pieces.next()?;
-                let source = Arc::clone(&file);
-                let read = tokio::task::spawn_blocking(move || read(&source, &piece)).await;
-                let read = read.unwrap_or_else(|error| Err(io::Error::other(error)));
-                Some((read, (file, pieces)))
+            Some((reader, len)),
+            async |state: Option<(PayloadReader, u64)>| {
+                let (reader, left) = state.filter(|(_, left)| *left > 0)?;
+                let read = tokio::task::spawn_blocking(move || next_piece(reader, left)).await;
+                match read.unwrap_or_else(|error| Err(io::Error::other(error))) {
+                    Ok((piece, reader)) => {
+                        let left = left - piece.len() as u64;
+                        Some((Ok(piece), Some((reader, left))))
+                    }
+                    Err(error) => Some((Err(error), None)),
+                }
             },
         ))
     }
 }
 
-fn pieces(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
-    let step = usize::try_from(PIECE).unwrap_or(usize::MAX);
-    let end = range.end;
-    range
-        .step_by(step)
-        .map(move |start| start..(start + PIECE).min(end))
-}
-
-fn read(file: &File, piece: &Range<u64>) -> io::Result<Bytes> {
-    let length = usize::try_from(piece.end - piece.start).unwrap_or(0);
+/// At most `left` bytes, which are to come: fewer are an error.
+fn next_piece(mut reader: PayloadReader, left: u64) -> io::Result<(Bytes, PayloadReader)> {
+    let length = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
     let mut bytes = vec![0; length];
-    file.read_exact_at(&mut bytes, piece.start)?;
-    Ok(bytes.into())
+    reader.read_exact(&mut bytes)?;
+    Ok((bytes.into(), reader))
 }
 
 #[cfg(test)]

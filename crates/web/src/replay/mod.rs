@@ -18,11 +18,8 @@ pub(crate) use content::Content;
 pub(crate) use kind::Kind;
 
 use std::io::Read;
-use std::ops::Range;
-use std::sync::Arc;
 
 use teia_archive::StoredCapture;
-use teia_base::Body;
 use teia_fetch::{DecodeLimits, Decoded};
 use url::Url;
 
@@ -138,17 +135,15 @@ pub(crate) fn render(
 /// A large copy that is sent as it was received, straight from its file.
 fn as_it_lies(capture: &StoredCapture, limits: &DecodeLimits, role: Role) -> Option<Rendered> {
     let response = &capture.response;
-    let Body::File { file, .. } = &response.body else {
+    if response.body.as_memory().is_some() {
         return None;
-    };
+    }
     let is_plain = response
         .head
         .text("content-encoding")
         .is_none_or(|coding| coding.trim().is_empty() || coding.eq_ignore_ascii_case("identity"));
-    let ranges = response.payload();
-    let first = ranges.first()?;
     let mut start = Vec::new();
-    let reader = response.body.reader(first.start, first.end);
+    let reader = response.payload_reader();
     reader.take(SEEN_BYTES).read_to_end(&mut start).ok()?;
     // Compressed without saying so: unpacked, as the crawl did.
     if !is_plain || start.starts_with(&[0x1f, 0x8b]) {
@@ -166,32 +161,19 @@ fn as_it_lies(capture: &StoredCapture, limits: &DecodeLimits, role: Role) -> Opt
         Kind::Svg => "image/svg+xml",
         Kind::Attachment => "application/octet-stream",
     };
-    let whole: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-    let body = Content::File(Arc::clone(file), first_bytes(ranges, limits.document_bytes));
+    let reader = response.payload_reader();
+    let whole = reader.payload();
+    let len = whole.min(limits.document_bytes);
     Some(Rendered {
         kind,
         media_type: media_type.to_owned(),
-        is_cut: body.len() < whole,
-        body,
+        is_cut: len < whole,
+        body: Content::File(reader, len),
     })
 }
 
 /// Bytes by which a kind is known.
 const SEEN_BYTES: u64 = 512;
-
-/// The ranges up to so many bytes.
-fn first_bytes(ranges: Vec<Range<u64>>, most: u64) -> Vec<Range<u64>> {
-    let mut left = most;
-    let mut taken = Vec::new();
-    for range in ranges {
-        let end = range.end.min(range.start.saturating_add(left));
-        left -= end - range.start;
-        if end > range.start {
-            taken.push(range.start..end);
-        }
-    }
-    taken
-}
 
 /// Turns the addresses on a page into addresses of copies from the same time.
 #[derive(Clone, Debug)]

@@ -123,6 +123,9 @@ fn every_outcome_and_every_end_has_portuguese_words() {
         assert!(PORTUGUESE.told.contains_key(said), "{said}");
         assert_eq!(ENGLISH.told(said), said);
     }
+    for end in ends.map(teia_engine::EndReason::sentence) {
+        assert_ne!(PORTUGUESE.sentence(end), end);
+    }
     assert_eq!(PORTUGUESE.told("never said"), "never said");
 }
 
@@ -191,7 +194,16 @@ fn notices() -> Vec<String> {
         }
         let source = std::fs::read_to_string(&path).unwrap();
         let code = source.split("#[cfg(test)]").next().unwrap();
-        for call in [".warn(", ".say(", ".complain(", "Event::Notice {", ".note("] {
+        let calls = [
+            ".warn(",
+            ".say(",
+            ".complain(",
+            "Event::Notice {",
+            ".note(",
+            // What outages are told in.
+            "Trouble::",
+        ];
+        for call in calls {
             for (at, _) in code.match_indices(call) {
                 let rest = &code[at + call.len()..];
                 let Some((before, literal)) = rest.split_once('"') else {

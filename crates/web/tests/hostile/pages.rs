@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use teia_web::WebConfig;
 
 use crate::support;
-use crate::support::{Answer, Served};
+use crate::support::{Answer, LittleWeb, Served};
 use crate::{HOSTILE, SCRIPT, check_is_text, escape, hostile_web};
 
 #[test]
@@ -81,6 +81,26 @@ fn ui_03_direction_marks_and_long_words_stay_in_their_place() {
 }
 
 #[test]
+fn url_01_a_url_as_long_as_may_be_is_found_and_its_page_opens() {
+    let web = LittleWeb::start();
+    let path = format!("/{}", "x".repeat(2048 - web.url("/").len()));
+    web.html("/", &format!("<a href='{path}'>long</a>"));
+    web.html(&path, "<title>The longest</title><p>a quagga");
+    let url = web.url(&path);
+    assert_eq!(url.len(), 2048);
+    let served = Served::of(&web);
+    let found = served.get("/api/search?q=quagga").json();
+    assert_eq!(found["hits"][0]["url"], url.as_str(), "{found}");
+    let results = served.get("/search?q=quagga").text();
+    assert!(results.contains(&format!("href=\"{url}\"")), "{results}");
+    let about = served.get(&format!("/page?url={}", escape(&url)));
+    assert_eq!(about.status, 200);
+    assert!(about.text().contains("The longest"), "{}", about.text());
+    let copy = served.get(&format!("/archive/{}/{url}", served.newest(&url)));
+    assert_eq!(copy.status, 200);
+}
+
+#[test]
 fn ui_15_a_query_bomb_is_refused_before_it_is_read() {
     let (_, served) = &*HOSTILE;
     let (at_most, star) = ("at most", "at the end of a word");
@@ -120,9 +140,11 @@ fn ui_15_a_query_bomb_is_refused_before_it_is_read() {
         }
     }
     // A star after a word, or among signs, is none of these; nor is a query at its limits, which is taken as it is.
-    let good = ["zeb*", "2*3", "/zeb.*/", "*"].map(str::to_owned);
+    // Nobody is found by a word as long as that, which is said.
+    let no_word = "a".repeat(1_024);
+    let good = ["zeb*", "2*3", "/zeb.*/", "*", &no_word].map(str::to_owned);
     let at_limits = [
-        "a".repeat(1_024),
+        vec!["a".repeat(255); 4].join("+"),
         vec!["a"; 64].join("+"),
         vec!["%2Ba"; 32].join("+"),
         vec!["title:a"; 32].join("+"),

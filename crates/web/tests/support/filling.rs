@@ -95,7 +95,7 @@ pub(crate) fn refill(root: &Path, collection: &str) {
             anchors: anchors.texts.into_iter().map(|(text, _)| text).collect(),
             rank: place,
             size: *size,
-            noindex: false,
+            ..Extras::default()
         };
         writer.add(document, &extras).unwrap();
     }

@@ -8,7 +8,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use teia_base::{Clock, SystemClock, Timestamp};
-use teia_catalog::{Dashboard, HostRow, NameCount};
+use teia_catalog::{Dashboard, HostRow, Names};
 
 use super::collections::{age, state_key, state_mark};
 use super::panel::span;
@@ -22,6 +22,8 @@ use crate::words::Words;
 
 /// Figures older than this are told with their age.
 const OLD_MICROS: i64 = 5_000_000;
+/// Depths that are listed one by one.
+const DEPTHS: usize = 25;
 /// Traps that are listed.
 const MOST_TRAPS: usize = 500;
 
@@ -449,16 +451,13 @@ fn outcomes(w: &Words, dashboard: &Dashboard) -> Panel {
     panel
 }
 
-fn names(
-    w: &Words,
-    id: &'static str,
-    counts: &[NameCount],
-    shown: impl Fn(&str) -> String,
-) -> Panel {
+fn names(w: &Words, id: &'static str, counts: &Names, shown: impl Fn(&str) -> String) -> Panel {
     let columns = ["name", "#documents.word", "share"];
     let mut panel = Panel::new(w, id, &format!("panel.{id}"), &columns);
-    let all = counts.iter().map(|count| count.documents).sum();
-    for count in counts {
+    let all = counts.documents;
+    let mut others = all;
+    for count in &counts.items {
+        others -= count.documents;
         let name = if count.name.is_empty() {
             w.t("unknown.name").to_owned()
         } else {
@@ -470,7 +469,19 @@ fn names(
             Cell::share(w, count.documents, all),
         ]);
     }
+    add_others(w, &mut panel, others, all);
     panel
+}
+
+/// What is not listed row by row, so that the shares make up the whole.
+fn add_others(w: &Words, panel: &mut Panel, others: i64, all: i64) {
+    if others > 0 {
+        panel.row(vec![
+            Cell::text(w.told("others")),
+            Cell::number(w, others),
+            Cell::share(w, others, all),
+        ]);
+    }
 }
 
 fn times(w: &Words, dashboard: &Dashboard) -> Panel {
@@ -505,8 +516,10 @@ fn times(w: &Words, dashboard: &Dashboard) -> Panel {
 fn depths(w: &Words, dashboard: &Dashboard) -> Panel {
     let columns = ["#depth", "#documents.word", "share"];
     let mut panel = Panel::new(w, "depths", "panel.depths", &columns);
-    let all = dashboard.depths.iter().map(|depth| depth.documents).sum();
-    for depth in &dashboard.depths {
+    let all: i64 = dashboard.depths.iter().map(|depth| depth.documents).sum();
+    let mut others = all;
+    for depth in dashboard.depths.iter().take(DEPTHS) {
+        others -= depth.documents;
         // A depth that no link of that run gave.
         let shown = match depth.depth {
             65_535 => w.t("unknown.name").to_owned(),
@@ -518,6 +531,7 @@ fn depths(w: &Words, dashboard: &Dashboard) -> Panel {
             Cell::share(w, depth.documents, all),
         ]);
     }
+    add_others(w, &mut panel, others, all);
     panel
 }
 
@@ -529,7 +543,7 @@ fn hosts_panel(w: &Words, collection: &str, id: &'static str, hosts: &[HostRow])
         "#received",
         "#answer.mean",
     ];
-    let mut panel = Panel::new(w, id, &format!("panel.{id}"), &columns);
+    let mut panel = Panel::new(w, id, &format!("panel.{id}"), &columns).noted(w.t("hosts.note"));
     for host in hosts {
         panel.row(vec![
             Cell::host(collection, &host.host),
@@ -596,4 +610,55 @@ pub(crate) async fn act(
         Ok((StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response())
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use teia_catalog::{Dashboard, DepthCount, NameCount, Names};
+
+    use super::{Cell, Panel, depths, names};
+    use crate::words::Tongue;
+
+    fn last_row(panel: &Panel) -> (String, String, String) {
+        match panel.rows.last().map(Vec::as_slice) {
+            Some(
+                [
+                    Cell::Text(name),
+                    Cell::Text(count),
+                    Cell::Share { shown, .. },
+                ],
+            ) => (name.clone(), count.clone(), shown.clone()),
+            row => panic!("no name, count and share: {row:?}"),
+        }
+    }
+
+    #[test]
+    fn shares_are_of_all_documents_and_what_is_not_listed_is_told_together() {
+        let w = Tongue::English.words();
+        let others =
+            |count: &str, share: &str| ("others".to_owned(), count.to_owned(), share.to_owned());
+        let depth = |depth| DepthCount {
+            depth,
+            documents: 10,
+        };
+        let dashboard = Dashboard {
+            depths: (0..40).map(depth).collect(),
+            ..Dashboard::default()
+        };
+        let panel = depths(w, &dashboard);
+        assert_eq!(panel.rows.len(), 26);
+        assert_eq!(last_row(&panel), others("150", "37.5 %"));
+        let html = NameCount {
+            name: "text/html".to_owned(),
+            documents: 30,
+        };
+        let mut types = Names {
+            items: vec![html],
+            documents: 40,
+        };
+        let panel = names(w, "types", &types, str::to_owned);
+        assert_eq!(last_row(&panel), others("10", "25.0 %"));
+        types.documents = 30;
+        assert_eq!(names(w, "types", &types, str::to_owned).rows.len(), 1);
+    }
 }

@@ -56,7 +56,10 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         of.push((shelf.name.clone(), known.state.url.normal().to_string()));
         let mut panel = Panel::new(w, "life", "", &["when", "what"]).wide();
         panel.title.clone_from(&shelf.name);
-        let state = format!("url.{}", known.state.state.name());
+        let state = match known.state.waits_for_sweep() {
+            true => "url.unreached".to_owned(),
+            false => format!("url.{}", known.state.state.name()),
+        };
         w.t(&state).clone_into(&mut panel.note);
         for happening in &known.life {
             let what = happening.told(&known.attempts, |english| w.rule(english).into_owned());

@@ -7,7 +7,7 @@ use teia_catalog::{HostOrder, HostReport};
 
 use super::panel::span;
 use super::removing::offer;
-use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices, first_row};
+use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices, first_row, no_catalog};
 use crate::address::escape;
 use crate::desk::{DeskError, Removal, RemovalKind};
 use crate::pages::{App, Failure, Frame};
@@ -67,7 +67,7 @@ fn list(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     let found = match found {
         Ok(Some(found)) => found,
         Ok(None) => {
-            page.sentences.push(w.t("catalog.none").to_owned());
+            page.sentences.push(no_catalog(app, w, &name));
             return page.show();
         }
         Err(DeskError::Catalog) => {
@@ -85,7 +85,9 @@ fn list(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         "#answer.mean",
         "visited",
     ];
-    let mut panel = Panel::new(w, "hosts", "", &columns).wide();
+    let mut panel = Panel::new(w, "hosts", "", &columns)
+        .wide()
+        .noted(w.t("hosts.note"));
     for host in &found.hosts {
         panel.row(vec![
             Cell::host(&name, &host.host),

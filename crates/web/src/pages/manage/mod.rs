@@ -36,6 +36,7 @@ use crate::access::{Role, for_people};
 use crate::address::escape;
 use crate::chart::Chart;
 use crate::host_map::HostMap;
+use crate::words::Words;
 
 /// The pages that lead to all others, with the keys of their names.
 pub(crate) const PLACES: [(&str, &str); 6] = [
@@ -227,14 +228,29 @@ fn first_row(from: &str) -> Result<u32, Failure> {
     from.parse().map_err(|_| Failure::NoNumber("from"))
 }
 
-/// The collection that is asked for, or the only or first one.
+/// The collection that is asked for; otherwise the one whose journal was written last.
 fn chosen_name(app: &App, asked: &str) -> Option<String> {
     let shelves = app.library.shelves();
     if asked.is_empty() {
-        return shelves.first().map(|shelf| shelf.name.clone());
+        let shelves = shelves.iter().rev();
+        let last = shelves.max_by_key(|shelf| shelf.journal_written());
+        return last.map(|shelf| shelf.name.clone());
     }
     let found = shelves.iter().find(|shelf| shelf.name == asked);
     found.map(|shelf| shelf.name.clone())
+}
+
+/// What is said where a collection has no catalog: a command helps only where something was collected.
+fn no_catalog(app: &App, w: &Words, name: &str) -> String {
+    let shelves = app.library.shelves();
+    let shelf = shelves.iter().find(|shelf| shelf.name == name);
+    let has_run = shelf.is_some_and(|shelf| shelf.journal_written().is_some());
+    let key = if has_run {
+        "catalog.none"
+    } else {
+        "catalog.never-run"
+    };
+    w.t(key).to_owned()
 }
 
 /// All collections as choices.

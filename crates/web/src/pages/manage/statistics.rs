@@ -76,13 +76,15 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
             let cells = cells.map(|(figure, column)| shown(w, column, figure, is_name));
             panel.row(cells.collect());
         }
+        let of = escape(&name);
         panel.more = [("csv", "CSV"), ("parquet", "Parquet")]
             .map(|(form, label)| {
-                let of = escape(&name);
                 let href = format!("/statistics.{form}?collection={of}&table={}", table.name);
                 (href, label.to_owned())
             })
             .to_vec();
+        let json = format!("/api/collections/{of}/statistics?table={}", table.name);
+        panel.more.push((json, "JSON".to_owned()));
         page.panels.push(panel);
     }
     page.show()

@@ -106,7 +106,7 @@ fn queue(
     let columns = [
         "host",
         "#urls.waiting",
-        "#pages.fetched",
+        "#urls.fetched",
         "queue.why",
         "visited",
     ];
@@ -228,6 +228,10 @@ fn why(w: &Words, url: &UrlRow) -> String {
         return w.t("why.leased").to_owned();
     }
     if let Some(rule) = &url.rule {
+        // It is in scope: no rule left it out.
+        if url.state == "unreached" {
+            return w.rule(rule).into_owned();
+        }
         return w.f("why.rule", rule);
     }
     let outcome = url.outcome_name.as_deref().unwrap_or_default();
