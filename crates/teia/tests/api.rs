@@ -351,6 +351,42 @@ fn a_run_is_begun_paused_resumed_and_stopped_through_the_api() {
     assert!(!home.data().join("birds").exists());
 }
 
+/// What was changed for a run alone counts until that run ends, also in the process that goes on with it.
+#[test]
+fn what_was_changed_for_a_run_counts_after_a_restart() {
+    for signal in [Signal::KILL, Signal::TERM] {
+        let (server, home) = (web(), Home::new());
+        let running = serve(&home, &["--allow-private"]);
+        let client = Client::new(&home, &running);
+        client.create(&server, "birds");
+        client.post("/api/collections/birds/start");
+        until("requests", || server.log().entries.len() >= 10);
+        client.good(
+            "PATCH",
+            "/api/collections/birds/run",
+            &json!({"settings": {"filter.max-pages": 40, "politeness.delay": "150ms"}}),
+        );
+        running.signal(signal);
+        running.wait(LIMIT);
+        let running = serve(&home, &["--allow-private"]);
+        until("the note", || {
+            running
+                .said()
+                .contains("`filter.max-pages`, `politeness.delay`")
+        });
+        let client = Client::new(&home, &running);
+        until("its end", || client.state("birds") == "ended");
+        let card = client.get("/api/collections/birds");
+        assert_eq!(card["reason"], "max-pages", "{signal:?}: {card}");
+        assert!(card["settings"]["filter"]["max-pages"].is_null(), "{card}");
+        // The next run goes by the file.
+        client.post("/api/collections/birds/start");
+        until("its end", || client.state("birds") == "ended");
+        let card = client.get("/api/collections/birds");
+        assert_eq!(card["reason"], "done", "{signal:?}: {card}");
+    }
+}
+
 fn metrics(client: &Client) -> String {
     metrics_at(&client.address)
 }
@@ -398,6 +434,13 @@ fn a_run_in_another_process_is_steered_too() {
     client.post("/api/collections/default/resume");
     let ended = crawling.wait(LIMIT);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
+    // What it said outlives it, and the server that heard of it.
+    let said = |client: &Client| client.get("/api/collections/default/events")["items"].to_string();
+    let after = said(&client);
+    assert!(
+        after.contains("run 1 has begun") && after.contains("new settings"),
+        "{after}"
+    );
     assert_eq!(
         client.get("/api/collections/default")["reason"],
         "max-pages"
@@ -454,7 +497,13 @@ fn a_run_in_another_process_goes_by_its_file_however_that_was_changed() {
 #[test]
 fn what_pages_show_is_in_the_api_and_receivers_are_for_admins() {
     let (server, home) = (web(), Home::new());
-    home.good(&crawl(&home, &server, "0s", &["--max-pages", "40"]));
+    let missing = format!("{}no-such-page", server.web().front(1));
+    home.good(&crawl(
+        &home,
+        &server,
+        "0s",
+        &["--max-pages", "40", &missing],
+    ));
     let hook = "webhook.urls=[\"https://hooks.example.org/T0/very-secret\"]";
     home.good(&["collection", "edit", "--set", hook]);
     let running = serve(&home, &["--no-collect"]);
@@ -464,6 +513,12 @@ fn what_pages_show_is_in_the_api_and_receivers_are_for_admins() {
     let of = |depth: &Value| depth["documents"].as_u64().unwrap();
     let all: u64 = depths["items"].as_array().unwrap().iter().map(of).sum();
     assert!(all >= 30, "{depths}");
+    let errors = client.get(&format!("{path}/errors"));
+    let errors = errors["items"].as_array().unwrap().iter();
+    let of_missing: Vec<&Value> = errors.filter(|error| error["url"] == missing).collect();
+    let told = home.run(&["page", &missing]);
+    assert_eq!(of_missing.len(), 1, "{}{}", told.text(), told.err);
+    assert_eq!(of_missing[0]["code"], 404);
     let map = client.get(&format!("{path}/map"));
     assert_eq!(map["hosts"].as_array().unwrap().len(), 3, "{map}");
     assert!(map["hosts"][0]["documents"].as_u64().unwrap() > 0, "{map}");

@@ -120,6 +120,29 @@ fn a_due_run_begins_goes_on_after_a_kill_and_is_not_begun_twice() {
     drop(serving);
 }
 
+/// A URL of an earlier run that this one has not come to is in scope, and said to be.
+#[test]
+fn what_a_run_has_not_reached_yet_is_not_called_left_out() {
+    let (server, home) = (web(), Home::new());
+    collection(&home, &server, "birds", "mode=periodic");
+    home.good(&["resume", "birds"]);
+    home.good(&["resume", "birds", "--max-pages", "2"]);
+    // Two pages lead no further than to what is two steps from the seed.
+    let depths = server.web().depth_map(&[server.web().front(0)], None);
+    let deepest = depths.into_iter().max_by_key(|(_, depth)| *depth);
+    let (url, depth) = deepest.unwrap();
+    assert!(depth > 2, "{url} is {depth} steps away");
+    let known = home.json(&["page", &url, "--json", "--collection", "birds"]);
+    assert_eq!(known["state"], "unreached", "{known}");
+    assert!(known["excluded_by"].is_null(), "{known}");
+    let told = home.good(&["page", &url, "--collection", "birds"]);
+    assert!(
+        told.contains("not reached yet: visited in an earlier run"),
+        "{told}"
+    );
+    assert!(!told.contains("scope leaves it out"), "{told}");
+}
+
 #[test]
 fn runs_of_a_server_are_steered_from_another_terminal() {
     let (server, home) = (web(), Home::new());

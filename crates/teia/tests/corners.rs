@@ -33,11 +33,11 @@ const LIMIT: Duration = Duration::from_secs(90);
 const AT_ONCE: usize = 6;
 
 /// Corners whose next page cannot be fetched within the crawl, and why. All else holds for them as well.
-const NO_NEXT_PAGE: &[(&str, &str, &str)] = &[(
-    "HTTP-32",
-    "decade",
-    "it asks for a rest of ten years, and gets a week; its next page waits",
-)];
+const NO_NEXT_PAGE: &[(&str, &str, &str)] = &[
+    ("HTTP-32", "decade", TEN_YEARS),
+    ("HTTP-32", "decade-429", TEN_YEARS),
+];
+const TEN_YEARS: &str = "it asks for a rest of ten years, and gets a week; its next page waits";
 
 /// Short limits of time, for the many that only let us wait; and few pages, because it is their price that is looked at,
 /// and not that of the sites without an end behind some of them. (Not fewer: a URL that waits for robots.txt to be read
@@ -187,7 +187,8 @@ fn check(
     // One outcome for each attempt.
     let mut tries: Vec<_> = attempts
         .iter()
-        .filter(|attempt| !attempt.is_robots())
+        // That it waits for a robots.txt is noted as often as that was asked for, and is no try of it.
+        .filter(|attempt| !attempt.is_robots() && attempt.try_number > 0)
         .map(|attempt| (attempt.url.request(), attempt.visit, attempt.try_number))
         .collect();
     let count = tries.len();

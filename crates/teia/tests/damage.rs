@@ -53,6 +53,7 @@ fn kind(path: &str) -> Option<(&'static str, Nature)> {
         ("", "audit.log" | "audit.log.1", _) => ("audit log", Empty),
         // The names of runs that a server began: a line that is no collection is nobody's.
         ("", "begun.list", _) => ("begun runs", Unguarded),
+        ("default/", "events.jsonl" | "events.jsonl.1", _) => ("events", Unguarded),
         ("default/", "webhook.json", _) => ("messages to webhooks", Unguarded),
         ("", "teia.db", _) => ("catalog", Unguarded),
         // SQLite's own journal; its index of it is memory that is shared.
@@ -61,6 +62,8 @@ fn kind(path: &str) -> Option<(&'static str, Nature)> {
         ("collections/", _, "toml") => ("collection file", Text),
         ("default/", "removed", _) => ("removals", Source),
         ("default/", "removed.copy", _) => ("removals, copy", Derived),
+        ("", "removed.kept", _) => ("removals of who is gone", Source),
+        ("", "removed.kept.copy", _) => ("removals of who is gone, copy", Derived),
         ("default/archive/", _, "gz") => ("archive", Source),
         ("default/archive/", _, "cdxj") => ("archive index", Derived),
         ("default/archive/", _, "ids") => ("archive numbers", Derived),
@@ -193,6 +196,9 @@ fn collected() -> Collected {
     ));
     let front = server.web().front(0);
     home.good(&["remove", &format!("{front}hidden")]);
+    home.good(&["collection", "new", "gone", "http://gone.example/"]);
+    home.good(&["remove", "--collection", "gone", "--host", "gone.example"]);
+    home.good(&["collection", "remove", "gone", "--yes"]);
     home.good(&["token", "new", "--role", "viewer", "somebody"]);
     fs::write(home.data().join("begun.list"), "default\n").unwrap();
     let crashes = home.data().join("default/crashes");

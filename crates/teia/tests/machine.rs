@@ -127,7 +127,7 @@ fn env_16_a_downgrade_in_the_middle_of_a_crawl_is_refused_before_anything_is_wri
     let list = home.write("urls", &format!("{url}one-more\n"));
     for newer in [
         own.replace("teia-data 1", "teia-data 2"),
-        own.replace("normal-form 2", "normal-form 3"),
+        own.replace("normal-form 3", "normal-form 4"),
     ] {
         assert_ne!(newer, own, "the version is another one by now");
         // Without its check sum: whoever writes another version knows how to make one.

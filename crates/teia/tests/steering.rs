@@ -217,6 +217,49 @@ fn options_for_a_run_that_is_under_way_count_and_are_not_dropped() {
 }
 
 #[test]
+fn options_of_a_run_that_was_killed_count_when_it_goes_on() {
+    let (server, home) = (web(), Home::new());
+    started(&home, &server, 10).kill();
+    let killed_after = |options: &[&str]| {
+        let asked = server.log().entries.len();
+        let mut arguments = vec!["resume", "default"];
+        arguments.extend(options);
+        let running = home.start(&arguments);
+        until("more requests", || server.log().entries.len() > asked + 5);
+        running.kill();
+    };
+    killed_after(&["--max-pages", "70", "--retries", "2", "--max-depth", "50"]);
+    // Whoever edits one of them while nothing runs decides anew.
+    home.good(&[
+        "collection",
+        "edit",
+        "default",
+        "--set",
+        "filter.max-depth=60",
+    ]);
+    killed_after(&[]);
+    let said = home.run(&["resume", "default"]);
+    assert!(
+        said.err
+            .contains("alone: `filter.max-pages`, `run.retries`"),
+        "{}",
+        said.err
+    );
+    assert_eq!(home.status()["state"], "ended (max-pages)");
+    let events = std::fs::read_to_string(home.data().join("default/events.jsonl")).unwrap();
+    let last = events.lines().last().unwrap();
+    assert!(
+        last.contains("the run has ended: the limit of pages is reached"),
+        "{last}"
+    );
+    // It was that run's; and what is said now counts more than what was said before.
+    killed_after(&["--max-pages", "200"]);
+    let said = home.run(&["resume", "default", "--max-pages", "none"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert_eq!(home.status()["state"], "ended (done)");
+}
+
+#[test]
 fn another_collection_of_a_directory_in_use_cannot_be_resumed() {
     let (server, home) = (web(), Home::new());
     let more = ["--collection", "birds", "--max-pages", "1"];

@@ -75,6 +75,24 @@ fn added_urls_are_new_once_however_little_memory_there_is() {
     }
 }
 
+/// As people have them: a mark at the beginning, ends of lines of another system, notes, and every second line twice.
+#[test]
+fn url_27_each_line_of_a_list_is_counted_once() {
+    const LINES: usize = 40_000;
+    let home = Home::new();
+    let mut text = String::from("\u{feff}http://h0.list.test/0\r\n# seeds\r\n\r\n");
+    for line in 1..LINES {
+        let page = line / 2;
+        text.push_str(&format!("http://h{}.list.test/{page}\r\n", page % 100));
+    }
+    let file = home.write("list.txt", &text);
+    let added = json(&home, &["urls", "add", &file]);
+    let counts = ["read", "new", "known", "invalid"].map(|key| added[key].as_u64().unwrap());
+    let half = LINES as u64 / 2;
+    assert_eq!(counts, [2 * half, half, half, 0], "{added}");
+    assert_eq!(json(&home, &["urls", "count"])["urls"], half);
+}
+
 #[test]
 fn added_urls_make_a_collection_that_can_be_collected_and_are_not_overwritten() {
     let home = Home::new();

@@ -230,6 +230,7 @@ fn check_extract(base: &str, media_type: Option<&str>, file: &str) -> Result<Exi
             "max_snippet": extracted.robots.max_snippet,
             "unavailable_after": extracted.robots.unavailable_after.map(|moment| moment.to_string()),
         },
+        "schemes": extracted.schemes,
         "flags": extracted.flags.names(),
         "links": extracted.links.iter().map(|link| json!({
             "url": link.url,

@@ -11,7 +11,8 @@ use anyhow::{Context, Result};
 use teia_base::Seed;
 use teia_engine::{
     CollectionConfig, Control, ControlSocket, Crawl, Directory, DirectoryLock, EndReason,
-    EngineError, Executor, Layout, Parts, Reading, Report, Run, ThisMachine, Watch, ask, run_of,
+    EngineError, EventLog, Executor, Layout, Parts, Reading, Report, Run, RunChanges, ThisMachine,
+    Watch, ask, run_of,
 };
 
 use super::Usage;
@@ -111,7 +112,7 @@ pub(crate) fn resume(place: &Place, options: &CrawlOptions) -> Result<ExitCode> 
         }
         Err(error) => return Err(error.into()),
     };
-    let mut config = options.base(stored)?;
+    let mut config = options.base(with_run_changes(&reading, stored)?)?;
     options.apply(&mut config)?;
     // A pause, also one that a process before this one was told of, ends here.
     let control = Control::default();
@@ -129,6 +130,27 @@ pub(crate) fn resume(place: &Place, options: &CrawlOptions) -> Result<ExitCode> 
         options.report.as_deref(),
     )?;
     Ok(exit_code(&report))
+}
+
+/// A run that goes on has what was changed for it alone, as far as that goes together with its file.
+fn with_run_changes(reading: &Reading, stored: CollectionConfig) -> Result<CollectionConfig> {
+    let changes = RunChanges::read(&reading.files(), reading.layout())?.that_hold(&stored);
+    if changes.is_empty() {
+        return Ok(stored);
+    }
+    let names = changes.names().join(", ");
+    Ok(match changes.over(&stored) {
+        Ok(changed) => {
+            eprintln!("note: the run goes on with what was changed for it alone: {names}");
+            changed
+        }
+        Err(why) => {
+            eprintln!(
+                "teia: the run goes by its file, and not by what was changed for it alone ({names}): {why}"
+            );
+            stored
+        }
+    })
 }
 
 /// Tells the process that has the directory to go on, if it collects this collection.
@@ -376,9 +398,9 @@ fn run(
     let config = with_proxy_password(config);
     let _signals = signals::listen(control.clone()).context("cannot listen for signals")?;
     let runtime = runtime()?;
-    let watch = Arc::new(Watch::new(
-        Arc::clone(&progress) as Arc<dyn teia_engine::Feedback>
-    ));
+    let layout = Layout::new(place.name())?;
+    let watch = Watch::new(Arc::clone(&progress) as Arc<dyn teia_engine::Feedback>);
+    let watch = Arc::new(watch.writing(EventLog::of(directory.files(), layout.clone())));
     let parts = Parts {
         feedback: Arc::clone(&watch) as Arc<dyn teia_engine::Feedback>,
         ..Parts::default()
@@ -387,7 +409,7 @@ fn run(
         files: directory.files(),
         root: directory.root().to_owned(),
         key: directory.key(),
-        layout: Layout::new(place.name())?,
+        layout,
         config,
         save: save == Save::Yes,
         seeds,

@@ -51,6 +51,12 @@ pub(crate) fn get(place: &Place, url: &str, at: Option<&str>, with_head: bool) -
                 );
                 return Ok(ExitCode::from(1));
             }
+            if entry.failed {
+                eprintln!(
+                    "teia: {url} never came whole: this is what came before the answer broke off; `{}` tells why",
+                    place.command(&["page", url])
+                );
+            }
             return write_out(&captures.read(&entry)?, with_head, &config.decode_limits());
         }
     }

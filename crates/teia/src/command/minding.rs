@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use teia_base::{Clock, SystemClock};
+use teia_base::{Clock, Files, SystemClock};
 use teia_engine::{
-    ControlSocket, Coordinator, CoordinatorConfig, Desk, Directory, Level, Parts, Run, Runs,
-    Silence, ThisMachine, Watch, hosts_at_once,
+    ControlSocket, Coordinator, CoordinatorConfig, Desk, Directory, EventLog, Feedback, Layout,
+    Level, Parts, Run, Runs, Silence, ThisMachine, Watch, hosts_at_once,
 };
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -85,6 +85,7 @@ impl Minder {
         let Some(directory) = self.directory() else {
             return;
         };
+        self.minded.files.get_or_init(|| directory.files());
         let (minded, data) = (Arc::clone(&self.minded), self.data.clone());
         let noting = Arc::clone(&self.minded);
         let parts = move |name: &str| {
@@ -165,6 +166,8 @@ fn say(level: Level, text: &str) {
 struct Minded {
     desk: Desk,
     watches: Mutex<HashMap<String, Arc<Watch>>>,
+    /// Where it is written down what happens.
+    files: OnceLock<Arc<dyn Files>>,
 }
 
 impl Minded {
@@ -173,7 +176,7 @@ impl Minded {
         let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         let watch = match watches.get(name) {
             Some(earlier) => Watch::after(bar, earlier),
-            None => Watch::new(bar),
+            None => self.first_watch(name, bar),
         };
         let watch = Arc::new(watch);
         watches.insert(name.to_owned(), Arc::clone(&watch));
@@ -185,8 +188,16 @@ impl Minded {
         let mut watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner);
         let watch = watches.entry(name.to_owned());
         watch
-            .or_insert_with(|| Arc::new(Watch::new(Arc::new(Silence))))
+            .or_insert_with(|| Arc::new(self.first_watch(name, Arc::new(Silence))))
             .note(level, text);
+    }
+
+    fn first_watch(&self, name: &str, behind: Arc<dyn Feedback>) -> Watch {
+        let watch = Watch::new(behind);
+        match (self.files.get(), Layout::new(name)) {
+            (Some(files), Ok(layout)) => watch.writing(EventLog::of(Arc::clone(files), layout)),
+            _ => watch,
+        }
     }
 }
 

@@ -240,6 +240,10 @@ fn links_json(links: &Listing<Neighbour>) -> Vec<serde_json::Value> {
 fn state_in_words(known: &Explanation) -> String {
     let state = &known.state;
     match (&state.exclusion, &state.fetched) {
+        // It is in scope, and waits for a link or for the end of the run.
+        (Some(exclusion), _) if state.waits_for_sweep() => {
+            format!("not reached yet: {}", exclusion.rule)
+        }
         (Some(exclusion), _) => format!(
             "{}: {} ({})",
             state.state.name(),
@@ -264,8 +268,13 @@ fn version_in_words(version: &Attempt) -> String {
             .map(|byte| format!("{byte:02x}"))
             .collect::<String>()
     });
+    let failed = if version.outcome.is_answered() {
+        String::new()
+    } else {
+        format!(", {}", version.outcome.name())
+    };
     format!(
-        "{media_type}, {} bytes, sha1 {}",
+        "{media_type}, {} bytes, sha1 {}{failed}",
         version.body_bytes,
         digest.as_deref().unwrap_or("-")
     )
@@ -284,14 +293,14 @@ fn to_json(known: &Explanation, standing: Option<&Standing>, part: Part) -> serd
         "requested": state.url.request(),
         "host": state.url.normal().host_str(),
         "site": state.url.normal().site(),
-        "state": state.state.name(),
+        "state": if state.waits_for_sweep() { "unreached" } else { state.state.name() },
         "depth": (state.depth != u16::MAX).then_some(state.depth),
         "seed": state.seed,
         "requisite": state.requisite,
         "first_seen": state.first_seen.to_string(),
         "found_on": state.referrer,
         "due": state.due.map(|due| due.to_string()),
-        "excluded_by": state.exclusion.as_ref().map(|exclusion| json!({
+        "excluded_by": state.exclusion.as_ref().filter(|_| !state.waits_for_sweep()).map(|exclusion| json!({
             "outcome": exclusion.outcome.number(), "name": exclusion.outcome.name(), "rule": exclusion.rule,
         })),
         "outcome": state.fetched.as_ref().map(|fetched| fetched.outcome.number()),
@@ -331,6 +340,10 @@ fn attempt_json(attempt: &Attempt) -> serde_json::Value {
         "remote": attempt.remote.map(|remote| remote.to_string()),
         "protocol": format!("{:?}", attempt.protocol).to_lowercase(),
         "type": attempt.media_type,
+        "charset": attempt.charset.as_ref().map(|charset| json!({
+            "name": charset.name, "source": charset.source.name(),
+        })),
+        "junk": (!attempt.junk.is_empty()).then(|| attempt.junk.escape_ascii().to_string()),
         "wire_bytes": attempt.wire_bytes,
         "body_bytes": attempt.body_bytes,
         "seconds": {
