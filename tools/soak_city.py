@@ -182,7 +182,7 @@ class Crawl:
                    "--report", "json"]
         for pair in resolve:
             command += ["--resolve", pair]
-        self.peak = 0
+        self.peak = self.peak_mapped = 0
         self.errors = open(place / f"{name}.err", "w+")
         self.process = subprocess.Popen([str(word) for word in command + options], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=self.errors)
@@ -190,16 +190,19 @@ class Crawl:
         self.watcher.start()
 
     def resident(self):
+        """What it has for itself, as `run.memory` counts it; and with parts of files that are mapped (the index, the program)."""
         try:
             status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         except OSError:
-            return 0
+            return 0, 0
         figures = dict(line.split(":", 1) for line in status.splitlines())
-        return int(figures.get("VmRSS", "0 kB").split()[0]) * 1024
+        of = lambda name: int(figures.get(name, "0 kB").split()[0]) * 1024
+        return of("RssAnon") + of("RssShmem"), of("VmRSS")
 
     def watch(self):
         while self.process.poll() is None:
-            self.peak = max(self.peak, self.resident())
+            own, mapped = self.resident()
+            self.peak, self.peak_mapped = max(self.peak, own), max(self.peak_mapped, mapped)
             time.sleep(0.1)
 
     def wait(self, seconds):
@@ -238,7 +241,8 @@ def crawl_for(place, name, web, seeds, resolve, options, more=()):
     crawl.wait(options.seconds + 240)
     lasted, (used_now, own_now) = time.monotonic() - began, computed()
     busy = (used_now - used) / lasted / os.cpu_count()
-    print(f"  {name}: ended after {lasted:.0f} s, at most {crawl.peak >> 20} MiB; it computed for {own_now - own:.0f} s, "
+    print(f"  {name}: ended after {lasted:.0f} s, at most {crawl.peak >> 20} MiB, "
+          f"{crawl.peak_mapped >> 20} with files that are mapped; it computed for {own_now - own:.0f} s, "
           f"and the machine was used to {busy:.0%}", flush=True)
     pages = web.close()
     shutil.rmtree(place / name, ignore_errors=True)
@@ -314,11 +318,11 @@ def crowd(options):
                 time.sleep(0.5)
                 held = drips.count()
                 if held == 0:
-                    before = crawl.resident()
+                    before = crawl.resident()[1]
                 elif held > most:
                     most, until = held, time.monotonic() + 30
             time.sleep(2)
-            grown = crawl.resident() - before
+            grown = crawl.resident()[1] - before
         finally:
             crawl.process.terminate()
             try:

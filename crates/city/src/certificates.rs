@@ -118,7 +118,7 @@ impl Authority {
             Blemish::OtherName => &["elsewhere.test"],
             Blemish::NameInSubjectOnly => &[],
             Blemish::DeepWildcard => &["*.test"],
-            _ => &["city.test", "*.city.test"],
+            _ => &["city.test", "*.city.test", "*.co.uk"],
         };
         let mut params =
             CertificateParams::new(names.iter().map(ToString::to_string).collect::<Vec<_>>())?;

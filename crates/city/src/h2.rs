@@ -29,6 +29,8 @@ const END_STREAM: u8 = 1;
 const ACK: u8 = 1;
 const END_HEADERS: u8 = 4;
 const PREFACE: usize = 24;
+/// The number of a setting (RFC 9113, 6.5.2).
+const MAX_CONCURRENT_STREAMS: u16 = 3;
 
 /// What a corner of HTTP/2 does with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +55,10 @@ pub enum H2Trick {
     NoBody,
     /// Nothing but "go away".
     GoAway,
+    /// The same, and HTTP/1.1 is not spoken.
+    GoAwayAlone,
+    /// No stream at all is allowed, and none is answered.
+    NoStreams,
     /// HTTP/1.1, where HTTP/2 was agreed on.
     SpeaksHttp1,
     /// HTTP/2, where HTTP/1.1 was agreed on.
@@ -65,6 +71,8 @@ pub enum H2Trick {
     NoStatus,
     /// Two of them.
     TwoStatuses,
+    /// A field that belongs to a connection, in every stream.
+    EveryStream,
     /// One setting of this number and value, then honesty.
     Setting(u16, u32),
     /// Fewer bytes than announced.
@@ -75,6 +83,15 @@ pub enum H2Trick {
     Trailers(usize),
     /// A whole body, and fields behind it that never end.
     EndlessTrailers,
+}
+
+impl H2Trick {
+    fn is_of_one_stream(self) -> bool {
+        matches!(
+            self,
+            Self::CapitalName | Self::ConnectionField | Self::NoStatus | Self::TwoStatuses
+        )
+    }
 }
 
 /// Starts to serve; after so many tricks the corner is honest.
@@ -88,6 +105,7 @@ pub(crate) fn serve(
     let trick = *trick;
     let protocols: &[&[u8]] = match trick {
         H2Trick::SpeaksHttp2 => &[b"http/1.1"],
+        H2Trick::GoAwayAlone => &[b"h2"],
         _ => &[b"h2", b"http/1.1"],
     };
     let acceptor = TlsAcceptor::from(authority.server(Blemish::None, protocols)?);
@@ -138,7 +156,12 @@ async fn speak(
 ) -> io::Result<()> {
     tls.read_exact(&mut [0; PREFACE]).await?;
     let mut setting = Vec::new();
-    if let Some(H2Trick::Setting(name, value)) = trick {
+    let said = match trick {
+        Some(H2Trick::Setting(name, value)) => Some((name, value)),
+        Some(H2Trick::NoStreams) => Some((MAX_CONCURRENT_STREAMS, 0)),
+        _ => None,
+    };
+    if let Some((name, value)) = said {
         setting.extend(name.to_be_bytes());
         setting.extend(value.to_be_bytes());
     }
@@ -156,6 +179,8 @@ async fn speak(
         }
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
         seen.request(format!("H2 stream {stream}"));
+        // What is wrong with one stream is so with the first only.
+        let trick = trick.filter(|trick| stream == 1 || !trick.is_of_one_stream());
         for step in steps(trick, stream) {
             step.perform(tls, &seen.sent).await?;
         }
@@ -171,6 +196,8 @@ fn steps(trick: Option<H2Trick>, stream: u32) -> Vec<Step> {
     ];
     let Some(trick) = trick else { return honest };
     match trick {
+        // After what is no setting nothing counts any more.
+        H2Trick::Setting(4 | 5, 0 | u32::MAX) => vec![Step::silence()],
         H2Trick::Setting(..) | H2Trick::SpeaksHttp1 | H2Trick::SpeaksHttp2 => honest,
         H2Trick::Continuations => {
             let part = frame(CONTINUATION, 0, stream, &literal(b"x-more", b"and more"));
@@ -224,7 +251,8 @@ fn steps(trick: Option<H2Trick>, stream: u32) -> Vec<Step> {
             ]
         }
         H2Trick::NoBody => vec![headers(END_HEADERS, &ok()), Step::silence()],
-        H2Trick::GoAway => {
+        H2Trick::NoStreams => vec![Step::silence()],
+        H2Trick::GoAway | H2Trick::GoAwayAlone => {
             let nothing_read = [0; 8];
             vec![
                 Step::Say(frame(GOAWAY, 0, 0, &nothing_read)),
@@ -232,7 +260,9 @@ fn steps(trick: Option<H2Trick>, stream: u32) -> Vec<Step> {
             ]
         }
         H2Trick::CapitalName => field(stream, literal(b"X-Upper", b"yes")),
-        H2Trick::ConnectionField => field(stream, literal(b"connection", b"keep-alive")),
+        H2Trick::ConnectionField | H2Trick::EveryStream => {
+            field(stream, literal(b"connection", b"keep-alive"))
+        }
         H2Trick::NoStatus => vec![headers(END_HEADERS | END_STREAM, &literal(b"a", b"b"))],
         H2Trick::TwoStatuses => field(stream, vec![0x88]),
         H2Trick::Trailers(count) => {

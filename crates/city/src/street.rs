@@ -61,6 +61,8 @@ impl Play {
 
     async fn converse(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
+        // So that what went out is about what was taken.
+        socket2::SockRef::from(&stream).set_send_buffer_size(64 << 10)?;
         while let Some(head) = read_head(&mut stream).await? {
             let path = path_of(&head).to_owned();
             self.seen.request(head);
@@ -133,6 +135,24 @@ pub(crate) async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> io::Resu
 
 pub(crate) fn path_of(head: &str) -> &str {
     head.split(' ').nth(1).unwrap_or("/")
+}
+
+/// Answers as a site does on one connection until it ends, and honestly where it has no answer.
+pub(crate) async fn be_site(
+    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    site: &Site,
+    seen: &Seen,
+) -> io::Result<()> {
+    while let Some(head) = read_head(stream).await? {
+        let path = path_of(&head).to_owned();
+        seen.request(head);
+        let honest = || vec![Step::say(honest(&path).unwrap_or_default())];
+        for step in site.answer(&path).unwrap_or_else(honest) {
+            step.perform(stream, &seen.sent).await?;
+        }
+        stream.flush().await?;
+    }
+    Ok(())
 }
 
 /// Answers honestly on one connection until it ends, whatever is asked for.

@@ -13,9 +13,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::LazyConfigAcceptor;
 
 use crate::certificates::{Authority, Blemish};
+use crate::corner::Site;
 use crate::door::Seen;
 use crate::step::Step;
-use crate::street::be_honest;
+use crate::street::{be_honest, be_site};
 
 /// What a corner of TLS does.
 #[derive(Clone, Debug)]
@@ -36,6 +37,8 @@ pub enum TlsTrick {
     LargeTicket,
     /// Would take a request with the first packet of a connection that goes on with an old session (0-RTT).
     EarlyData,
+    /// Nothing wrong with its TLS: a whole site behind it.
+    Site(Site),
 }
 
 /// Starts to serve; after so many tricks the corner is honest.
@@ -95,6 +98,9 @@ async fn converse(
         let is_resumed = session.handshake_kind() == Some(rustls::HandshakeKind::Resumed);
         let is_early = session.early_data().is_some();
         seen.request(format!("RESUMED {is_resumed} EARLY {is_early}"));
+    }
+    if let Some(TlsTrick::Site(site)) = &trick {
+        return be_site(&mut tls, site, seen).await;
     }
     be_honest(&mut tls, seen).await
 }

@@ -124,6 +124,8 @@ fn idle_servers_cost_little_and_hold_nobody_up() {
         assert!(each < EACH_BYTES, "{each} bytes each");
         let among = rate(&fetcher, &honest).await;
         eprintln!("note: 300 honest pages took {alone:?} alone and {among:?} among them");
+        // The 95 % of HTTP-25 are times, which no test may hold anybody to: `./dev soak city` measures them. Here it is only that
+        // nobody stands still.
         assert!(
             among < alone * 3 + Duration::from_secs(2),
             "{alone:?} alone, {among:?} among them"

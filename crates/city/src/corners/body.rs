@@ -167,6 +167,9 @@ fn charsets() -> Vec<Corner> {
             typed("utf-8", &[b"\xfe\xff".as_slice(), &wide_be].concat()),
         ),
         Corner::says("BODY-13", "le", typed("utf-16le", &wide)),
+        Corner::says("BODY-13", "be", typed("utf-16be", &wide_be)),
+        Corner::says("BODY-13", "le-bare", typed("", &wide)),
+        Corner::says("BODY-13", "be-bare", typed("", &wide_be)),
         Corner::says(
             "BODY-13",
             "utf-7",
@@ -191,6 +194,31 @@ fn charsets() -> Vec<Corner> {
             typed(&"x".repeat(64 << 10), TEXT.as_bytes()),
         ),
         Corner::says("BODY-16", "quotes", typed("\"utf-8", TEXT.as_bytes())),
+        Corner::says("BODY-16", "folded", typed("koi8\r\n -r", TEXT.as_bytes())),
+        Corner::says(
+            "BODY-16",
+            "nul-in-meta",
+            answer(
+                "Content-Type: text/html\r\n",
+                format!("<meta charset=\"koi8-r\0\">{TEXT}").as_bytes(),
+            ),
+        ),
+        Corner::says(
+            "BODY-16",
+            "line-in-meta",
+            answer(
+                "Content-Type: text/html\r\n",
+                format!("<meta charset=\"koi8\n-r\">{TEXT}").as_bytes(),
+            ),
+        ),
+        Corner::says(
+            "BODY-16",
+            "long-in-meta",
+            answer(
+                "Content-Type: text/html\r\n",
+                format!("<meta charset=\"{}\">{TEXT}", "x".repeat(64 << 10)).as_bytes(),
+            ),
+        ),
     ]
 }
 

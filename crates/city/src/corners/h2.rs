@@ -37,7 +37,7 @@ pub(super) fn corners() -> Vec<Corner> {
         corner("H2-12", "connection", H2Trick::ConnectionField, 1),
         corner("H2-12", "no-status", H2Trick::NoStatus, 1),
         corner("H2-12", "two-statuses", H2Trick::TwoStatuses, 1),
-        corner("H2-13", "no-streams", H2Trick::Setting(3, 0), 1),
+        corner("H2-13", "no-streams", H2Trick::NoStreams, 1),
         corner("H2-13", "table", H2Trick::Setting(1, u32::MAX), 1),
         corner("H2-13", "frame-zero", H2Trick::Setting(5, 0), 1),
         corner(

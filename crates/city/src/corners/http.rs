@@ -171,8 +171,15 @@ fn chunks() -> Vec<Corner> {
         "extension",
         format!("{chunked}5\r\nhello\r\n5;{extension}\r\nhello\r\n0\r\n\r\n"),
     ));
-    let small = b"1\r\nx\r\n".repeat(1000);
-    let large = [b"3e8\r\n".as_slice(), &[b'x'; 1000], b"\r\n"].concat();
+    let text =
+        "<p>A page of <b>words</b>, as they stand in <a href=\"/a\">pages</a>.</p>\n".repeat(20);
+    let text = &text[..1000];
+    let small: String = text
+        .chars()
+        .map(|byte| format!("1\r\n{byte}\r\n"))
+        .collect();
+    let small = small.into_bytes();
+    let large = format!("3e8\r\n{text}\r\n").into_bytes();
     for (name, thousand) in [("bytes", small), ("large", large)] {
         corners.push(Corner::http(
             "HTTP-18",
@@ -334,17 +341,20 @@ fn statuses() -> Vec<Corner> {
         Corner::says("HTTP-33", "600", page("600 What", "")),
     ];
     for (name, wait) in [
-        ("zero", "0"),
-        ("decade", "315360000"),
-        ("overflow", "99999999999999999999999999"),
-        ("nonsense", "soon, I hope"),
-        ("past", "Sun, 06 Nov 1994 08:49:37 GMT"),
+        (("zero", "zero-429"), "0"),
+        (("decade", "decade-429"), "315360000"),
+        (("overflow", "overflow-429"), "99999999999999999999999999"),
+        (("nonsense", "nonsense-429"), "soon, I hope"),
+        (("past", "past-429"), "Sun, 06 Nov 1994 08:49:37 GMT"),
     ] {
-        corners.push(Corner::says(
-            "HTTP-32",
-            name,
-            page("503 Busy", &format!("Retry-After: {wait}\r\n")),
-        ));
+        let (busy, slowly) = name;
+        for (name, status) in [(busy, "503 Busy"), (slowly, "429 Too Many Requests")] {
+            corners.push(Corner::says(
+                "HTTP-32",
+                name,
+                page(status, &format!("Retry-After: {wait}\r\n")),
+            ));
+        }
     }
     for (name, date) in [
         ("future", "Fri, 31 Dec 9999 23:59:59 GMT"),

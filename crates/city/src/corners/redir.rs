@@ -27,6 +27,15 @@ pub(super) fn corners() -> Vec<Corner> {
         ),
         Corner::says(
             "REDIR-14",
+            "thousands",
+            answer(
+                &(0..10_000)
+                    .map(|n| format!("Set-Cookie: c{n}=v; Path=/\r\n"))
+                    .collect::<String>(),
+            ),
+        ),
+        Corner::says(
+            "REDIR-14",
             "large",
             answer(&format!(
                 "Set-Cookie: large={}; Path=/\r\n",
@@ -122,6 +131,8 @@ pub(super) fn corners() -> Vec<Corner> {
         ("no-url", "5"),
         ("quoted", "0; url='/next'"),
         ("unclosed", "0; url=\"/next"),
+        ("soon", "30; url=/next"),
+        ("late", "31; url=/next"),
     ] {
         corners.push(Corner::says(
             "REDIR-12",

@@ -74,6 +74,49 @@ fn arc_02() {
     assert!(captures.find("http://other.test/", None).unwrap().is_none());
 }
 
+/// The record before them is damaged, so that a scanner looks for the next one and meets those of the body first.
+#[test]
+fn arc_02_after_damage() {
+    let door = open_site(|path| {
+        let record = |path: &str| member_of("response", path, None, GOOD, "");
+        match path {
+            "/" => Some(html(record("/forged").repeat(20))),
+            _ => None,
+        }
+    });
+    let mut config = crawl_config();
+    // As they come: what is packed anew looks like nothing.
+    config.archive.warc.level = 0;
+    let crawled = crawl(&config, &[door.url("/"), door.url("/next")]);
+    let captures = scrubbed(&crawled);
+    let entry = captures.find(&door.url("/"), None).unwrap().unwrap();
+    let path = Layout::new("default").unwrap().archive().join(&entry.file);
+    let whole = crawled.disk.read(&path).unwrap();
+    let at = usize::try_from(entry.offset).unwrap();
+    let is_visible = whole[at + 1..]
+        .windows(3)
+        .any(|part| part == b"\x1f\x8b\x08");
+    assert!(
+        is_visible,
+        "the forged records lie in the file as they came"
+    );
+    let (before, _) = teia_archive::index_warc(&crawled.disk, &path).unwrap();
+    let mut damaged = whole;
+    damaged[at + 2] ^= 0xff;
+    crawled.disk.replace(&path, &damaged).unwrap();
+    let (after, damages) = teia_archive::index_warc(&crawled.disk, &path).unwrap();
+    assert_eq!(damages.len(), 1, "{damages:?}");
+    assert_eq!(damages[0].offset, entry.offset);
+    // That record only is lost, and none is won.
+    let of = |entries: &[teia_archive::CdxEntry]| -> Vec<(u64, String)> {
+        let entries = entries.iter();
+        entries.map(|it| (it.offset, it.url.clone())).collect()
+    };
+    let mut wanted = of(&before);
+    wanted.retain(|(offset, _)| *offset != entry.offset);
+    assert_eq!(of(&after), wanted);
+}
+
 #[test]
 fn arc_04() {
     let (door, crawled, captures) = archived(html(""));
@@ -216,6 +259,55 @@ fn arc_13() {
     assert!(door.requests().iter().any(is_sent), "there was one to hide");
 }
 
+/// With a login, and through a proxy with one: each of the three fields stands in the archive with the mark, and without its value.
+#[test]
+fn arc_13_marks_what_it_leaves_out() {
+    let door = open_site(|path| {
+        let fields = "Content-Type: text/html\r\nSet-Cookie: session=tellnobody\r\n";
+        path.ends_with("/page").then(|| answer(fields, "page"))
+    });
+    let page = "http://inner.test/page";
+    let mut config = crawl_config();
+    config.fetch.cookies = true;
+    config.fetch.proxy = Some(format!("http://bob:proxysecret@{}", door.address()).into());
+    let logins = teia_fetch::Logins::default().token(&page.parse().unwrap(), "hunter2");
+    let parts = teia_engine::Parts {
+        authenticator: Some(Arc::new(logins)),
+        ..teia_engine::Parts::default()
+    };
+    let seeds = [page.to_owned(), format!("{page}?again=/page")];
+    let disk = teia_base::SimulatedDisk::new();
+    let both = (parts, teia_engine::Control::default());
+    let crawled = crate::support::crawl_by(&disk, &config, &seeds, both);
+    assert!(crawled.last(page).outcome.is_ok(), "{:?}", crawled.told());
+    scrubbed(&crawled);
+    let layout = Layout::new("default").unwrap();
+    let mut text = String::new();
+    for name in disk.list(&layout.archive()).unwrap() {
+        if name.ends_with(".warc.gz") {
+            text += &unpacked(&disk, &layout.archive().join(&name));
+        }
+    }
+    let sent = door.requests().concat();
+    for (field, secret) in [
+        ("Authorization", "hunter2"),
+        ("Proxy-Authorization", "Ym9iOnByb3h5c2VjcmV0"),
+        ("Cookie", "session=tellnobody"),
+    ] {
+        let line = format!("\r\n{field}: ");
+        let value = sent.split(&line).nth(1).unwrap_or_default();
+        let value = value.lines().next().unwrap_or_default();
+        assert!(value.contains(secret), "{field} was sent: {value:?}");
+        let marked = format!("\r\n{field}: [not archived]\r\n");
+        assert!(text.contains(&marked), "{field} is marked");
+        let requests = text.split("WARC-Type: request").skip(1);
+        for request in requests {
+            let request = request.split("WARC-Type: ").next().unwrap_or_default();
+            assert!(!request.contains(secret), "{field}");
+        }
+    }
+}
+
 fn unpacked(files: &dyn Files, path: &std::path::Path) -> String {
     let packed = files.read(path).unwrap();
     let mut text = Vec::new();
@@ -286,12 +378,16 @@ const EMPTY_DIGEST: &str = "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ";
 
 /// One record in a gzip member of its own; its length as it says, or as it is.
 fn member(kind: &str, path: &str, says: Option<usize>, block: &[u8]) -> Vec<u8> {
-    use std::io::Write as _;
-    let length = says.unwrap_or(block.len());
     let digest = match block {
         b"" => EMPTY_DIGEST,
         _ => GOOD_DIGEST,
     };
+    member_of(kind, path, says, block, digest)
+}
+
+fn member_of(kind: &str, path: &str, says: Option<usize>, block: &[u8], digest: &str) -> Vec<u8> {
+    use std::io::Write as _;
+    let length = says.unwrap_or(block.len());
     let head = format!(
         "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>\r\n\
          WARC-Date: 2026-11-16T12:00:00Z\r\nWARC-Target-URI: http://a.test{path}\r\nWARC-Block-Digest: sha1:{digest}\r\n\

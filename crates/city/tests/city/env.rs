@@ -136,7 +136,7 @@ fn env_19() {
     assert!(broken < 80, "{broken}: it rested");
 }
 
-/// Hosts that really are gone, while others answer: nothing is paused, and their URLs fail.
+/// Hosts that really are gone, while others answer: nothing is paused, and their URLs wait for their robots.txt.
 #[test]
 fn env_19_hosts_in_trouble_are_not_the_network() {
     let door = open_site(chain);
@@ -151,8 +151,8 @@ fn env_19_hosts_in_trouble_are_not_the_network() {
     let noticed = Arc::default();
     let (crawled, said) = crawl_with(&config, &seeds, &noticed, Arc::new(SystemClock));
     assert!(said.is_empty(), "{said:?}");
-    assert_eq!(crawled.report.states["failed"], HOSTS as u64);
-    assert_eq!(crawled.report.waiting, 0);
+    assert_eq!(crawled.count("failed"), 0, "{:?}", crawled.told());
+    assert_eq!(crawled.report.waiting, HOSTS as u64);
 }
 
 /// Each page leads to a host that was never asked for, and from some point on no name is found.
@@ -216,23 +216,83 @@ fn dns_19() {
     assert_eq!(good.count(), HOSTS * 10, "{:?}", crawled.told());
 }
 
-/// To a clock that is wrong by years every certificate has expired.
+/// One page is full of names whose zones answer nothing: our name server is well, and what is of others is fetched.
+#[test]
+fn dns_19_silent_zones_are_not_the_name_server() {
+    for zones in [1, 6] {
+        let server = name_server(|question: &Question| match question.kind {
+            _ if question.name.contains("evil") => Reply::Error(2),
+            1 => {
+                let data = Data::A([127, 0, 0, 1].into());
+                Reply::Records(vec![Record::new(&question.name, 60, data)])
+            }
+            _ => Reply::Records(Vec::new()),
+        });
+        let links: String = (0..120)
+            .map(|at| format!("<img src='http://h{at}.evil{}.test/x.png'>", at % zones))
+            .collect();
+        let door = open_site(move |path| match path {
+            "/p0" => Some(html(format!("{links}<a href=/p1>on</a>"))),
+            _ => chain(path),
+        });
+        let seeds = ["a.test", "b.test"].map(|host| door.named(host, "/p0"));
+        let mut config = patient();
+        config.run.retries = 0;
+        config.politeness.delay = Duration::from_millis(100);
+        config.fetch.resolve = Vec::new();
+        config.fetch.name_servers = vec![server.address()];
+        let noticed = Arc::default();
+        let (crawled, said) = crawl_with(&config, &seeds, &noticed, Arc::new(SystemClock));
+        assert!(said.is_empty(), "{zones}: {said:?}");
+        let good = crawled.attempts.iter().filter(|one| one.outcome.is_ok());
+        let good = good.filter(|one| one.url.request().contains("/p"));
+        assert_eq!(good.count(), 2 * PAGES, "{zones}: {:?}", crawled.told());
+    }
+}
+
+/// To a clock that is wrong by years every certificate has expired. What goes by no clock goes on meanwhile.
 #[test]
 fn tls_14() {
-    const MANY: usize = 80;
+    const MANY: usize = 105;
     let door = open(&Corner {
         id: "case",
         name: "case",
         trick: Trick::Tls(TlsTrick::Certificate(Blemish::Expired), MANY + 3),
     });
     let seeds: Vec<String> = (0..MANY)
-        .map(|at| door.named(&format!("h{at}.city.test"), "/next"))
+        .map(|at| door.named(&format!("h{at}.co.uk"), "/next"))
         .collect();
+    let noticed = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&noticed);
+    let after: Arc<Mutex<Vec<Instant>>> = Arc::default();
+    let served = Arc::clone(&after);
+    // Pages without end, and twenty more from the alarm on.
+    let plain = open_site(move |path| {
+        let number: usize = path.strip_prefix("/p")?.parse().ok()?;
+        let mut served = served.lock().unwrap();
+        if told.load(Ordering::SeqCst) {
+            served.push(Instant::now());
+        }
+        let link = match served.len() {
+            ..PAGES if number < 400 => format!("<a href=/p{}>x</a>", number + 1),
+            _ => String::new(),
+        };
+        Some(html(format!("page {number}{link}")))
+    });
     let mut config = patient();
     // Nobody is asked again before all were asked once.
     config.politeness.retry_wait = Duration::from_secs(5);
-    let noticed = Arc::default();
-    let (crawled, said) = crawl_with(&config, &seeds, &noticed, Arc::new(SystemClock));
+    config.robots.first_retry = Duration::from_secs(5);
+    config.politeness.delay = Duration::from_millis(20);
+    config.fetch.resolve.push("*.co.uk=127.0.0.1".to_owned());
+    config.run.max_time = Some(Duration::from_secs(120));
+    config.politeness.latency_factor = 0;
+    let all = [&seeds[..], &[plain.named("plain.test", "/p0")]].concat();
+    let (crawled, said) = crawl_with(&config, &all, &noticed, Arc::new(SystemClock));
+    let after = after.lock().unwrap();
+    assert_eq!(after.len(), PAGES, "{said:?}");
+    let lasted = after[PAGES - 1].duration_since(after[0]);
+    assert!(lasted < Duration::from_secs(5), "{lasted:?}: http rested");
     check_outage(
         &crawled,
         &said,
@@ -243,6 +303,24 @@ fn tls_14() {
     }
     // It rested: hardly anybody was asked in vain after the alarm.
     assert!(door.connections() < 4 * MANY, "{}", door.connections());
+}
+
+/// One certificate that has expired, under as many names as its owner likes.
+#[test]
+fn tls_14_one_domain_is_not_the_clock() {
+    let door = open(&Corner {
+        id: "case",
+        name: "case",
+        trick: Trick::Tls(TlsTrick::Certificate(Blemish::Expired), usize::MAX),
+    });
+    let seeds: Vec<String> = (0..120)
+        .map(|at| door.named(&format!("h{at}.city.test"), "/next"))
+        .collect();
+    let mut config = patient();
+    config.run.retries = 0;
+    let noticed = Arc::default();
+    let (_, said) = crawl_with(&config, &seeds, &noticed, Arc::new(SystemClock));
+    assert!(said.is_empty(), "{said:?}");
 }
 
 /// The machine's clock, with what somebody does to it.

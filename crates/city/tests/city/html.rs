@@ -11,6 +11,7 @@ use teia_city::Door;
 use teia_extract::{Extracted, Extractors, Source};
 use url::Url;
 
+use crate::searching::Searchable;
 use crate::support::{Crawled, answer, crawl, crawl_config, html, open_site, thread_time};
 
 /// More than `parse_cpu`, in which everything here has to be done.
@@ -86,6 +87,8 @@ fn see_as(media_type: &str, body: &[u8]) -> Seen {
         page,
     };
     assert!(!seen.has(Flags::PARSE_CRASH));
+    // It was read to its end, or to a limit of its own: a parser that is cut when its time is over has passed none of these.
+    assert!(!seen.has(Flags::PARSE_TIMEOUT), "{took:?}");
     seen
 }
 
@@ -121,6 +124,16 @@ fn html_04() {
         let seen = see(format!("{LINK}{}", format!("<{tag}>").repeat(100_000)));
         assert_eq!(seen.fetched(), ["/trick"], "{tag}");
         assert!(seen.page.text.contains("before"), "{tag}");
+        assert!(seen.has(Flags::PARSE_DEPTH_LIMITED), "{tag}");
+    }
+    // As many beside each other are no depth.
+    for one in [
+        "<table><b></b></table>",
+        "<svg><g></g><path/></svg>",
+        "<math><mi>x</mi></math>",
+    ] {
+        let seen = see(format!("{LINK}{}", one.repeat(10_000)));
+        assert!(!seen.has(Flags::PARSE_DEPTH_LIMITED), "{one}");
     }
 }
 
@@ -249,10 +262,7 @@ fn html_13() {
             "<base href=/trick/a/><base href=/trick/b/><a href=x>",
             "/trick/a/x",
         ),
-        (
-            "<base href=''><base href=/no/><a href=/trick/x>",
-            "/trick/x",
-        ),
+        ("<base href=''><base href=/no/><a href=trick/x>", "/trick/x"),
         ("<base href='javascript:1'><a href=trick-x>", "/trick-x"),
         ("<base href='data:,x'><a href=trick-x>", "/trick-x"),
         ("<a href=x><base href=/trick/late/>", "/trick/late/x"),
@@ -264,11 +274,16 @@ fn html_13() {
     let seen = see(format!("<base href='{other}'><a href=x>"));
     assert_eq!(seen.links(LinkKind::Anchor), ["http://other.test/dir/x"]);
     assert!(seen.fetched().is_empty(), "another host is out of scope");
-    let long = see(format!(
-        "<base href='/{}'><a href=/trick>",
-        "x".repeat(1 << 20)
+    // A long one counts as any other: of a relative link its directory is what matters.
+    let long = "x".repeat(1 << 20);
+    let seen = see(format!("<base href='/trick/{long}'><a href=x>"));
+    assert_eq!(seen.fetched(), ["/trick/x"]);
+    // Links that it makes longer than any URL may be are none.
+    let seen = see(format!(
+        "<base href='/{long}/'><a href=x>1</a><a href=/trick>2</a>"
     ));
-    assert_eq!(long.fetched(), ["/trick"]);
+    assert_eq!(seen.fetched(), ["/trick"]);
+    assert_eq!(seen.attempt().links.len(), 1);
 }
 
 #[test]
@@ -379,6 +394,52 @@ fn html_17() {
     });
     crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
     assert!(door.asked("/") == 1 && door.asked("/trick-b") == 1);
+}
+
+/// Search shows the address that a page of the same site calls the right one; what a page says of other sites, loops, chains,
+/// and what is not there or says something else, changes nothing.
+#[test]
+fn html_17_search_shows_the_canonical() {
+    let about = |subject: &str, canonical: &str| {
+        html(format!(
+            "<link rel=canonical href='{canonical}'><p>All that there is to know about {subject} today."
+        ))
+    };
+    let door = open_site(move |path| match path {
+        "/" => Some(html(
+            "<a href='/long?s=1'>1</a><a href=/loop-1>2</a><a href=/loop-2>3</a><a href=/away>4</a>\
+             <a href=/other>5</a><a href=/lost>6</a><a href=/chain-1>7</a>",
+        )),
+        "/long?s=1" | "/long" => Some(about("aardvarks", "/long")),
+        "/loop-1" => Some(about("badgers", "/loop-2")),
+        "/loop-2" => Some(about("badgers", "/loop-1")),
+        "/away" => Some(about("civets", "http://other.test/")),
+        "/other" => Some(about("dingoes", "/another")),
+        "/another" => Some(about("echidnas", "/another")),
+        "/lost" => Some(about("ferrets", "/gone")),
+        "/gone" => Some(vec![teia_city::Step::say(
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+        )]),
+        "/chain-1" => Some(about("genets", "/chain-2")),
+        "/chain-2" => Some(about("genets", "/chain-3")),
+        "/chain-3" => Some(about("genets", "/chain-3")),
+        _ => None,
+    });
+    let searchable = Searchable::new(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    for (subject, shown) in [
+        ("aardvarks", "/long"),
+        ("badgers", "/loop-1"),
+        ("civets", "/away"),
+        ("dingoes", "/other"),
+        ("echidnas", "/another"),
+        ("ferrets", "/lost"),
+        ("genets", "/chain-1"),
+    ] {
+        assert_eq!(searchable.found(subject), [door.url(shown)], "{subject}");
+    }
+    let hits = searchable.hits("aardvarks");
+    assert_eq!(hits[0].other_addresses, [door.url("/long?s=1")]);
+    assert_eq!(searchable.found("next").len(), 1, "the next page is there");
 }
 
 #[test]
@@ -536,6 +597,30 @@ fn html_22() {
     let visible: String = split.page.text.chars().filter(|c| c.is_ascii()).collect();
     // What is invisible in it may stay in the text, where some scripts need it; terms have none (`hostile_text.rs`).
     assert_eq!(visible, "casino", "{:?}", split.page.text);
+    // What a page does not show is no text of it: nobody is found by it, and links in it lead on.
+    let stuffing = "casino ".repeat(1000);
+    let door = open_site(move |path| match path {
+        "/" => Some(html(
+            "<a href=/honest>1</a><a href=/hidden>2</a><a href=/unseen>3</a>",
+        )),
+        "/honest" => Some(html(
+            "<p>An evening at the casino of Estoril, and what it cost",
+        )),
+        "/hidden" => Some(html(format!(
+            "<p>Cheap clocks<div hidden>{stuffing}<a href=/beyond>more</a></div>"
+        ))),
+        "/unseen" => Some(html(format!(
+            "<p>Cheap lamps<span style='DISPLAY: none'>{stuffing}</span>"
+        ))),
+        "/beyond" => Some(html("<p>Cheap umbrellas")),
+        _ => None,
+    });
+    let searchable = Searchable::new(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    assert_eq!(searchable.found("casino"), [door.url("/honest")]);
+    assert_eq!(searchable.found("clocks"), [door.url("/hidden")]);
+    assert_eq!(searchable.found("lamps"), [door.url("/unseen")]);
+    assert_eq!(searchable.found("umbrellas"), [door.url("/beyond")]);
+    assert_eq!(door.asked("/next"), 1);
 }
 
 #[test]

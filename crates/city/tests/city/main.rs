@@ -14,6 +14,7 @@ mod limits;
 mod map;
 mod redir;
 mod rob;
+mod searching;
 mod support;
 mod times;
 mod tls;

@@ -64,21 +64,35 @@ fn map_01() {
     assert_eq!(page.links.len(), 1);
     let (door, crawled) = crawl_map("application/gzip", &bomb);
     assert_eq!(door.asked("/trick-1"), 1, "{:?}", crawled.told());
-    // Without an end on the wire.
-    let door = open_site(|path| {
-        (path == "/map").then(|| {
-            vec![
-                Step::say("HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\n\r\n"),
-                Step::say(ONE),
-                Step::Endless(vec![b' '; 64 << 10]),
-            ]
-        })
-    });
-    let crawled = crawl(&crawl_config(), &[door.url("/map"), door.url("/next")]);
-    let map = crawled.last(&door.url("/map"));
-    assert!(map.flags.has(Flags::TRUNCATED) || !map.outcome.is_ok());
-    assert!(door.sent() < 200 << 20, "{}", door.sent());
-    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    // Without an end on the wire, and with one that is said to be far away: cut, and used as far as it came.
+    for (media_type, length) in [
+        ("text/xml", ""),
+        ("text/xml", "Content-Length: 2147483648\r\n"),
+        ("application/xml", "Content-Length: 2147483648\r\n"),
+    ] {
+        let endless = move |first: &str| {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\n{length}\r\n");
+            let steps = [Step::say(head), Step::say(first)];
+            [&steps[..], &[Step::Endless(vec![b' '; 64 << 10])]].concat()
+        };
+        let door = open_site(move |path| match path {
+            "/map" => Some(endless(ONE)),
+            "/data" => Some(endless("<data><p>No list of URLs.</p>")),
+            "/trick-1" => Some(html("page")),
+            _ => None,
+        });
+        let seeds = ["/map", "/next", "/data"].map(|path| door.url(path));
+        let crawled = crawl(&crawl_config(), &seeds);
+        let map = crawled.last(&door.url("/map"));
+        assert!(map.outcome.is_ok() && map.flags.has(Flags::TRUNCATED));
+        assert_eq!(door.asked("/trick-1"), 1, "{:?}", crawled.told());
+        assert!(door.sent() < 200 << 20, "{}", door.sent());
+        assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+        // A document that says that it is larger than wanted is refused, XML or not.
+        let data = crawled.last(&door.url("/data"));
+        let refused = data.outcome == Outcome::SIZE_EXCEEDED && data.capture.is_none();
+        assert_eq!(refused, !length.is_empty(), "{:?}", crawled.told());
+    }
     // So many URLs, and not more.
     let many: String = (0..50_001)
         .map(|at| format!("<url><loc>/p{at}</loc></url>"))

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use teia_base::{LoginStep, Outcome, SimulatedDisk, SystemClock};
+use teia_base::{Flags, LoginStep, Outcome, SimulatedDisk, SystemClock};
 use teia_city::{Door, Step, corner, corners_of};
-use teia_engine::Mode;
+use teia_engine::{Control, Mode, Parts};
 use teia_fetch::{FetchConfig, HttpFetcher, Logins};
 
 use crate::support::{
-    Visit, crawl, crawl_config, crawl_corner, crawl_on, get, invalid, limits, open, open_answers,
-    open_site, outcome,
+    Visit, crawl, crawl_by, crawl_config, crawl_corner, crawl_on, get, html, invalid, limits, open,
+    open_answers, open_secure_site, open_site, outcome,
 };
 
 fn moved(location: &str) -> Vec<Step> {
@@ -152,19 +152,109 @@ fn redir_05() {
     }
 }
 
-/// From https to http: a step like any other, that no login follows.
-#[tokio::test]
-async fn redir_06() {
-    let plain = open_answers(vec![page()]);
-    let secure: url::Url = "https://city.test/".parse().unwrap();
-    let logins = Logins::default().token(&secure, "secret-token");
-    let fetcher = HttpFetcher::new(limits(), Arc::new(SystemClock)).unwrap();
-    let fetcher = fetcher.with_authenticator(Arc::new(logins));
-    outcome(
-        &get(&fetcher, &plain.named("city.test", "/")).await,
-        Outcome::http(200),
-    );
-    assert!(!plain.requests()[0].contains("secret-token"));
+/// From https to http: a step that can be forbidden, that is marked, and that neither login nor cookie follows.
+#[test]
+fn redir_06() {
+    for is_allowed in [true, false] {
+        let plain = open_site(|path| (path == "/trick").then(page));
+        let target = plain.named("city.test", "/trick");
+        let to = target.clone();
+        let secure = open_secure_site(move |path| {
+            let cookie = "Set-Cookie: sid=secret-cookie; Path=/\r\n";
+            let to = match path {
+                "/" => {
+                    return Some(html_with(
+                        cookie,
+                        "<a href=/down>down</a> <a href=/same>same</a>",
+                    ));
+                }
+                "/down" => &to,
+                "/same" => "/next",
+                _ => return None,
+            };
+            Some(vec![Step::say(format!(
+                "HTTP/1.1 302 Found\r\n{cookie}Location: {to}\r\nContent-Length: 0\r\n\r\n"
+            ))])
+        });
+        let mut config = crawl_config();
+        config.fetch.cookies = true;
+        config.run.insecure_redirects = is_allowed;
+        config.filter.scope = "any".parse().unwrap();
+        let logins = Logins::default().token(&secure.url("/").parse().unwrap(), "secret-token");
+        let fetcher = HttpFetcher::new(config.fetch.clone(), Arc::new(SystemClock)).unwrap();
+        let parts = Parts {
+            fetcher: Some(Arc::new(fetcher.with_authenticator(Arc::new(logins)))),
+            ..Parts::default()
+        };
+        let disk = SimulatedDisk::new();
+        let crawled = crawl_by(
+            &disk,
+            &config,
+            &[secure.url("/")],
+            (parts, Control::default()),
+        );
+        let down = crawled.last(&secure.url("/down"));
+        assert!(
+            down.flags.has(Flags::REDIRECT_INSECURE),
+            "{:?}",
+            crawled.told()
+        );
+        let same = crawled.last(&secure.url("/same"));
+        assert!(same.outcome.is_redirect() && !same.flags.has(Flags::REDIRECT_INSECURE));
+        if is_allowed {
+            assert!(down.outcome.is_redirect());
+            assert!(
+                crawled.last(&target).outcome.is_ok(),
+                "{:?}",
+                crawled.told()
+            );
+            assert_eq!(plain.asked("/trick"), 1);
+        } else {
+            assert_eq!(down.outcome, Outcome::REDIRECT_BLOCKED);
+            assert_eq!(plain.connections(), 0, "nothing is sent there");
+        }
+        // There are both to be given away.
+        let secure = secure.requests();
+        for secret in ["secret-token", "secret-cookie"] {
+            assert!(
+                secure.iter().any(|head| head.contains(secret)),
+                "{secure:?}"
+            );
+            assert!(!plain.requests().iter().any(|head| head.contains(secret)));
+        }
+    }
+}
+
+/// A robots.txt is sent on in the same manner.
+#[test]
+fn redir_06_of_robots_txt() {
+    for is_allowed in [true, false] {
+        let plain = open_site(|path| {
+            let rules = "User-agent: *\nDisallow: /shut\n";
+            (path == "/rules").then(|| crate::support::answer("", rules))
+        });
+        let to = plain.named("city.test", "/rules");
+        let secure = open_secure_site(move |path| match path {
+            "/robots.txt" => Some(moved(&to)),
+            _ => None,
+        });
+        let mut config = crawl_config();
+        config.run.insecure_redirects = is_allowed;
+        let seeds = [secure.url("/next"), secure.url("/shut")];
+        let crawled = crawl(&config, &seeds);
+        let robots = crawled.last(&secure.url("/robots.txt"));
+        assert!(robots.flags.has(Flags::REDIRECT_INSECURE));
+        assert_eq!(plain.asked("/rules"), usize::from(is_allowed));
+        assert_eq!(secure.asked("/next"), usize::from(is_allowed));
+        assert_eq!(crawled.report.waiting, if is_allowed { 0 } else { 2 });
+        assert_eq!(secure.asked("/shut"), 0);
+    }
+}
+
+/// A page with these header lines.
+fn html_with(fields: &str, body: &str) -> Vec<Step> {
+    let fields = format!("Content-Type: text/html\r\n{fields}");
+    crate::support::answer(&fields, body)
 }
 
 #[test]
@@ -174,7 +264,7 @@ fn redir_07() {
         let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
         let first = crawled.last(&door.url("/"));
         match corner.name {
-            "missing" | "empty" | "unreadable" | "two" => {
+            "missing" | "unreadable" | "two" => {
                 assert_eq!(
                     first.outcome,
                     Outcome::REDIRECT_BAD_LOCATION,
@@ -182,7 +272,8 @@ fn redir_07() {
                     corner.name
                 );
             }
-            "fragment" => assert_eq!(first.outcome, Outcome::REDIRECT_LOOP),
+            // Both name the page itself.
+            "fragment" | "empty" => assert_eq!(first.outcome, Outcome::REDIRECT_LOOP),
             _ => assert!(
                 first.outcome.is_redirect(),
                 "{}: {:?}",
@@ -354,9 +445,62 @@ fn redir_12() {
         let crawled = crawl(&crawl_config(), &[door.url("/")]);
         assert!(crawled.last(&door.url("/")).outcome.is_ok());
         let followed = !crawled.all(&door.url("/next")).is_empty();
-        let wanted = matches!(corner.name, "zero" | "quoted" | "unclosed");
+        let wanted = matches!(corner.name, "zero" | "quoted" | "unclosed" | "soon");
         assert_eq!(followed, wanted, "{}: {:?}", corner.name, crawled.told());
     }
+}
+
+/// A hop of a refresh counts as one of a redirect: a chain of them, in whatever way they send on, has an end.
+#[test]
+fn redir_12_is_a_hop() {
+    let door = open_site(|path| {
+        let number: u32 = path.strip_prefix("/trick")?.parse().ok()?;
+        let to = format!("/trick{}", number + 1);
+        Some(match number % 3 {
+            0 => moved(&to),
+            1 => html_with(&format!("Refresh: 0; url={to}\r\n"), "page"),
+            _ => html(format!(
+                "<meta http-equiv=refresh content='5; url={to}'>page"
+            )),
+        })
+    });
+    let disk = SimulatedDisk::new();
+    let seeds = [door.url("/trick0"), door.url("/next")];
+    let mut config = crawl_config();
+    config.traps.enabled = false;
+    for _run in 0..2 {
+        let crawled = crawl_on(&disk, &config, &seeds);
+        for hop in 0..=10 {
+            let asked = door.asked(&format!("/trick{hop}"));
+            assert_eq!(asked, 1, "{hop}: {:?}", crawled.told());
+        }
+        assert_eq!(door.asked("/trick11"), 0, "{:?}", crawled.told());
+        let last = crawled.last(&door.url("/trick10"));
+        assert!(last.outcome.is_ok());
+        let told = last.detail.as_deref().unwrap_or_default();
+        assert!(told.contains("redirect_too_many"), "{told:?}");
+        assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    }
+    // A circle, and a page that shows itself again.
+    let door = open_site(|path| {
+        let to = match path {
+            "/trick-a" => "/trick-b",
+            "/trick-b" => "/trick-a",
+            "/trick-self" => "/trick-self",
+            _ => return None,
+        };
+        Some(html(format!(
+            "<meta http-equiv=refresh content='0; url={to}'>page {path}"
+        )))
+    });
+    let paths = ["/trick-a", "/trick-b", "/trick-self"];
+    let crawled = crawl(&crawl_config(), &[door.url(paths[0]), door.url(paths[2])]);
+    for path in paths {
+        assert_eq!(door.asked(path), 1, "{:?}", crawled.told());
+        assert!(crawled.last(&door.url(path)).outcome.is_ok());
+    }
+    let told = crawled.last(&door.url("/trick-b")).detail.clone();
+    assert!(told.unwrap_or_default().contains("redirect_loop"));
 }
 
 #[tokio::test]
@@ -455,16 +599,24 @@ async fn redir_14() {
             ..limits()
         };
         let visit = Visit::with("REDIR-14", corner.name, jar);
-        outcome(&visit.trick().await, Outcome::http(200));
+        let exchange = visit.trick().await;
+        match corner.name {
+            // More fields than any answer may have: the limit of heads comes before the jar's.
+            "thousands" => invalid(&exchange, "http_headers_too_large"),
+            _ => outcome(&exchange, Outcome::http(200)),
+        }
         visit.leave().await;
         let sent = visit.door.requests().pop().unwrap();
-        let cookies = sent
-            .lines()
-            .find(|line| line.starts_with("Cookie: "))
-            .unwrap_or("");
+        let cookies = sent.lines().find(|line| line.starts_with("Cookie: "));
+        let Some(cookies) = cookies else {
+            assert_ne!(corner.name, "many", "those that fit are sent");
+            continue;
+        };
+        assert_eq!(corner.name, "many", "{cookies}");
         assert!(cookies.len() <= 8 << 10, "{}", cookies.len());
-        assert!(cookies.matches('=').count() <= 50);
-        assert!(!cookies.contains("large="));
+        // 50 of 400 are kept, and of those all that fit.
+        let count = cookies.matches('=').count();
+        assert!((30..=50).contains(&count), "{count}");
     }
 }
 

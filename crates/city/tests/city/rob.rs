@@ -1,15 +1,19 @@
 //! robots.txt: what it says, what it cannot say, and what it costs to ask.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use teia_base::{Outcome, Timestamp};
-use teia_city::{Door, Step};
-use teia_fetch::robots::{Access, Answer, Config, Refusal, Rules, Standing};
+use teia_base::{Flags, Outcome, SimulatedDisk, Timestamp};
+use teia_city::{Blemish, Corner, Door, Reply, Step, TlsTrick, Trick};
+use teia_fetch::robots::{
+    Access, AfterPatience, Answer, Config, MAX_BYTES, Refusal, Rules, Spelling, Standing,
+};
 
+use crate::dns::{GOOD, asking, page_door, server};
 use crate::support::{
-    Crawled, answer, crawl, crawl_config, crawl_on, html, open_answers, open_site,
-    open_with_robots, thread_time,
+    Crawled, answer, crawl, crawl_config, crawl_on, html, open, open_answers, open_secure_site,
+    open_site, open_with_robots, thread_time,
 };
 
 /// Threads of this process.
@@ -67,7 +71,7 @@ fn crawl_door(door: &Door) -> Crawled {
     crawl(&crawl_config(), &[door.url("/"), door.url("/next")])
 }
 
-/// Nothing but robots.txt was asked for, and the URLs wait or have failed for that reason.
+/// Nothing but robots.txt was asked for.
 #[track_caller]
 fn is_shut(door: &Door, crawled: &Crawled) {
     assert_eq!(door.asked("/") + door.asked("/next"), 0);
@@ -76,6 +80,25 @@ fn is_shut(door: &Door, crawled: &Crawled) {
     let attempts = crawled.attempts.iter().filter(|one| !one.is_robots());
     for attempt in attempts {
         assert!(!attempt.outcome.is_answered(), "{:?}", crawled.told());
+    }
+}
+
+/// All URLs wait because robots.txt is unreachable, and none has used up a try.
+#[track_caller]
+fn waits(crawled: &Crawled) {
+    let (states, known) = (&crawled.report.states, crawled.report.known_urls);
+    let found = (crawled.count("failed"), crawled.report.waiting);
+    assert_eq!(found, (0, known), "{states:?} {:?}", crawled.told());
+    let pages = || crawled.attempts.iter().filter(|one| !one.is_robots());
+    assert!(pages().count() >= 1, "it is said of one at least");
+    for attempt in pages() {
+        let found = (attempt.outcome, attempt.try_number);
+        assert_eq!(
+            found,
+            (Outcome::ROBOTS_UNREACHABLE, 0),
+            "{:?}",
+            crawled.told()
+        );
     }
 }
 
@@ -132,36 +155,100 @@ fn rob_03() {
         1,
         "and nobody comes back within the hour"
     );
-    assert!(crawled.report.waiting > 0, "{:?}", crawled.report.states);
+    waits(&crawled);
 }
 
+/// The run ends by itself, its URLs wait, and a later run takes them up.
 #[test]
 fn rob_04() {
     for code in ["500 Broken", "503 Busy", "599 Odd"] {
-        let door = with_robots(status(code));
-        let crawled = crawl_door(&door);
+        let is_mended = Arc::new(AtomicBool::new(false));
+        let mended = Arc::clone(&is_mended);
+        let door = open_site(move |path| match path {
+            "/robots.txt" if !mended.load(Ordering::SeqCst) => Some(status(code)),
+            "/" => Some(html("page")),
+            _ => None,
+        });
+        let (disk, seeds) = (SimulatedDisk::new(), [door.url("/"), door.url("/next")]);
+        let crawled = crawl_on(&disk, &crawl_config(), &seeds);
         is_shut(&door, &crawled);
-        let named = |one: &&teia_base::journal::Attempt| one.outcome == Outcome::ROBOTS_UNREACHABLE;
-        assert!(
-            crawled.attempts.iter().any(|one| named(&one)),
-            "{:?}",
-            crawled.told()
-        );
+        waits(&crawled);
+        assert_eq!(door.asked("/robots.txt"), 2, "as often as a page is tried");
+        is_mended.store(true, Ordering::SeqCst);
+        let later = crawl_on(&disk, &crawl_config(), &seeds);
+        if code.starts_with("503") {
+            // It asked for a rest, which outlives the run.
+            assert_eq!((door.asked("/robots.txt"), later.report.waiting), (2, 2));
+            continue;
+        }
+        assert_eq!(later.report.waiting, 0, "{:?}", later.told());
+        for url in &seeds {
+            let last = later.last(url);
+            assert_eq!((last.outcome, last.try_number), (Outcome::http(200), 1));
+        }
     }
+    // However little patience is asked for, a run that nobody answers ends.
+    let door = with_robots(status("500 Broken"));
+    let mut config = crawl_config();
+    config.robots.first_retry = Duration::ZERO;
+    waits(&crawl(&config, &[door.url("/"), door.url("/next")]));
 }
 
 #[test]
 fn rob_05() {
     let silent = open_site(|path| (path == "/robots.txt").then(|| vec![Step::silence()]));
-    is_shut(&silent, &crawl_door(&silent));
+    let crawled = crawl_door(&silent);
+    is_shut(&silent, &crawled);
+    waits(&crawled);
     let reset = open_site(|path| (path == "/robots.txt").then(|| vec![Step::Reset]));
-    is_shut(&reset, &crawl_door(&reset));
-    // A name that is nowhere, and a port where nobody listens.
+    let crawled = crawl_door(&reset);
+    is_shut(&reset, &crawled);
+    waits(&crawled);
+    // A port at which nobody listens, and that nobody else gets meanwhile.
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
+    socket.bind(&any.into()).unwrap();
+    let closed = socket.local_addr().unwrap().as_socket().unwrap();
+    let seeds = ["/", "/next"].map(|path| format!("http://{closed}{path}"));
+    let crawled = crawl(&crawl_config(), &seeds);
+    waits(&crawled);
+    let robots = crawled.attempts.iter().filter(|one| one.is_robots());
+    let refused = |one: &teia_base::journal::Attempt| one.outcome == Outcome::CONNECT_REFUSED;
+    assert_eq!(robots.filter(|one| refused(one)).count(), 2);
+    // Nobody vouches for its certificate.
+    let secure = open(&Corner {
+        id: "case",
+        name: "case",
+        trick: Trick::Tls(TlsTrick::Certificate(Blemish::SelfSigned), usize::MAX),
+    });
+    let crawled = crawl_door(&secure);
+    waits(&crawled);
+    let robots = crawled.last(&secure.url("/robots.txt"));
+    assert_eq!(robots.outcome, Outcome::TLS_CERT_UNTRUSTED);
+    // The name server cannot say.
+    let sick = server(|_| Reply::Error(2));
+    let door = page_door();
     let mut config = crawl_config();
-    config.fetch.resolve = vec!["gone.test=127.0.0.1".to_owned()];
-    let crawled = crawl(&config, &["http://gone.test:1/".to_owned()]);
-    assert!(crawled.attempts.iter().all(|one| one.remote.is_none()));
-    assert_eq!(crawled.report.fetched, 0);
+    config.fetch = asking(&sick);
+    let seeds = ["/", "/next"].map(|path| door.named("sick.city.test", path));
+    waits(&crawl(&config, &seeds));
+    assert_eq!(door.connections(), 0);
+}
+
+/// A name that does not exist has no robots.txt to wait for: its URLs have failed in this run (DNS-01), and not for good.
+#[test]
+fn rob_05_a_name_that_is_not_there() {
+    let server = server(|_| Reply::Error(3));
+    let door = page_door();
+    let mut config = crawl_config();
+    config.fetch = asking(&server);
+    let seeds = [door.named("gone.city.test", "/next"), door.named(GOOD, "/")];
+    let crawled = crawl(&config, &seeds);
+    let gone = crawled.last(&seeds[0]).outcome;
+    assert_eq!(gone, Outcome::DNS_NXDOMAIN);
+    assert_ne!(gone.retry(), teia_base::Retry::Final);
+    assert_eq!((crawled.count("failed"), crawled.report.waiting), (1, 0));
+    assert!(crawled.last(&seeds[1]).outcome.is_ok());
 }
 
 fn at(seconds: i64) -> Timestamp {
@@ -180,9 +267,9 @@ fn answered(status: u16, body: &[u8]) -> Answer<'_> {
 fn rob_06() {
     const DAY: i64 = 24 * 3600;
     let config = Config::default();
-    let forbids = |standing: &Standing| match standing.access("Teia") {
+    let forbids = |standing: &Standing| match standing.access("Teia", Spelling::Strict) {
         Access::Ruled(rules) => Some(!rules.verdict("/shut/x").allowed),
-        Access::Refused | Access::Unreachable { .. } => None,
+        Access::Refused | Access::Unreachable { .. } | Access::GivenUp { .. } => None,
     };
     let first = Standing::from_answer(None, answered(200, SHUT.as_bytes()), at(0), &config);
     let mut with_copy = Standing::from_answer(Some(&first), Answer::Unreachable, at(DAY), &config);
@@ -191,11 +278,51 @@ fn rob_06() {
     assert_eq!(forbids(&with_copy), Some(true), "then the old copy counts");
     let never = Standing::from_answer(None, answered(503, b""), at(0), &config);
     let never = Standing::from_answer(Some(&never), answered(503, b""), at(31 * DAY), &config);
-    assert_eq!(
-        forbids(&never),
-        Some(false),
-        "and without one nothing is forbidden"
-    );
+    let access = never.access("Teia", Spelling::Strict);
+    assert!(matches!(access, Access::GivenUp { .. }), "{access:?}");
+    let lax = Config {
+        after_patience: AfterPatience::Allows,
+        ..config
+    };
+    let never = Standing::from_answer(Some(&never), answered(503, b""), at(32 * DAY), &lax);
+    assert_eq!(forbids(&never), Some(false), "as where there is none");
+}
+
+/// The same in a crawl, whose patience is over at once.
+#[test]
+fn rob_06_in_a_crawl() {
+    let is_ill = Arc::new(AtomicBool::new(true));
+    let ill = Arc::clone(&is_ill);
+    let door = open_site(move |path| match path {
+        "/robots.txt" if ill.load(Ordering::SeqCst) => Some(status("500 Broken")),
+        "/robots.txt" => Some(text(SHUT)),
+        "/" | "/shut/" => Some(html("page")),
+        _ => None,
+    });
+    let seeds = ["/", "/shut/"].map(|path| door.url(path));
+    let mut config = crawl_config();
+    config.robots.patience = Duration::ZERO;
+    config.mode = teia_engine::Mode::Periodic;
+    // Without a copy the host is given up, and nothing of it is fetched.
+    let crawled = crawl(&config, &seeds);
+    assert_eq!(door.asked("/") + door.asked("/shut/"), 0);
+    assert_eq!((crawled.count("failed"), crawled.report.waiting), (2, 0));
+    for url in &seeds {
+        let outcome = crawled.last(url).outcome;
+        assert_eq!(outcome, Outcome::ROBOTS_UNREACHABLE);
+    }
+    // With one it holds still.
+    let disk = SimulatedDisk::new();
+    is_ill.store(false, Ordering::SeqCst);
+    crawl_on(&disk, &config, &seeds);
+    assert_eq!((door.asked("/"), door.asked("/shut/")), (1, 0));
+    is_ill.store(true, Ordering::SeqCst);
+    crawl_on(&disk, &config, &seeds);
+    assert_eq!((door.asked("/"), door.asked("/shut/")), (2, 0));
+    // Unless the setting says that all is allowed then.
+    config.robots.after_patience = AfterPatience::Allows;
+    crawl(&config, &seeds);
+    assert_eq!((door.asked("/"), door.asked("/shut/")), (3, 1));
 }
 
 #[test]
@@ -258,6 +385,7 @@ fn rob_09() {
         let crawled = crawl(&config, &[door.url("/"), door.url("/next")]);
         assert_eq!(secret.requests().len(), 0, "{to}: nothing was sent there");
         is_shut(&door, &crawled);
+        waits(&crawled);
     }
 }
 
@@ -271,6 +399,20 @@ fn rob_10() {
     ));
     let crawled = crawl_door(&door);
     assert!(crawled.last(&door.url("/shut/")).outcome.is_ok());
+    let told = |crawled: &Crawled, door: &Door| {
+        let robots = crawled.last(&door.url("/robots.txt"));
+        (robots.detail.clone().unwrap_or_default(), robots.flags)
+    };
+    assert_eq!(told(&crawled, &door).0, "HTML, not rules");
+    // Where there are rules in it all the same, they count.
+    let door = with_robots(html(page));
+    let crawled = crawl_door(&door);
+    assert_eq!(told(&crawled, &door).0, "HTML, with rules in it");
+    assert_eq!(door.asked("/shut/"), 0);
+    // And nothing is told of one as it should be.
+    let door = with_robots(text(SHUT));
+    let crawled = crawl_door(&door);
+    assert_eq!(told(&crawled, &door), (String::new(), Flags::default()));
 }
 
 #[test]
@@ -309,6 +451,14 @@ fn rob_12() {
     let both = rules(format!("{early}Disallow: /late\n"));
     assert!(both.is_cut() && !both.verdict("/early").allowed && both.verdict("/late").allowed);
     assert!(!rules("User-agent: *\nDisallow: /early\n").is_cut());
+    let door = with_robots(text(&format!(
+        "{early}Disallow: /shut\n{}",
+        early.replace("/early", "/next")
+    )));
+    let crawled = crawl_door(&door);
+    assert!(crawled.last(&door.url("/shut/")).outcome.is_ok());
+    let robots = crawled.last(&door.url("/robots.txt"));
+    assert!(robots.outcome.is_ok() && robots.flags.has(Flags::TRUNCATED));
 }
 
 #[test]
@@ -353,7 +503,11 @@ fn rob_14() {
         "User-agent: *\nDisallow: /{}\nDisallow: /shut/\n",
         "y".repeat(1 << 18)
     );
-    forbids(rule, &["/shut/"]);
+    forbids(&rule, &["/shut/"]);
+    // Of the long line 16 KiB and a little count, as with Google: no less, and no more.
+    let most = 16_663 - "Disallow: /".len();
+    forbids(&rule, &[&format!("/{}", "y".repeat(most))]);
+    allows(&rule, &[&format!("/{}", "y".repeat(most - 1))]);
 }
 
 #[test]
@@ -447,10 +601,10 @@ fn rob_21() {
 
 #[test]
 fn rob_22() {
-    let groups: String = (0..30_000)
+    let groups: String = (0..100_000)
         .map(|at| format!("User-agent: bot{at}\nDisallow: /{at}\n"))
         .collect();
-    let many: String = (0..30_000)
+    let many: String = (0..100_000)
         .map(|at| format!("Disallow: /p{at}\n"))
         .collect();
     for text in [
@@ -458,17 +612,29 @@ fn rob_22() {
         format!("User-agent: *\n{many}"),
         groups + &many,
     ] {
-        let before = thread_time();
+        assert!(text.len() > MAX_BYTES, "as much as is ever read");
+        // The best of some: who shares the processor with others may be slow once.
+        let least = |work: &dyn Fn()| {
+            let once = |_| {
+                let before = thread_time();
+                work();
+                thread_time() - before
+            };
+            (0..5).map(once).min().unwrap()
+        };
+        let read = least(&|| drop(rules(&text)));
+        assert!(read < Duration::from_millis(100), "{read:?}");
         let rules = rules(&text);
-        for at in 0..1000 {
-            rules.verdict(&format!("/p{at}/x"));
-        }
-        let took = thread_time() - before;
-        assert!(took < Duration::from_secs(2), "{took:?}");
+        assert!(rules.bytes() < 8 << 20, "{} bytes", rules.bytes());
+        let paths: Vec<String> = (0..1000).map(|at| format!("/p{at}/x")).collect();
+        let thousand = least(&|| paths.iter().for_each(|path| drop(rules.verdict(path))));
+        assert!(thousand < Duration::from_millis(50), "{thousand:?}");
     }
-    let door = with_robots(text(&format!("User-agent: *\n{many}Disallow: /shut\n")));
+    let door = with_robots(text(&format!("User-agent: *\nDisallow: /shut\n{many}")));
     let crawled = crawl_door(&door);
     assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    let shut = crawled.last(&door.url("/shut/")).outcome;
+    assert_eq!(shut, Outcome::ROBOTS_DISALLOWED);
 }
 
 /// What waits is asked about when its turn comes, not only when it was found.
@@ -510,15 +676,34 @@ fn rob_23() {
 
 #[test]
 fn rob_24() {
-    forbids("User-agent: *\nDissallow: /shut\n", &["/shut"]);
-    forbids("User agent: *\nDisallow /shut\n", &["/shut"]);
-    allows(
-        "User-agent: *\nForbid: /shut\nDo not visit: /shut\n",
-        &["/shut"],
-    );
+    let typos = [
+        "User-agent: *\nDissallow: /shut\n",
+        "User agent: *\nDisallow: /shut\n",
+        "User-agent: *\nDisallowed: /shut\n",
+    ];
+    for text in typos {
+        allows(text, &["/shut"]);
+        let tolerant = Rules::parse_spelt(text.as_bytes(), "Teia", MAX_BYTES, Spelling::Tolerant);
+        assert!(!tolerant.verdict("/shut").allowed, "{text:?}");
+    }
+    // A colon that is missing is no typo, and what no list has is none either.
+    forbids("User-agent *\nDisallow /shut\n", &["/shut"]);
+    let words = "User-agent: *\nForbid: /shut\nDo not visit: /shut\n";
+    allows(words, &["/shut"]);
+    let tolerant = Rules::parse_spelt(words.as_bytes(), "Teia", MAX_BYTES, Spelling::Tolerant);
+    assert!(tolerant.verdict("/shut").allowed);
+    // By setting, in a crawl.
+    for (spelling, asked) in [(Spelling::Strict, 1), (Spelling::Tolerant, 0)] {
+        let door = with_robots(text(typos[0]));
+        let mut config = crawl_config();
+        config.robots.spelling = spelling;
+        crawl(&config, &[door.url("/"), door.url("/next")]);
+        assert_eq!(door.asked("/shut/"), asked, "{spelling:?}");
+        assert_eq!(door.asked("/next"), 1);
+    }
 }
 
-/// A hundred URLs stand for the million: they wait for the one request without one of their own.
+/// Five thousand URLs stand for the million: they wait for the one request without one of their own.
 #[test]
 fn rob_25() {
     let drip = vec![
@@ -585,6 +770,23 @@ fn rob_27() {
         crawled.last(&seeds[1]).outcome.is_ok(),
         "the same name, another port"
     );
+    // Another scheme.
+    let secure = open_secure_site(|path| match path {
+        "/robots.txt" => Some(text("User-agent: *\nDisallow: /next\n")),
+        "/open" => Some(html("page")),
+        _ => None,
+    });
+    let plain = open_answers(vec![html("page")]);
+    let seeds = [
+        secure.named("city.test", "/next"),
+        secure.named("city.test", "/open"),
+        plain.named("city.test", "/next"),
+    ];
+    let crawled = crawl(&crawl_config(), &seeds);
+    assert_eq!(crawled.last(&seeds[0]).outcome, Outcome::ROBOTS_DISALLOWED);
+    assert!(crawled.last(&seeds[1]).outcome.is_ok());
+    assert!(crawled.last(&seeds[2]).outcome.is_ok());
+    assert_eq!((secure.asked("/next"), plain.asked("/next")), (0, 1));
 }
 
 #[test]

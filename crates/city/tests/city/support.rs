@@ -1,16 +1,20 @@
 //! What all cases share: the city on threads of its own, one visit to a corner, one crawl of it.
 
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
+use teia_archive::Captures;
 use teia_base::journal::{Attempt, Record, read_segment, segments};
-use teia_base::{Exchange, Files, Outcome, Request, Seed, SimulatedDisk, SystemClock};
+use teia_base::{DiskFiles, Exchange, Files, Outcome, Request, Seed, SimulatedDisk, SystemClock};
 use teia_city::{Authority, Corner, Door, NameServer, Zone};
 use teia_engine::{CollectionConfig, Control, Crawl, Executor, Layout, Parts, Report, ThisMachine};
 use teia_fetch::{FetchConfig, Fetcher, HttpFetcher};
+use teia_search::{Hit, SearchConfig, SearchRequest, Searcher, Weights};
+use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// What the whole process may ever hold: all cases at once, servers included.
@@ -70,6 +74,18 @@ pub(crate) fn open_site(
         id: "case",
         name: "case",
         trick: teia_city::Trick::Site(teia_city::Site::new(answer)),
+    })
+}
+
+/// The same behind TLS.
+pub(crate) fn open_secure_site(
+    answer: impl Fn(&str) -> Option<Vec<teia_city::Step>> + Send + Sync + 'static,
+) -> Door {
+    let site = teia_city::TlsTrick::Site(teia_city::Site::new(answer));
+    open(&Corner {
+        id: "case",
+        name: "case",
+        trick: teia_city::Trick::Tls(site, usize::MAX),
     })
 }
 
@@ -239,10 +255,7 @@ pub(crate) fn body(exchange: &Exchange) -> Vec<u8> {
 pub(crate) fn payload(exchange: &Exchange) -> Vec<u8> {
     let response = exchange.response.as_ref().expect("a response");
     let mut bytes = Vec::new();
-    for range in response.payload() {
-        let mut part = response.body.reader(range.start, range.end);
-        part.read_to_end(&mut bytes).unwrap();
-    }
+    response.payload_reader().read_to_end(&mut bytes).unwrap();
     bytes
 }
 
@@ -281,6 +294,11 @@ impl Crawled {
     pub(crate) fn all(&self, url: &str) -> Vec<&Attempt> {
         let of_url = |attempt: &&Attempt| attempt.url.request() == url;
         self.attempts.iter().filter(of_url).collect()
+    }
+
+    /// How many URLs are in a state.
+    pub(crate) fn count(&self, state: &str) -> u64 {
+        self.report.states.get(state).copied().unwrap_or(0)
     }
 
     pub(crate) fn told(&self) -> Vec<String> {
@@ -351,15 +369,32 @@ pub(crate) fn crawl_by(
     seeds: &[String],
     (parts, control): (Parts, Control),
 ) -> Crawled {
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let report = run(&files, "data".into(), config, seeds, (parts, control));
+    let crawled = Crawled {
+        report,
+        attempts: attempts(&*files),
+        disk: disk.clone(),
+    };
+    crawled.check_accounts();
+    crawled
+}
+
+fn run(
+    files: &Arc<dyn Files>,
+    root: PathBuf,
+    config: &CollectionConfig,
+    seeds: &[String],
+    (parts, control): (Parts, Control),
+) -> Report {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    let files: Arc<dyn Files> = Arc::new(disk.clone());
     let began = thread_time();
     let crawl = Crawl {
-        files: Arc::clone(&files),
-        root: "data".into(),
+        files: Arc::clone(files),
+        root,
         key: 7,
         layout: Layout::new("default").unwrap(),
         config: config.clone(),
@@ -372,12 +407,6 @@ pub(crate) fn crawl_by(
         control,
     };
     let report = runtime.block_on(ThisMachine.run(crawl)).unwrap();
-    let crawled = Crawled {
-        report,
-        attempts: attempts(&*files),
-        disk: disk.clone(),
-    };
-    crawled.check_accounts();
     // The ring and everything that is fetched; workers have their own bound for each page.
     let spent = thread_time() - began;
     assert!(spent < CRAWL_TIME, "{spent:?} of processor time");
@@ -386,7 +415,68 @@ pub(crate) fn crawl_by(
         "{} bytes of memory",
         peak_bytes()
     );
-    crawled
+    report
+}
+
+/// A crawl over a real disk, where there is an index to search.
+pub(crate) struct Searched {
+    pub(crate) attempts: Vec<Attempt>,
+    pub(crate) files: Arc<dyn Files>,
+    folder: TempDir,
+}
+
+impl Searched {
+    pub(crate) fn crawl(config: &CollectionConfig, seeds: &[String]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut searched = Self {
+            attempts: Vec::new(),
+            files: Arc::new(DiskFiles::new(folder.path()).unwrap()),
+            folder,
+        };
+        searched.again(config, seeds);
+        searched
+    }
+
+    /// One more crawl of the same collection.
+    pub(crate) fn again(&mut self, config: &CollectionConfig, seeds: &[String]) {
+        let root = self.folder.path().to_owned();
+        let both = (Parts::default(), Control::default());
+        run(&self.files, root, config, seeds, both);
+        self.attempts = attempts(&*self.files);
+    }
+
+    /// What became of a URL at last.
+    #[track_caller]
+    pub(crate) fn last(&self, url: &str) -> &Attempt {
+        let mut found = self.attempts.iter().rev();
+        found
+            .find(|attempt| attempt.url.request() == url)
+            .unwrap_or_else(|| panic!("no attempt at {url}"))
+    }
+
+    /// What a search shows; pages of one text are one hit.
+    pub(crate) fn hits(&self, words: &str) -> Vec<Hit> {
+        let mut searcher = Searcher::new(SearchConfig::default(), Weights::default());
+        let index = Layout::new("default").unwrap().index();
+        searcher
+            .open("default", &self.folder.path().join(index))
+            .unwrap();
+        let request = SearchRequest {
+            limit: 100,
+            ..SearchRequest::new(words)
+        };
+        searcher.search(&request).unwrap().hits
+    }
+
+    /// The addresses that a search shows.
+    pub(crate) fn found(&self, words: &str) -> Vec<String> {
+        self.hits(words).into_iter().map(|hit| hit.url).collect()
+    }
+
+    pub(crate) fn captures(&self) -> Captures {
+        let archive = Layout::new("default").unwrap().archive();
+        Captures::open(Arc::clone(&self.files), &archive).unwrap()
+    }
 }
 
 /// Crawls one corner, by its own page and the next one.

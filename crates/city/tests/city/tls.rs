@@ -1,10 +1,13 @@
 //! TLS.
 
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use teia_base::{Certificate, Exchange, Flags, Outcome};
+use teia_base::{Certificate, Exchange, Flags, Outcome, SystemClock};
 use teia_city::corners_of;
-use teia_fetch::{Certificates, FetchConfig};
+use teia_fetch::{Certificates, FetchConfig, HttpFetcher};
 
 use crate::support::{Visit, get, limits, outcome};
 
@@ -230,4 +233,119 @@ async fn tls_13_sends_nothing_early() {
     assert_eq!(count("EARLY false"), 3, "{told:?}");
     assert!(count("RESUMED true") > 0, "it could have been: {told:?}");
     visit.leave().await;
+}
+
+/// OpenSSL's own server asks for another handshake before it answers: it gets none, and the next page is fetched.
+#[tokio::test]
+async fn tls_13_does_not_renegotiate() {
+    let Some(server) = Renegotiator::start() else {
+        return;
+    };
+    let config = FetchConfig {
+        certificates: Certificates::Accept,
+        ..limits()
+    };
+    let fetcher = HttpFetcher::new(config, Arc::new(SystemClock)).unwrap();
+    let exchange = get(&fetcher, &server.url("/asks-again")).await;
+    outcome(&exchange, Outcome::TIME_EXCEEDED);
+    assert!(exchange.response.is_none());
+    let next = get(&fetcher, &server.url("/next")).await;
+    outcome(&next, Outcome::http(200));
+    let said = server.said();
+    let count = |part: &str| said.matches(part).count();
+    assert_eq!(count("HelloRequest"), 1, "it asked: {said}");
+    assert_eq!(count("ClientHello"), 2, "one for each page: {said}");
+}
+
+/// `openssl s_server`, which asks for another handshake when a line begins with `r`.
+struct Renegotiator {
+    server: Child,
+    address: String,
+    said: Arc<Mutex<String>>,
+    _folder: tempfile::TempDir,
+}
+
+impl Renegotiator {
+    /// None, and a loud word, where there is no OpenSSL.
+    fn start() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let made = Command::new("openssl")
+            .args([
+                "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+            ])
+            .args([
+                "-subj",
+                "/CN=city.test",
+                "-keyout",
+                "key.pem",
+                "-out",
+                "cert.pem",
+            ])
+            .current_dir(folder.path())
+            .output();
+        if !made.is_ok_and(|made| made.status.success()) {
+            eprintln!("SKIPPED: there is no openssl to ask for another handshake");
+            return None;
+        }
+        let mut server = Command::new("openssl")
+            .args(["s_server", "-accept", "127.0.0.1:0", "-tls1_2", "-msg"])
+            .args(["-key", "key.pem", "-cert", "cert.pem"])
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (mut orders, mut out) = (server.stdin.take().unwrap(), server.stdout.take().unwrap());
+        let said = Arc::new(Mutex::new(String::new()));
+        let (heard, (ready, is_ready)) = (Arc::clone(&said), mpsc::channel());
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            let mut line = String::new();
+            while let Ok(read @ 1..) = out.read(&mut buffer) {
+                let text = String::from_utf8_lossy(&buffer[..read]).into_owned();
+                heard.lock().unwrap().push_str(&text);
+                for letter in text.chars() {
+                    if letter != '\n' {
+                        line.push(letter);
+                        continue;
+                    }
+                    let line = std::mem::take(&mut line);
+                    if let Some((_, address)) = line.split_once("ACCEPT ") {
+                        let _nobody_waits_any_more = ready.send(address.trim().to_owned());
+                    }
+                    let order = if line.starts_with("GET /asks-again ") {
+                        "r\n"
+                    } else if line.starts_with("GET /next ") {
+                        "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nnext"
+                    } else {
+                        continue;
+                    };
+                    orders.write_all(order.as_bytes()).unwrap();
+                }
+            }
+        });
+        let address = is_ready.recv_timeout(Duration::from_secs(30));
+        Some(Self {
+            server,
+            address: address.expect("openssl says where it listens"),
+            said,
+            _folder: folder,
+        })
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("https://{}{path}", self.address)
+    }
+
+    fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Renegotiator {
+    fn drop(&mut self) {
+        let _may_have_ended = self.server.kill();
+        let _ = self.server.wait();
+    }
 }

@@ -3,14 +3,17 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use teia_base::filter::{Candidate, Filter, Verdict};
 use teia_base::scope::Scope;
 use teia_base::{Flags, Outcome, SimulatedDisk};
 use teia_city::{Door, NameServer, Question, Reply, Step};
-use teia_engine::CollectionConfig;
+use teia_engine::{CollectionConfig, Mode, Parts, TrapsConfig};
 
-use crate::support::{crawl_config, html, name_server, open_site};
-use crate::trap::crawl_heard;
+use crate::searching::Searchable;
+use crate::support::{Crawled, crawl_config, html, name_server, open_site};
+use crate::trap::{crawl_heard, crawl_with_parts};
 
 /// A door whose pages are told the port that it listens on.
 fn open_hosts(page: impl Fn(u16, &str) -> Option<Vec<Step>> + Send + Sync + 'static) -> Door {
@@ -253,6 +256,8 @@ fn trap_18() {
 }
 
 const MISSING: &str = "<title>Sorry</title><p>This page seems to have moved. Please use the menu.";
+const SOLD_OUT: &str =
+    "<title>Shop</title><p>Nothing of this name is on sale. Look at the shelves.";
 
 #[test]
 fn trap_05() {
@@ -262,56 +267,268 @@ fn trap_05() {
     ];
     let door = open_site(move |path| match path {
         "/" => {
-            let links = names.iter().map(|name| format!("/{name}"));
-            Some(page(
-                1,
-                links.chain(["/real".to_owned(), "/next".to_owned()]),
-            ))
+            let links = names
+                .iter()
+                .flat_map(|name| [format!("/{name}"), format!("/shop/{name}")]);
+            let honest = ["/real", "/shop/real", "/next"].map(str::to_owned);
+            Some(page(1, links.chain(honest)))
         }
-        "/real" => Some(page(2, std::iter::empty())),
-        "/robots.txt" | "/next" => None,
-        // 200 for every path, and a link to one that nobody has made either.
-        path => Some(html(format!("{MISSING}<a href='{path}-old'>menu</a>"))),
+        "/real" => Some(html("<p>A chronometer from the house of clocks")),
+        "/shop/real" => Some(html("<p>A barometer from the house of weather")),
+        "/robots.txt" | "/next" | "/last" => None,
+        // 200 for every path, and a link to one that nobody has made either; each directory in its own words.
+        path => {
+            let words = if path.starts_with("/shop/") {
+                SOLD_OUT
+            } else {
+                MISSING
+            };
+            Some(html(format!("{words}<a href='{path}-old'>menu</a>")))
+        }
     });
     let mut config = crawl_config();
     config.filter.max_pages = Some(1000);
     let disk = SimulatedDisk::new();
     let (crawled, said) = crawl_heard(&disk, &config, &[door.url("/")]);
-    let probes = door
-        .requests()
-        .iter()
-        .filter(|head| head.contains("/zq"))
-        .count();
-    assert_eq!(probes, 1, "{:?}", crawled.told());
-    assert!(
-        said.iter().any(|text| text.contains("do not exist")),
-        "{said:?}"
+    let probes = |directory: &str| {
+        let asked = format!("GET {directory}zq");
+        let requests = door.requests();
+        requests
+            .iter()
+            .filter(|head| head.starts_with(&asked))
+            .count()
+    };
+    assert_eq!(
+        (probes("/"), probes("/shop/")),
+        (1, 1),
+        "{:?}",
+        crawled.told()
     );
+    let told = said.iter().filter(|text| text.contains("do not exist"));
+    assert_eq!(told.count(), 2, "{said:?}");
     let marked: Vec<_> = crawled
         .attempts
         .iter()
         .filter(|one| one.detail.as_deref() == Some("the page that this host shows for any URL"))
         .collect();
-    assert!(!marked.is_empty(), "{:?}", crawled.told());
     for one in &marked {
         assert!(one.flags.has(Flags::NOINDEX) && one.links.is_empty());
     }
+    // Those that came before the answer are left out as well: three of each kind, or more where many came at once. Each of
+    // them has led to one more.
+    let before = usize::try_from(crawled.report.states["excluded"]).unwrap();
+    assert!(before >= 6, "{:?}", crawled.told());
+    let missing = 2 * names.len() + before;
+    assert_eq!(marked.len(), missing - before, "{:?}", crawled.told());
     // Pages that say something are as they always were, and the series has an end.
-    for path in ["/", "/real", "/next"] {
+    for path in ["/", "/real", "/shop/real", "/next"] {
         let one = crawled.last(&door.url(path));
         assert!(
             one.outcome.is_ok() && !one.flags.has(Flags::NOINDEX),
             "{path}"
         );
     }
-    assert!(door.requests().len() < 60, "{}", door.requests().len());
     assert_eq!(crawled.report.waiting, 0);
-    // The probe is no URL of the collection.
-    assert!(crawled.report.known_urls < 60);
+    // The probes are no URLs of the collection.
+    assert_eq!(crawled.report.known_urls, missing as u64 + 5);
+    // People find what is there, and nothing that is not.
+    let searchable = Searchable::new(&config, &[door.url("/")]);
+    assert_eq!(searchable.found("chronometer"), [door.url("/real")]);
+    assert_eq!(searchable.found("barometer"), [door.url("/shop/real")]);
+    for words in ["moved", "sorry", "sale", "shelves", "menu"] {
+        assert_eq!(searchable.found(words), [""; 0], "{words}");
+    }
+    let asked = probes("/");
     config.traps.probe = false;
     crawl_heard(&SimulatedDisk::new(), &config, &[door.url("/")]);
-    let asked = door.requests();
-    assert_eq!(asked.iter().filter(|head| head.contains("/zq")).count(), 1);
+    assert_eq!(probes("/"), asked);
+}
+
+/// Lets nobody read a page before the host was asked for this path: pages that the host has sent by then are read one after
+/// the other, and no answer to a question of ours comes between them.
+#[derive(Debug)]
+struct Late {
+    door: Arc<Door>,
+    path: &'static str,
+}
+
+impl Filter for Late {
+    fn before(&self, link: &Candidate<'_>) -> Verdict {
+        let is_worker = std::thread::current()
+            .name()
+            .is_some_and(|name| name.starts_with("teia-worker"));
+        let is_own = link.from.is_none() && link.url.path_and_query().starts_with("/shop/");
+        let asked = format!("GET {} ", self.path);
+        let mut patience = 1000;
+        while is_worker
+            && is_own
+            && patience > 0
+            && !self
+                .door
+                .requests()
+                .iter()
+                .any(|head| head.starts_with(&asked))
+        {
+            std::thread::sleep(Duration::from_millis(20));
+            patience -= 1;
+        }
+        Verdict::KEEP_AND_FOLLOW
+    }
+}
+
+/// Twelve pages that stand for "not found" have come before the host can be asked what it shows for such a URL, and an honest
+/// one lies beside them.
+fn crawl_late(traps: TrapsConfig) -> (Arc<Door>, Crawled, Vec<String>) {
+    let door = Arc::new(open_site(|path| match path {
+        "/" => {
+            let links = (b'a'..b'm').map(|letter| format!("/shop/{}", char::from(letter)));
+            Some(page(1, links.chain(["/hop".to_owned()])))
+        }
+        // Until then all of them are read.
+        "/hop" => {
+            let mut steps = vec![Step::Wait(Duration::from_millis(500))];
+            steps.extend(page(2, ["/shop/real".to_owned()].into_iter()));
+            Some(steps)
+        }
+        "/shop/real" => Some(html("<p>A barometer from the house of weather")),
+        path if path.starts_with("/shop/") => {
+            Some(html(format!("{SOLD_OUT}<a href='{path}-old'>menu</a>")))
+        }
+        _ => None,
+    }));
+    let mut config = crawl_config();
+    config.traps = traps;
+    let filter = Late {
+        door: Arc::clone(&door),
+        path: "/hop",
+    };
+    let parts = Parts {
+        filter: Some(Arc::new(filter)),
+        ..Parts::default()
+    };
+    let (crawled, said) = crawl_with_parts(&SimulatedDisk::new(), &config, &[door.url("/")], parts);
+    (door, crawled, said)
+}
+
+#[test]
+fn trap_05_costs_no_honest_page_however_late_the_host_is_asked() {
+    let (door, crawled, said) = crawl_late(TrapsConfig::default());
+    let real = crawled.last(&door.url("/shop/real"));
+    assert!(real.outcome.is_ok(), "{:?} {said:?}", real.outcome);
+    assert_eq!(told(&said, "looks like a trap"), [""; 0]);
+    assert_eq!(told(&said, "do not exist").len(), 1, "{said:?}");
+    assert_eq!(crawled.report.waiting, 0);
+}
+
+#[test]
+fn trap_05_lifts_what_was_taken_for_a_trap_before_the_host_was_asked() {
+    let (door, crawled, said) = crawl_late(TrapsConfig {
+        repeats: 1,
+        ..TrapsConfig::default()
+    });
+    let found = told(&said, "looks like a trap");
+    assert_eq!(found.len(), 1, "{said:?}");
+    assert!(found[0].contains("/shop/**"), "{found:?}");
+    let real = crawled.last(&door.url("/shop/real"));
+    assert!(real.outcome.is_ok(), "{:?} {said:?}", real.outcome);
+    assert_eq!(crawled.report.waiting, 0);
+    // Nor is it a trap for the next process.
+    let config = crawl_config();
+    let seeds = [door.url("/shop/other")];
+    let (again, _) = crawl_heard(&crawled.disk, &config, &seeds);
+    let other = again.last(&seeds[0]);
+    assert!(other.outcome.is_ok(), "{:?}", other.outcome);
+    let old = |head: &String| head.starts_with("GET /shop/other-old ");
+    assert!(door.requests().iter().any(old));
+}
+
+const HOME: &str = "<title>Acme Clocks</title><p>Welcome to the chronometer shop of Acme in the old town. \
+    <a href=/real1>first</a><a href=/real2>second</a>";
+
+/// Like many sites: who asks for what is not there is shown the start page.
+fn open_home() -> Door {
+    open_site(|path| {
+        let old = (1..6).map(|at| format!("/old{at}"));
+        match path {
+            "/robots.txt" => None,
+            "/real1" => Some(page(11, old)),
+            "/real2" => Some(page(12, std::iter::empty())),
+            // A long way home.
+            "/hop9" => Some(page(39, ["/".to_owned()].into_iter())),
+            path => match path
+                .strip_prefix("/hop")
+                .and_then(|at| at.parse::<u64>().ok())
+            {
+                Some(at) => {
+                    let next = format!("/hop{}", at + 1);
+                    Some(page(30 + at, [next].into_iter()))
+                }
+                None => Some(html(HOME)),
+            },
+        }
+    })
+}
+
+/// Three runs of a periodic collection: after each of them exactly one page of many is found by a word that all of them
+/// say, and it is this one, if any is named.
+#[track_caller]
+fn is_one_left(door: &Door, seeds: &[&str], word: &str, one: Option<&str>) {
+    let seeds: Vec<String> = seeds.iter().map(|path| door.url(path)).collect();
+    let mut config = crawl_config();
+    config.mode = Mode::Periodic;
+    let searchable = Searchable::new(&config, &seeds);
+    let disk = SimulatedDisk::new();
+    for run in 1..=3 {
+        if run > 1 {
+            searchable.again(&config, &seeds);
+        }
+        let found = searchable.found(word);
+        assert_eq!(found.len(), 1, "run {run}: {found:?}");
+        let (crawled, said) = crawl_heard(&disk, &config, &seeds);
+        assert_eq!(told(&said, "do not exist").len(), 1, "run {run}: {said:?}");
+        assert_eq!(crawled.report.waiting, 0);
+        let Some(path) = one else { continue };
+        assert_eq!(found, [door.url(path)], "run {run}");
+        let attempt = crawled.last(&door.url(path));
+        assert_eq!(attempt.visit, run);
+        assert!(!attempt.flags.has(Flags::NOINDEX) && !attempt.links.is_empty());
+    }
+}
+
+#[test]
+fn trap_05_keeps_the_start_page_where_it_is_what_is_shown_for_any_url() {
+    is_one_left(&open_home(), &["/"], "chronometer", Some("/"));
+}
+
+/// It is met when everything is known already, and takes the place of a seed that showed the same; what it leads to is
+/// fetched.
+#[test]
+fn trap_05_keeps_the_start_page_that_comes_last() {
+    let door = open_home();
+    let seeds = ["/old1", "/old2", "/old3", "/old4", "/hop1"];
+    is_one_left(&door, &seeds, "chronometer", Some("/"));
+    assert!(door.asked("/real2") > 0);
+}
+
+/// Without a start page, one of the seeds stays.
+#[test]
+fn trap_05_keeps_one_seed_of_those_that_show_the_same() {
+    let seeds = ["/old1", "/old2", "/old3", "/old4"];
+    is_one_left(&open_home(), &seeds, "chronometer", None);
+}
+
+/// A program of the browser's: the server has one page, whatever it is asked for.
+#[test]
+fn trap_05_keeps_the_one_page_of_a_program() {
+    let door = open_site(|path| {
+        (path != "/robots.txt").then(|| {
+            let links = "<a href=/about></a><a href=/team></a><a href=/jobs></a>";
+            html(format!(
+                "<title>App</title><div id=root>Loading</div>{links}"
+            ))
+        })
+    });
+    is_one_left(&door, &["/"], "loading", Some("/"));
 }
 
 /// A maze whose directories are new for ever: the whole host is left out.

@@ -1,16 +1,19 @@
 //! URLs, as links and seeds bring them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use teia_archive::Captures;
 use teia_base::filter::FilterConfig;
+use teia_base::scope::Scope;
 use teia_base::{CanonicalUrl, Files, Flags, NormalForm, Outcome, Seed};
 use teia_city::{Door, Step};
-use teia_engine::{CollectionConfig, Layout};
+use teia_engine::{CollectionConfig, Layout, Mode};
 use teia_fetch::FetchConfig;
 use url::Url;
 
+use crate::searching::Searchable;
 use crate::support::{
     Crawled, Visit, crawl, crawl_config, get, limits, open_answers, open_site, outcome, thread_time,
 };
@@ -203,19 +206,34 @@ async fn url_05() {
 
 #[test]
 fn url_06() {
-    let (door, crawled) = {
-        let door = open_answers(vec![
-            html("<a href='/trick-here'>plain</a>"),
-            html("<title>found</title>"),
-        ]);
-        let secret = door
-            .url("/trick-in")
-            .replace("http://", "http://ann:hunter2@");
-        let crawled = crawl(&crawl_config(), &[door.url("/"), secret, door.url("/next")]);
-        (door, crawled)
-    };
-    assert!(crawled.last(&door.url("/trick-in")).outcome.is_ok());
-    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    let door = open_site(|path| {
+        let title = format!("<title>{path}</title>");
+        path.starts_with("/trick").then(|| html(&title))
+    });
+    let secret = |path: &str| door.url(path).replace("http://", "http://ann:hunter2@");
+    let links = format!(
+        "<a href='{}'>in</a><a href='{}'>again</a><a href='/trick-here'>plain</a>",
+        secret("/trick-link"),
+        secret("/trick-link"),
+    );
+    let start = open_answers(vec![html(&links)]);
+    let mut config = crawl_config();
+    config.filter.scope = Scope::Any;
+    let seeds = [start.url("/"), secret("/trick-seed"), door.url("/next")];
+    let crawled = crawl(&config, &seeds);
+    for path in ["/trick-link", "/trick-seed", "/next"] {
+        assert!(crawled.last(&door.url(path)).outcome.is_ok(), "{path}");
+    }
+    // Once, as the page that it is without the name.
+    assert_eq!(door.asked("/trick-link"), 1);
+    let page = crawled.last(&start.url("/"));
+    let told = page.detail.as_deref().unwrap_or_default();
+    assert!(
+        told.contains("user name or password, which was removed: 1"),
+        "{told}"
+    );
+    let plain = crawled.last(&door.url("/trick-link"));
+    assert_eq!(plain.detail, None, "only where it stood");
     let told = format!("{:?} {:?}", crawled.attempts, door.requests());
     assert!(!told.contains("hunter2") && !told.contains("Authorization"));
 }
@@ -341,10 +359,37 @@ fn url_14() {
     assert_ne!(normal("http://a.test/a%2Fb"), normal("http://a.test/a/b"));
     is("http://a.test/%00", "http://a.test/%00");
     is("http://a.test/%252e", "http://a.test/%252e");
-    // What begins no escape is written as one, so that the form is its own normal form.
-    is("http://a.test/%zz", "http://a.test/%25zz");
-    is("http://a.test/100%", "http://a.test/100%25");
-    assert_ne!(normal("http://a.test/%25zz"), normal("http://a.test/zz"));
+    // What begins no escape is kept, and makes none when what follows it is decoded.
+    is("http://a.test/%zz", "http://a.test/%zz");
+    is("http://a.test/100%", "http://a.test/100%");
+    is("http://a.test/%%34%31", "http://a.test/%%341");
+    assert_ne!(normal("http://a.test/%zz"), normal("http://a.test/%25zz"));
+    assert_ne!(normal("http://a.test/%%341"), normal("http://a.test/%41"));
+    // Each is a page of its own, and is asked for as it was written.
+    let paths = [
+        "/trick%zz",
+        "/trick%25zz",
+        "/trick%",
+        "/trick%25",
+        "/trick%252e",
+        "/trick%2e",
+    ];
+    let links: String = paths
+        .iter()
+        .map(|path| format!("<a href='{path}'>x</a>"))
+        .collect();
+    let door = open_site(move |path| match path {
+        "/" => Some(html(&links)),
+        path if path.starts_with("/trick") => Some(html(&format!("page {path}"))),
+        _ => None,
+    });
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    for path in paths {
+        assert_eq!(door.asked(path), 1, "{path}: {:?}", crawled.told());
+    }
+    // With the page, the next one, and the one that it leads to.
+    assert_eq!(crawled.report.known_urls, 9, "{:?}", crawled.told());
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
 }
 
 #[test]
@@ -390,6 +435,33 @@ fn url_17() {
         .collect();
     assert!(waiting.is_empty(), "{:?}", crawled.told());
     assert_eq!(crawled.report.waiting, 0);
+    assert_eq!(
+        crawled.report.known_urls,
+        3,
+        "nor stored: {:?}",
+        crawled.told()
+    );
+    // No error, and counted by what they are.
+    assert_eq!(crawled.last(&door.url("/")).detail, None);
+    let counted: Vec<_> = crawled.report.schemes.iter().collect();
+    let wanted = [
+        "about",
+        "blob",
+        "data",
+        "intent",
+        "javascript",
+        "mailto",
+        "tel",
+        "vbscript",
+    ];
+    let wanted = wanted.map(|scheme| (scheme, if scheme == "javascript" { 2 } else { 1 }));
+    assert_eq!(
+        counted,
+        wanted
+            .iter()
+            .map(|(scheme, count)| (scheme, count))
+            .collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -486,10 +558,46 @@ fn url_24() {
     // The whole set of the URL standard and random texts are the business of the base's own tests.
 }
 
+/// Two keys, which are visited each for itself; people find one page with two addresses while both say the same, and two
+/// pages as soon as they do not.
 #[test]
 fn url_25() {
     assert_ne!(normal("http://a.test/x"), normal("https://a.test/x"));
     assert_ne!(normal("http://a.test/x"), normal("http://a.test/x/"));
+    let differ = Arc::new(AtomicBool::new(false));
+    let is_other = Arc::clone(&differ);
+    let door = open_site(move |path| match path {
+        "/" => Some(html("<a href=/trick>1</a><a href=/trick/>2</a>")),
+        "/trick/" if is_other.load(Ordering::SeqCst) => Some(html(
+            "<p>a heron by the river, and all that it caught there",
+        )),
+        "/trick" | "/trick/" => Some(html("<p>a heron by the lake, and nobody else at all")),
+        _ => None,
+    });
+    let mut config = crawl_config();
+    config.mode = Mode::Periodic;
+    let seeds = [door.url("/"), door.url("/next")];
+    let both = [door.url("/trick"), door.url("/trick/")];
+    let searchable = Searchable::new(&config, &seeds);
+    for visits in 1..=4 {
+        let is_apart = visits == 4;
+        if visits > 1 {
+            differ.store(is_apart, Ordering::SeqCst);
+            searchable.again(&config, &seeds);
+        }
+        for path in ["/trick", "/trick/", "/next"] {
+            assert_eq!(door.asked(path), visits, "{path}");
+        }
+        let hits = searchable.hits("heron");
+        if is_apart {
+            assert_eq!(searchable.found("heron"), both);
+            assert!(hits.iter().all(|hit| hit.other_addresses.is_empty()));
+        } else {
+            assert_eq!(hits.len(), 1);
+            assert_eq!(searchable.found("heron"), both[..1]);
+            assert_eq!(hits[0].other_addresses, both[1..]);
+        }
+    }
 }
 
 #[test]
