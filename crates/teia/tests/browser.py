@@ -15,6 +15,8 @@ from urllib.parse import quote
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
+import picture
+
 base, little, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
 folder.mkdir(parents=True, exist_ok=True)
 outside, errors, checked = [], [], []
@@ -53,7 +55,7 @@ def fits(page, name):
 
 
 def shot(page, name, whole=False):
-    page.screenshot(path=folder / f"{name}.png", full_page=whole)
+    picture.take(page, folder / f"{name}.png", whole)
 
 
 def visit(page, path):

@@ -16,6 +16,8 @@ import time
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
+import picture
+
 base, token, site, pages, folder, part = sys.argv[1:]
 pages, folder = int(pages), pathlib.Path(folder)
 folder.mkdir(parents=True, exist_ok=True)
@@ -39,7 +41,7 @@ def look(page, name):
     assert not wrong, (name, wrong)
     wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert wide <= 0, (name, wide)
-    page.screenshot(path=folder / f"manage-{name}.png", full_page=True)
+    picture.take(page, folder / f"manage-{name}.png", whole=True)
 
 
 def figure(page, label):
@@ -89,7 +91,7 @@ def before(page):
     # Live: the page brings the number by itself.
     until("pages appear", lambda: figure(page, "Pages") >= 3)
     until("a curve appears", lambda: page.locator("svg.curve").count() > 0)
-    page.screenshot(path=folder / "manage-running.png", full_page=True)
+    picture.take(page, folder / "manage-running.png", whole=True)
     page.click("button[value=pause]")
     assert page.locator("[role=status]:not([hidden])").first.inner_text().startswith("The run rests"), "a pause is told"
     assert figure(page, "Pages") < pages, "it was paused before its end"
