@@ -611,9 +611,22 @@ impl Ring {
     }
 
     fn close_window_if_due(&mut self) {
-        if self.committing == 0 && !self.window.is_empty() && self.window_is_due() {
+        let is_open = self.committing == 0 && !self.window.is_empty();
+        if is_open && (self.window_is_due() || self.nothing_comes()) {
             self.close_window();
         }
+    }
+
+    /// Whether nothing is under way that could still come into the window: the end of a run need not wait for its time.
+    fn nothing_comes(&self) -> bool {
+        if self.outstanding > 0 || !self.backlog.is_empty() {
+            return false;
+        }
+        // A URL waits until its attempt is committed.
+        let attempts = self.window.attempts.iter();
+        let pages = attempts.filter(|attempt| !attempt.is_robots()).count();
+        self.repository.count(State::Waiting) <= pages as u64
+            && self.errands.values().all(Errands::is_empty)
     }
 
     fn close_window(&mut self) {

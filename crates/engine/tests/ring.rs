@@ -116,3 +116,24 @@ fn the_gap_holds_and_there_is_one_request_at_a_time() {
         assert!(server.max_connections(host) <= 1);
     }
 }
+
+/// A commit is closed by its time or its size while something may still come into it.
+#[test]
+fn the_end_of_a_run_does_not_wait_until_its_last_commit_is_due() {
+    let web = WebConfig {
+        hosts: 2,
+        pages_per_host: 10,
+        ..WebConfig::default()
+    };
+    let server = Server::start(web, Listen::Names { port: 0 }).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config(&server);
+    config.run.commit_every = Duration::from_mins(10);
+    let seeds = [server.web().front(0)];
+    let report = crawl(directory.path(), &config, &seeds).unwrap();
+    assert!(report.elapsed < config.run.commit_every, "{report:?}");
+    let attempts = support::attempts(&DiskFiles::existing(directory.path()));
+    let pages = attempts.iter().filter(|attempt| !attempt.is_robots());
+    assert!(report.fetched > 0 && pages.count() as u64 >= report.fetched);
+    assert_eq!(report.waiting, 0);
+}
