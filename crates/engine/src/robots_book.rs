@@ -266,6 +266,25 @@ impl RobotsBook {
         }
     }
 
+    /// The rest that a stored copy asks for, if it holds still. The copy is not opened, and waits for no turn: at a start each is
+    /// looked at once.
+    pub(crate) fn crawl_delay(
+        &self,
+        stored: &[u8],
+        now: Timestamp,
+        manner: Manner<'_>,
+    ) -> Option<Duration> {
+        let standing: Standing = postcard::from_bytes(stored).ok()?;
+        if !self.holds(&standing, now) {
+            return None;
+        }
+        let token = manner.token.unwrap_or(&self.token);
+        match standing.access(token, manner.spelling) {
+            Access::Ruled(rules) => rules.crawl_delay(),
+            _ => None,
+        }
+    }
+
     fn put(&mut self, origin: &str, standing: Standing, manner: Manner<'_>) {
         let token = manner.token.unwrap_or(&self.token);
         let access = standing.access(token, manner.spelling);
@@ -407,6 +426,31 @@ mod tests {
             let mut second = RobotsBook::new("teia", Timestamp::default(), at(1050));
             assert_eq!(read(&mut second), expected, "{status}");
         }
+    }
+
+    /// At a start every host's copy is looked at once, and none waits for its turn.
+    #[test]
+    fn what_long_copies_ask_for_is_known_at_a_start_however_many_there_are() {
+        let rules: String = (0..20_000).map(|n| format!("Disallow:/{n}a\n")).collect();
+        let text = format!("User-agent: *\n{rules}Crawl-delay: 7\n");
+        let epoch = Timestamp::default();
+        let mut book = RobotsBook::new("teia", epoch, epoch);
+        let answer = teia_fetch::robots::Answer::Answered {
+            status: 200,
+            body: text.as_bytes(),
+            retry_after: None,
+        };
+        let (origin, manner) = ("http://a.test", Manner::default());
+        let stored = book.finish(origin, None, answer, epoch, (&Config::default(), 4, None));
+        let mut next = RobotsBook::new("teia", epoch, epoch);
+        for _ in 0..40 {
+            let asked = next.crawl_delay(&stored, epoch, manner);
+            assert_eq!(asked, Some(Duration::from_secs(7)));
+        }
+        let read = next.read(origin, "/1a", Some(&stored), epoch, manner);
+        assert!(matches!(read, Reading::Disallowed(_)), "{read:?}");
+        let old = epoch.plus(Duration::from_hours(48));
+        assert_eq!(next.crawl_delay(&stored, old, manner), None);
     }
 
     /// More than can be kept, each as long as it may be: a long queue of them is read in a while, and not for each URL.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Repository;
+use crate::host::HostRecord;
 
 /// Origins of one host (schemes, ports) whose copies are kept.
 const ORIGINS: usize = 8;
@@ -47,15 +48,14 @@ impl Repository {
         }
     }
 
-    /// Counts the copies of a host that comes back from where it was saved.
-    pub(super) fn count_robots(&mut self, host: u32) {
-        let record = self.hosts[host as usize].record.as_ref();
-        let lengths = record.into_iter().flat_map(|record| record.robots.values());
-        let long = lengths.filter(|stored| is_long(stored));
-        let bytes: u64 = long.map(|stored| stored.len() as u64).sum();
-        if bytes > 0 {
-            self.long_copies.bytes += bytes;
-            self.bound_copies(host, false);
+    /// Counts the copies of a host that comes back from where it was saved, in place of those that came back before.
+    pub(super) fn count_robots(&mut self, host: u32, before: Option<&HostRecord>) {
+        let had = before.map_or(0, long_bytes);
+        let record = self.hosts[host as usize].record.as_deref();
+        let has = record.map_or(0, long_bytes);
+        self.long_copies.bytes = self.long_copies.bytes.saturating_sub(had) + has;
+        if has > 0 {
+            self.bound_copies(host, had > 0);
         }
     }
 
@@ -72,6 +72,12 @@ impl Repository {
             }
         }
     }
+}
+
+/// What the long ones of a host take.
+fn long_bytes(record: &HostRecord) -> u64 {
+    let long = record.robots.values().filter(|stored| is_long(stored));
+    long.map(|stored| stored.len() as u64).sum()
 }
 
 fn is_long(stored: &[u8]) -> bool {
@@ -182,14 +188,20 @@ mod tests {
         assert_eq!(repository.host_record(newest).unwrap().robots.len(), 1);
         // The same when they come back from a checkpoint.
         let mut next = self::repository();
-        for row in &repository.hosts {
+        // A host stands in each of its files in which it has changed.
+        for row in repository.hosts.iter().chain(&repository.hosts) {
             next.restore_host(crate::SavedHost {
                 name: row.name.clone(),
                 fetched: 0,
                 record: row.record.as_deref().cloned().unwrap_or_default(),
             });
         }
+        assert_eq!(kept(&next), kept(&repository), "nothing was forgotten");
         assert_eq!(next.long_copies.bytes, repository.long_copies.bytes);
+        assert_eq!(
+            next.long_copies.hosts.len(),
+            repository.long_copies.hosts.len()
+        );
         for host in 0..400 {
             tell(&mut next, &format!("m{host}.test"), "http://m", 500 << 10);
         }

@@ -25,13 +25,13 @@ impl Repository {
         changed.into_iter().map(save).collect()
     }
 
-    /// Takes back a host that was saved.
+    /// Takes back a host that was saved, perhaps several times: the last one counts.
     pub fn restore_host(&mut self, saved: SavedHost) {
         let at = self.intern_host(&saved.name);
         let host = &mut self.hosts[at as usize];
         host.fetched = saved.fetched;
-        host.record = Some(Box::new(saved.record));
-        self.count_robots(at);
+        let before = host.record.replace(Box::new(saved.record));
+        self.count_robots(at, before.as_deref());
     }
 
     /// What entries up to this one tell of hosts is known: [`replay`](Self::replay) passes over it.
