@@ -31,7 +31,7 @@ use crate::last_run::LastRun;
 use crate::parts::Parts;
 use crate::report::{EndReason, Report};
 use crate::run_changes::RunChanges;
-use crate::schedule::{Due, Schedule};
+use crate::schedule::{Due, Schedule, believed};
 
 /// A run that failed is begun again after this long.
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
@@ -98,10 +98,10 @@ struct Known {
 
 impl Known {
     /// Up to here every moment of the schedule had its run, or was let go.
-    fn considered(&self, schedule: &Schedule) -> Timestamp {
+    fn considered(&self, schedule: &Schedule, now: Timestamp) -> Timestamp {
         // The first moment is the start itself, however long ago; without one, nobody knows since when
         // a run was wanted.
-        let begun = self.began.or_else(|| schedule.before_start());
+        let begun = believed(self.began, now).or_else(|| schedule.before_start());
         let begun = begun.unwrap_or(self.first_seen);
         self.passed_over.map_or(begun, |moment| moment.max(begun))
     }
@@ -204,6 +204,12 @@ impl Coordinator {
 
     /// The same, reached through a handle that people may have had before.
     pub fn with_desk(config: CoordinatorConfig, desk: Desk) -> Self {
+        if let Some(damage) = begun::begun_damage(&*config.directory.files()) {
+            let text = format!(
+                "{damage}: which runs were to go on after a restart is not known; begin them again"
+            );
+            (config.tell)(Level::Warning, None, &text);
+        }
         Self {
             company: Company::new(config.hosts_at_once),
             config,
@@ -280,7 +286,7 @@ impl Coordinator {
         let Some(schedule) = &known.schedule else {
             return Err(None);
         };
-        match schedule.due(known.considered(schedule), now) {
+        match schedule.due(known.considered(schedule, now), now) {
             Due::Run { .. } => Ok(()),
             Due::Wait { until, considered } => {
                 known.passed_over = Some(considered);

@@ -10,7 +10,7 @@ use teia_archive::{Committed, RecordNames, Writer};
 use teia_base::filter::Rules;
 use teia_base::{Clock, Files, FoundUrl, HostId, Seed, SteadyClock, Timestamp};
 use teia_fetch::{Authenticator, Fetcher, HttpFetcher};
-use teia_frontier::{HostLimit, PoliteFrontier, PolitenessKey, gap};
+use teia_frontier::{HostLimit, PoliteFrontier, PolitenessKey, gap, retry_wait};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -203,6 +203,7 @@ impl Crawl {
         let digests = Arc::new(Digests::new(config.run.digests_remembered, key));
         let place = (&layout, key);
         let mut past = Past::open(&files, &root, place, &config, &order, &*clock, &digests)?;
+        past.repository.set_longest_wait(longest_revisit(&config));
         for error in &past.lost {
             parts.feedback.hear(&Event::Notice {
                 level: Level::Warning,
@@ -215,19 +216,36 @@ impl Crawl {
         });
         check_fixed(&config, past.ledger.head.options.as_deref())?;
         let names = RecordNames::new(key);
+        // What was committed last may be dated later than now: then the clock was wrong, or is.
+        let last_commit = past.ledger.last_commit();
+        let ahead = last_commit.map_or(Duration::ZERO, |last| last.since(clock.wall()));
         let archive = if config.archives_some() {
-            Some(Writer::open(
+            let mut writer = Writer::open(
                 Arc::clone(&files),
                 &layout.archive(),
                 config.archive.warc.clone(),
                 names,
                 last_archive.clone(),
-            )?)
+            )?;
+            if !ahead.is_zero() {
+                // Dates within one file only grow.
+                writer.begin_anew(clock.wall())?;
+            }
+            Some(writer)
         } else {
             None
         };
+        if ahead > SteadyClock::TOLERANCE {
+            parts.feedback.hear(&Event::Notice {
+                level: Level::Warning,
+                text: format!(
+                    "what was committed last is dated {} s later than now: the clock of this machine was wrong then, or is wrong now; look at it, dates go on from now, in a new archive file",
+                    ahead.as_secs()
+                ),
+            });
+        }
         let new_seeds = normal_seeds(&config, &seeds)?;
-        let begins = past.ledger.run_has_ended(config.mode);
+        let begins = past.ledger.run_has_ended();
         let mut all_seeds = past.ledger.seeds.clone();
         let is_new = |seed: &&FoundUrl| !past.ledger.knows_seed(seed.normal());
         let seeds = new_seeds.iter().map(|(seed, _)| seed).filter(is_new);
@@ -506,6 +524,7 @@ impl Ring {
     fn rest_known_hosts(&mut self) {
         let now = self.clock.now();
         let wall = self.clock.wall();
+        let last_commit = self.ledger.last_commit().unwrap_or(wall);
         let hosts: Vec<HostId> = self.repository.hosts().map(|(host, _)| host).collect();
         for host in hosts {
             self.know_site(host);
@@ -518,30 +537,23 @@ impl Ring {
             if let Some(record) = self.repository.host_record(host) {
                 let latency = Duration::from_micros(record.latency_micros.into());
                 rest = gap(&politeness, None, latency);
-                let stored: Vec<(String, Vec<u8>)> = record
-                    .robots
-                    .iter()
-                    .map(|(origin, bytes)| (origin.clone(), bytes.clone()))
-                    .collect();
+                // By the clock that wrote it down. No rest is longer than may be: one that seems so is of a clock that was wrong.
+                let longest = retry_wait(&politeness, u32::MAX).max(politeness.max_retry_after);
                 let back_off = record
                     .back_off_until
-                    .map(|until| until.since(wall))
+                    .map(|until| until.since(wall.max(last_commit)))
+                    .filter(|rest| *rest <= longest)
                     .unwrap_or_default();
-                for (origin, bytes) in stored
-                    .iter()
-                    .filter(|(_, bytes)| mentions_crawl_delay(bytes))
-                {
-                    let token = self.token_of(host);
-                    let manner = self.manner_of(host, token.as_deref());
-                    self.robots.read(origin, "/", Some(bytes), wall, manner);
-                    let asked = self
-                        .robots
-                        .rules(origin)
-                        .and_then(teia_fetch::robots::Rules::crawl_delay);
-                    if let Some(asked) = asked {
-                        rest = rest.max(asked.min(politeness.max_crawl_delay));
-                        self.frontier.set_crawl_delay(host, Some(asked));
-                    }
+                let token = self.token_of(host);
+                let manner = self.manner_of(host, token.as_deref());
+                let copies = record.robots.values();
+                let asked = copies
+                    .filter(|stored| mentions_crawl_delay(stored))
+                    .filter_map(|stored| self.robots.crawl_delay(stored, wall, manner))
+                    .max();
+                if let Some(asked) = asked {
+                    rest = rest.max(asked.min(politeness.max_crawl_delay));
+                    self.frontier.set_crawl_delay(host, Some(asked));
                 }
                 rest = rest.max(back_off);
             }
@@ -550,6 +562,17 @@ impl Ring {
             self.wake(host);
         }
     }
+}
+
+/// The longest that a page waits for its next visit, on any host.
+fn longest_revisit(config: &CollectionConfig) -> Duration {
+    /// More cannot be set.
+    const MOST: Duration = Duration::from_hours(3650 * 24);
+    let mut sites = config.site.iter();
+    if sites.any(|site| site.has("run", "revisit")) {
+        return MOST;
+    }
+    config.run.revisit
 }
 
 fn mentions_crawl_delay(robots: &[u8]) -> bool {

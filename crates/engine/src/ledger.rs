@@ -12,7 +12,6 @@ use teia_base::journal::{
 };
 use teia_base::{CanonicalUrl, FoundUrl, Timestamp};
 
-use crate::collection::Mode;
 use crate::growth::Curve;
 use crate::reading::RunSummary;
 use crate::report::EndReason;
@@ -121,8 +120,7 @@ impl Ledger {
         }
     }
 
-    /// What counts for a run alone. One that a signal ended goes on in the next process, also where that gives it
-    /// another number.
+    /// What counts for a run alone. One that a signal ended goes on in the next process.
     pub(crate) fn take_changes(&mut self, record: &Record) {
         match record {
             Record::Changed(changes) => self.changes.clone_from(changes),
@@ -195,23 +193,24 @@ impl Ledger {
         is_new
     }
 
-    /// Whether the next process begins another run: the last one has ended, or there was none. One
-    /// that visits everything again is not begun anew because the machine was restarted.
-    pub(crate) fn run_has_ended(&self, mode: Mode) -> bool {
+    /// Whether the next process begins another run: the last one has ended, or there was none. None is begun anew
+    /// because the machine was restarted: its limits and its deadline would begin anew with it.
+    pub(crate) fn run_has_ended(&self) -> bool {
         let run = self.head.current.as_ref();
-        let reason = run.map(|run| run.ended.as_deref());
-        match (reason, mode) {
-            (None, _) => true,
-            (Some(Some(reason)), Mode::Periodic | Mode::Incremental) => {
-                reason != EndReason::Interrupted.name()
-            }
-            (Some(reason), _) => reason.is_some(),
-        }
+        run.is_none_or(|run| {
+            let reason = run.ended.as_deref();
+            reason.is_some_and(|reason| reason != EndReason::Interrupted.name())
+        })
     }
 
     /// When the last run began.
     pub(crate) fn run_began(&self) -> Option<Timestamp> {
         self.head.current.as_ref().map(|run| run.started)
+    }
+
+    /// When something was committed last.
+    pub(crate) fn last_commit(&self) -> Option<Timestamp> {
+        self.head.current.as_ref().map(|run| run.last_commit)
     }
 
     /// Whether a run with these options has nothing to judge again: the last one had the same, and

@@ -27,6 +27,8 @@ use teia_base::measure::{format_duration, parse_duration};
 /// A moment that is noticed within this time was not missed.
 const GRACE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
+/// By so much the last run may have begun later than now: whoever sets a clock right sets it by less.
+const MOST_AHEAD: Duration = DAY;
 /// Clocks are moved by less.
 const LOOK_BACK: Duration = Duration::from_secs(3 * 3600);
 /// Moments that passed are counted up to here.
@@ -329,6 +331,7 @@ impl Schedule {
 
     /// What is to be done now, after the run that began last.
     pub(crate) fn due_after(&self, began: Option<Timestamp>, now: Timestamp) -> Due {
+        let began = believed(began, now);
         let considered = began.or_else(|| self.before_start()).unwrap_or(now);
         self.due(considered, now)
     }
@@ -380,6 +383,11 @@ impl Schedule {
             },
         }
     }
+}
+
+/// When a run began, if that can be: a run of the far future began while the clock was wrong, and nobody knows when.
+pub(crate) fn believed(began: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
+    began.filter(|began| began.since(now) <= MOST_AHEAD)
 }
 
 fn read_moment(text: &str, zone: &TimeZone) -> Option<Zoned> {
@@ -515,6 +523,26 @@ mod tests {
             let told = read_cron(text).unwrap_err();
             assert!(told.contains(wanted), "{text}: {told}");
             assert!(!told.contains("error"), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_began_while_the_clock_was_years_ahead_is_made_up_for() {
+        let daily = schedule("start = \"2026-11-01T01:00\"\nevery = \"1d\"");
+        let now = at("2026-11-17T20:00:00Z");
+        let of = at("2026-11-17T01:00:00Z");
+        for (began, expected) in [
+            ("2036-11-17T01:00:00Z", Some(of)),
+            // A clock that was set back by a little: nothing is done twice.
+            ("2026-11-17T21:00:00Z", None),
+            ("2026-11-17T01:00:00Z", None),
+            ("2026-11-16T01:00:00Z", Some(of)),
+        ] {
+            let due = match daily.due_after(Some(at(began)), now) {
+                Due::Run { of, .. } => Some(of),
+                Due::Wait { .. } => None,
+            };
+            assert_eq!(due, expected, "{began}");
         }
     }
 

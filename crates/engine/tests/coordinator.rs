@@ -362,6 +362,40 @@ fn a_run_ends_at_its_deadline_over_a_restart_too() {
     assert_eq!((last.number, last.ended.as_deref()), (1, Some("deadline")));
 }
 
+/// Also where it is to visit everything once only: with a new run its deadline and its limits would begin anew.
+#[test]
+fn a_run_that_visits_everything_once_is_the_same_one_after_a_restart() {
+    let once = DAILY.replace("periodic", "once");
+    let mut world = World::new("2026-03-01T02:30:00Z", long_web());
+    world.collection("one", &format!("{once}\ndeadline = \"4h\""));
+    world.look();
+    until("pages are fetched", || world.script.pages().len() > 3);
+    world.clock.advance(2 * HOUR);
+    world.start();
+    let (began, asked) = (world.last("one").began, world.script.pages().len());
+    world.look();
+    until("more is fetched", || world.script.pages().len() > asked);
+    world.clock.advance(2 * HOUR);
+    world.settle();
+    let last = world.last("one");
+    assert_eq!((last.number, last.began), (1, began));
+    assert_eq!(last.ended.as_deref(), Some("deadline"));
+    // A limit of pages is for both parts together.
+    let mut world = World::new("2026-03-01T02:30:00Z", long_web());
+    world.collection("one", &format!("{once}\n[filter]\nmax-pages = 60"));
+    world.look();
+    until("pages are fetched", || world.script.pages().len() > 3);
+    world.start();
+    assert!(world.last("one").goes_on());
+    world.settle();
+    let last = world.last("one");
+    assert_eq!((last.number, last.ended.as_deref()), (1, Some("max-pages")));
+    let mut pages = world.script.pages();
+    pages.sort();
+    pages.dedup();
+    assert_eq!(pages.len(), 60);
+}
+
 #[test]
 fn no_request_is_made_outside_of_the_hours() {
     let mut world = World::new("2026-03-01T02:30:00Z", long_web());

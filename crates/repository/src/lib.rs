@@ -12,6 +12,7 @@
 //! [`blocks`] on disk hold it, and memory what is about to be asked (`repository/disk.rs`).
 
 pub mod blocks;
+mod due;
 mod host;
 mod repository;
 mod row;

@@ -14,6 +14,7 @@ mod take_in;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hashbrown::HashTable;
 use teia_base::journal::{Chain, Exclusion, LinkVerdict};
@@ -24,6 +25,7 @@ pub use self::disk::{Backing, News};
 use self::robots_copies::LongCopies;
 pub use self::survey::Depths;
 use crate::blocks::StoreError;
+use crate::due::LongestWait;
 use crate::host::{HostRecord, HostRow};
 use crate::row::{Rare, Row, State, UrlRef, UrlState};
 use crate::table::Table;
@@ -156,6 +158,7 @@ pub struct Repository {
     changed_hosts: Vec<u32>,
     /// Of robots.txt.
     long_copies: LongCopies,
+    longest_wait: LongestWait,
     /// The edition of the order by which the queues are kept.
     edition: u64,
 }
@@ -193,7 +196,17 @@ impl Repository {
             hosts_known: false,
             changed_hosts: Vec::new(),
             long_copies: LongCopies::default(),
+            longest_wait: LongestWait::default(),
             edition: 0,
+        }
+    }
+
+    /// Notes for how long a URL may wait: for its next visit, or for another try. What waits for much longer is due: the clock was
+    /// wrong that said so.
+    pub fn set_longest_wait(&mut self, wait: Duration) {
+        self.longest_wait.set(wait);
+        if let Some(disk) = &self.disk {
+            disk.store.set_longest_wait(wait);
         }
     }
 

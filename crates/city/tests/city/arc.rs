@@ -308,7 +308,7 @@ fn arc_13_marks_what_it_leaves_out() {
     }
 }
 
-fn unpacked(files: &dyn Files, path: &std::path::Path) -> String {
+pub(crate) fn unpacked(files: &dyn Files, path: &std::path::Path) -> String {
     let packed = files.read(path).unwrap();
     let mut text = Vec::new();
     let mut decoder = flate2::read::MultiGzDecoder::new(packed.as_slice());

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use teia_base::journal::Next;
 use teia_base::scope::Scope;
-use teia_base::{Clock, Outcome, SimulatedDisk, SystemClock, Timestamp};
+use teia_base::{Clock, Files, Outcome, SimulatedDisk, SystemClock, Timestamp};
 use teia_city::{Blemish, Corner, Data, Question, Record, Reply, Step, TlsTrick, Trick};
-use teia_engine::{CollectionConfig, Company, Control, Event, Feedback, Level, Parts};
+use teia_engine::{CollectionConfig, Company, Control, Event, Feedback, Layout, Level, Parts};
 use teia_frontier::PolitenessKey;
 
+use crate::arc::unpacked;
 use crate::support::{Crawled, crawl_by, crawl_config, html, name_server, open, open_site};
 
 /// Hears what the run says; whoever makes trouble looks whether it was noticed.
@@ -40,6 +41,16 @@ fn crawl_with(
     noticed: &Arc<AtomicBool>,
     clock: Arc<dyn Clock>,
 ) -> (Crawled, Vec<String>) {
+    crawl_on(&SimulatedDisk::new(), config, seeds, noticed, clock)
+}
+
+fn crawl_on(
+    disk: &SimulatedDisk,
+    config: &CollectionConfig,
+    seeds: &[String],
+    noticed: &Arc<AtomicBool>,
+    clock: Arc<dyn Clock>,
+) -> (Crawled, Vec<String>) {
     let ear = Arc::new(Ear {
         said: Mutex::default(),
         noticed: Arc::clone(noticed),
@@ -50,7 +61,7 @@ fn crawl_with(
         ..Parts::default()
     };
     let own = (parts, Control::default());
-    let crawled = crawl_by(&SimulatedDisk::new(), config, seeds, own);
+    let crawled = crawl_by(disk, config, seeds, own);
     let said = ear.said.lock().unwrap().clone();
     (crawled, said)
 }
@@ -427,6 +438,73 @@ fn env_09() {
             is_frozen || said.is_empty() != (jump < 0),
             "{jump}: {said:?}"
         );
+    }
+}
+
+/// The clock was wrong in one process and is right in the next one: nobody waits until it would have been right, and no archive
+/// file has dates that go back.
+#[test]
+fn env_09_over_a_restart() {
+    const DAY: i64 = 86_400;
+    for jump in [3650 * DAY, DAY, 0] {
+        let broken = Arc::new(AtomicBool::new(true));
+        let is_broken = Arc::clone(&broken);
+        let door = open_site(move |path| {
+            if path == "/p1" && is_broken.load(Ordering::SeqCst) {
+                return Some(vec![Step::say(
+                    "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n",
+                )]);
+            }
+            chain(path)
+        });
+        let mut config = crawl_config();
+        config.politeness.retry_wait = Duration::from_secs(120);
+        config.traps.enabled = false;
+        let seeds = [door.url("/p0"), door.url("/p1")];
+        let disk = SimulatedDisk::new();
+        let clock = Moved::new();
+        clock.by.store(jump, Ordering::SeqCst);
+        let noticed = Arc::default();
+        let (first, _) = crawl_on(&disk, &config, &seeds, &noticed, clock);
+        assert_eq!(first.last(&seeds[1]).outcome, Outcome::http(503));
+        assert!(first.report.waiting > 0, "{:?}", first.report.states);
+        broken.store(false, Ordering::SeqCst);
+        // A little after it was to be tried again, as a right clock has it; and once more after that.
+        for (process, by) in [(2, 200), (3, 400)] {
+            let clock = Moved::new();
+            clock.by.store(by, Ordering::SeqCst);
+            let (later, said) = crawl_on(&disk, &config, &seeds, &noticed, clock);
+            let told = said.iter().filter(|text| text.contains("later than now"));
+            let is_told = jump > 0 && process == 2;
+            assert_eq!(told.count(), usize::from(is_told), "{jump}: {said:?}");
+            // The second one does not know how much of the rest has passed, and gives the host all of it.
+            if jump == 0 || (jump > DAY && process == 3) {
+                let states = &later.report.states;
+                assert_eq!(later.report.waiting, 0, "{jump}: {states:?}");
+                assert!(later.last(&seeds[1]).outcome.is_ok(), "{jump}");
+            }
+        }
+        // What is new is not dated before what stands before it.
+        let folder = Layout::new("default").unwrap().archive();
+        let names = disk.list(&folder).unwrap();
+        let archives = names.iter().filter(|name| name.ends_with(".warc.gz"));
+        let mut files = 0;
+        for name in archives {
+            let text = unpacked(&disk, &folder.join(name));
+            let dates = text
+                .lines()
+                .filter_map(|line| line.strip_prefix("WARC-Date: "));
+            let dates: Vec<Timestamp> = dates.filter_map(Timestamp::parse).collect();
+            // Answers come in another order than they were asked for.
+            let moment = Duration::from_secs(60);
+            let steps = dates.windows(2).map(|pair| pair[0].since(pair[1]));
+            assert!(
+                steps.max().unwrap_or_default() < moment,
+                "{jump}: {name}: {dates:?}"
+            );
+            files += 1;
+        }
+        assert!(files > usize::from(jump > DAY), "{jump}: {names:?}");
     }
 }
 

@@ -12,6 +12,7 @@ use super::error::StoreError;
 use super::key::{Key, OwnedKey};
 use super::pending::Bounds;
 use super::run::{RunFile, RunWriter};
+use crate::due::LongestWait;
 
 /// A range of URLs and the runs that hold them, oldest first.
 #[derive(Clone, Debug)]
@@ -87,6 +88,7 @@ pub(crate) struct Disk {
     pub(crate) files: Arc<dyn Files>,
     pub(crate) config: StoreConfig,
     pub(crate) next_id: AtomicU64,
+    pub(crate) longest_wait: LongestWait,
 }
 
 /// What a file holds.

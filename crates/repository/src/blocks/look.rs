@@ -163,7 +163,7 @@ impl<'a> Look<'a> {
                         .is_some_and(|next| next.first_hash == self.hash)
                     && at > 0
                     && run.index[at - 1].first_hash == self.hash;
-                if looked.is_base && (entry.waiting == 0 || entry.least_due > self.now) {
+                if looked.is_base && (entry.waiting == 0 || !self.is_due(entry.least_due)) {
                     // Nothing of it is due, and nothing in it replaces another row.
                     self.until = self.until.min(entry.least_due);
                     all += u64::from(inside) * u64::from(entry.rows);
@@ -199,6 +199,10 @@ impl<'a> Look<'a> {
         Ok((spans, all))
     }
 
+    fn is_due(&self, due: u32) -> bool {
+        self.disk.longest_wait.is_over_at(due, self.now)
+    }
+
     /// Goes through rows of a host, and tells of those that are due and of no newer row; or of all of them.
     /// Newest runs first: they tell which rows of the older ones are outdated.
     pub(crate) fn walk(
@@ -229,7 +233,7 @@ impl<'a> Look<'a> {
                 let mut choice = None;
                 if waits && !outdated {
                     let due = u32::try_from(facts.cell(DUE, row)).unwrap_or(u32::MAX);
-                    if due > self.now {
+                    if !self.is_due(due) {
                         self.until = self.until.min(due);
                     } else {
                         let length = span.lengths.get(row - span.rows.start).copied();

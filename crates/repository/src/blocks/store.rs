@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use hashbrown::{HashMap, HashSet};
 use teia_base::{Files, Step};
@@ -25,6 +26,7 @@ use super::schedule::Schedule;
 use super::stream::RowStream;
 use super::taken::Taken;
 use super::window::Slot;
+use crate::due::LongestWait;
 use crate::row::State;
 
 /// Every URL ever met, once, on disk.
@@ -140,6 +142,7 @@ impl Store {
             files,
             next_id: AtomicU64::new(manifest.next_id),
             config,
+            longest_wait: LongestWait::default(),
         };
         remove_unnamed(&disk, &manifest)?;
         let mut blocks = Vec::new();
@@ -255,6 +258,11 @@ impl Store {
     /// Whether so much was met since the fold that is under way began that it should be waited for.
     pub fn is_behind(&self) -> bool {
         self.sealed.is_some() && self.front.is_full(self.front_room)
+    }
+
+    /// Notes for how long a URL may wait. What waits for much longer is due: the clock was wrong that said so.
+    pub fn set_longest_wait(&self, wait: Duration) {
+        self.disk.longest_wait.set(wait);
     }
 
     /// Notes the time: what is offered from now on was first met then (seconds since 1970).

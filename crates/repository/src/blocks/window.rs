@@ -379,7 +379,7 @@ impl Store {
                 let row = entry.delta.into_row(front.events_of(entry), &mut scratch);
                 let cells = row.cells();
                 let is_asked = slot.part.holds(cells[MARK]);
-                if is_asked && row.state == State::Waiting && row.due <= now {
+                if is_asked && row.state == State::Waiting && self.is_due(row.due, now) {
                     let length = || u32::try_from(key.rest.len()).unwrap_or(u32::MAX);
                     let first_seen = |of| self.first_seen(of);
                     let place = order.place(|column| cells[column], first_seen, length);
@@ -420,6 +420,10 @@ impl Store {
         }
     }
 
+    fn is_due(&self, due: u32, now: u32) -> bool {
+        self.disk.longest_wait.is_over_at(due, now)
+    }
+
     fn take_scheduled(
         &mut self,
         slot: Slot,
@@ -448,7 +452,7 @@ impl Store {
             return Ok(());
         };
         if row.row().state == State::Waiting
-            && row.row().due <= now
+            && self.is_due(row.row().due, now)
             && slot.part.holds(row.cells[MARK])
             && self.leased.insert(key.url_hash())
         {

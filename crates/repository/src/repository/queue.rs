@@ -101,7 +101,9 @@ impl Repository {
         }
         let row = self.table.row(url.at);
         let due = row.rare.as_ref().and_then(|rare| rare.due);
-        row.state == State::Waiting && !row.leased && due.is_none_or(|due| due <= now)
+        row.state == State::Waiting
+            && !row.leased
+            && due.is_none_or(|due| self.longest_wait.is_over(due, now))
     }
 
     /// Puts every waiting URL that is in memory in its new place, when what the order knows has changed.
@@ -200,7 +202,7 @@ impl Repository {
 
     fn bring_due(&mut self, host: HostId, now: Timestamp) {
         while let Some(Reverse((due, url))) = self.hosts[host.0 as usize].later.peek().copied() {
-            if due > now {
+            if !self.longest_wait.is_over(due, now) {
                 break;
             }
             self.hosts[host.0 as usize].later.pop();
