@@ -68,10 +68,15 @@ impl Removals {
         Self::parse(&content).ok_or_else(|| unreadable(path, "damaged"))
     }
 
-    /// What no run of the directory fetches: all that some collection of it hides, or hid before it was deleted.
+    /// What no run of the directory fetches, and nobody is shown: all that some collection of it hides, or hid before it was deleted.
     /// Whoever asked to be left alone did not ask one collection.
     pub fn read_all(files: &dyn Files) -> io::Result<Self> {
         Heeded::of(layouts(files)?.iter().map(path), files).whole()
+    }
+
+    /// The same, where this collection may be one without a file of its own.
+    pub fn read_all_with(files: &dyn Files, own: &Layout) -> io::Result<Self> {
+        Self::heeded(files, own).whole()
     }
 
     /// What a run of this collection does not fetch, as far as it can be read.

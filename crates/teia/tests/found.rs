@@ -234,6 +234,51 @@ fn expected(node: usize) -> f64 {
     ranks[node]
 }
 
+/// Whoever asked for it did not ask one collection: the others neither find it, nor show it, nor give it away; also when the
+/// collection is deleted whose list has it.
+#[test]
+fn ui_32_what_was_removed_from_one_collection_is_shown_by_none() {
+    let site = Plain::start(|path| match path {
+        "/" => (200, "<a href=/one>one</a> dunlin".to_owned()),
+        "/one" => (200, "<title>One</title><p>a dunlin".to_owned()),
+        _ => (404, String::new()),
+    });
+    let home = Home::new();
+    for name in ["alpha", "beta"] {
+        home.good(&[
+            "crawl",
+            &site.url("/"),
+            "--delay",
+            "0s",
+            "--collection",
+            name,
+        ]);
+    }
+    let one = site.url("/one");
+    let of_alpha = |command: &[&str]| home.run(&[command, &["--collection", "alpha"]].concat());
+    let found = || {
+        let json = of_alpha(&["search", "dunlin", "--json"]).text();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        json["total"].as_u64().unwrap()
+    };
+    let check = |is_hidden: bool| {
+        assert_eq!(found(), if is_hidden { 1 } else { 2 });
+        assert_eq!(of_alpha(&["get", &one]).code, Some(i32::from(is_hidden)));
+        let exported = of_alpha(&["export", "cdxj"]).text();
+        assert_eq!(exported.contains("/one\""), !is_hidden, "{exported}");
+    };
+    check(false);
+    home.good(&["remove", &one, "--collection", "beta"]);
+    check(true);
+    home.good(&["remove", &one, "--collection", "beta", "--restore"]);
+    check(false);
+    home.good(&["remove", &one, "--collection", "beta"]);
+    home.good(&["collection", "remove", "beta", "--yes"]);
+    check(true);
+    home.good(&["remove", &one, "--collection", "alpha", "--restore"]);
+    check(false);
+}
+
 #[test]
 fn ui_32_what_was_removed_stays_away_through_a_rebuild() {
     let site = Plain::start(|path| match path {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use teia_archive::{Captures, CdxEntry};
-use teia_base::{CanonicalUrl, Timestamp};
+use teia_base::{CanonicalUrl, DiskFiles, Timestamp};
 use teia_engine::{CollectionConfig, Directory, EngineError, Layout, Reading, Removals};
 use teia_fetch::DecodeLimits;
 use teia_graph::{GraphConfig, RankFile, Snapshot};
@@ -35,6 +35,8 @@ pub struct Library {
     search: SearchConfig,
     looked: Mutex<Option<Instant>>,
     hidden: Mutex<(Vec<Arc<Removals>>, Arc<Hidden>)>,
+    /// What collections that are deleted hid.
+    kept: Held<Removals>,
 }
 
 /// One collection.
@@ -100,6 +102,7 @@ impl Library {
             search,
             looked: Mutex::default(),
             hidden: Mutex::default(),
+            kept: Held::default(),
         };
         library.look()?;
         Ok(library)
@@ -187,17 +190,26 @@ impl Library {
     /// Whether some collection hides this address. A list that cannot be read may hide any.
     pub(crate) fn hides(&self, url: &str) -> bool {
         CanonicalUrl::parse(url).is_ok_and(|url| {
-            let shelves = self.shelves();
-            let mut lists = shelves.iter().map(|shelf| shelf.removals());
+            let mut lists = self.removals().into_iter();
             lists.any(|list| list.map_or(true, |list| list.hides(&url)))
         })
     }
 
-    /// What no search may show: all that some collection hides, as it is this moment.
-    pub(crate) fn hidden(&self) -> Result<Arc<Hidden>, WebError> {
+    /// All lists of what is not to be shown: whoever asked for that did not ask one collection.
+    fn removals(&self) -> Vec<Result<Arc<Removals>, WebError>> {
+        let path = self.root.join("removed.kept");
+        let kept = self.kept.at_once(std::slice::from_ref(&path), || {
+            let read = Removals::read_kept(&DiskFiles::existing(&self.root));
+            Ok(read.map_err(EngineError::disk("read", &path))?)
+        });
         let shelves = self.shelves();
         let lists = shelves.iter().map(|shelf| shelf.removals());
-        let lists: Vec<_> = lists.collect::<Result<_, _>>()?;
+        lists.chain([kept]).collect()
+    }
+
+    /// What no search may show: all that some collection hides, as it is this moment.
+    pub(crate) fn hidden(&self) -> Result<Arc<Hidden>, WebError> {
+        let lists: Vec<_> = self.removals().into_iter().collect::<Result<_, _>>()?;
         let mut held = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = held.0.len() == lists.len()
             && held.0.iter().zip(&lists).all(|(a, b)| Arc::ptr_eq(a, b));

@@ -211,7 +211,8 @@ impl ExportOptions {
 }
 
 fn removals(reading: &Reading) -> Result<Removals> {
-    Removals::read(&*reading.files(), reading.layout()).context("cannot read the list of removals")
+    let read = Removals::read_all_with(&*reading.files(), reading.layout());
+    read.context("cannot read the lists of removals")
 }
 
 fn tell_damaged(damaged: u64) {

@@ -36,7 +36,7 @@ pub(crate) fn get(place: &Place, url: &str, at: Option<&str>, with_head: bool) -
         let late = found.as_ref().filter(|entry| is_late(entry));
         first = first.or(late.and_then(CdxEntry::fetched));
         if let Some(entry) = found.filter(|entry| !is_late(entry)) {
-            let removals = Removals::read(&*reading.files(), reading.layout())?;
+            let removals = Removals::read_all_with(&*reading.files(), reading.layout())?;
             if removals.hides(candidate.normal()) {
                 eprintln!(
                     "teia: {url} was removed from view on request; `{}` tells what is hidden",

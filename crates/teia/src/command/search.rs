@@ -90,7 +90,7 @@ pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
         fresh_at: matches!(options.sort, Order::Fresh).then(|| SystemClock.wall()),
         expand: options.expand,
         group_similar: !options.all,
-        hidden: Arc::new(removed(&directory, &searched)?),
+        hidden: Arc::new(removed(&directory)?),
         ..SearchRequest::new(as_query(&options.query))
     };
     let results = searcher.search(&request);
@@ -110,17 +110,13 @@ pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What people asked to have removed from view, in any of these collections.
-fn removed(directory: &Directory, collections: &[String]) -> Result<Hidden> {
-    let mut lines: Vec<(&'static str, String)> = Vec::new();
-    for name in collections {
-        let read = Removals::read(&*directory.files(), &Layout::new(name)?);
-        let read = read.context("cannot read the list of removals")?;
-        lines.extend(read.lines().map(|(kind, text)| (kind, text.to_owned())));
-    }
+/// What people asked to have removed from view, in whatever collection.
+fn removed(directory: &Directory) -> Result<Hidden> {
+    let read = Removals::read_all(&*directory.files());
+    let removals = read.context("cannot read the lists of removals")?;
     let of = |wanted: &'static str| {
-        let lines = lines.iter().filter(move |(kind, _)| *kind == wanted);
-        lines.map(|(_, text)| text.clone())
+        let lines = removals.lines().filter(move |(kind, _)| *kind == wanted);
+        lines.map(|(_, text)| text.to_owned())
     };
     Ok(Hidden::new(of("url"), of("host")))
 }
