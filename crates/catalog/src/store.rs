@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
+use tokio_postgres::config::Host;
 
 use crate::CatalogError;
 
@@ -96,6 +97,27 @@ impl StoreUrl {
             None => path.to_owned(),
         };
         Self(format!("{scheme}://{authority}{path}"))
+    }
+
+    /// The hosts on which the database may be, by name or address, with the port of each.
+    pub fn hosts(&self) -> Vec<(String, u16)> {
+        let Ok(config) = self.config() else {
+            return Vec::new();
+        };
+        let named = config.get_hosts().iter().map(|host| match host {
+            Host::Tcp(name) => Some(name.clone()),
+            _ => None,
+        });
+        let ports = config.get_ports();
+        // One port is for all of them.
+        let port = |at: usize| ports.get(at).or(ports.first()).copied().unwrap_or(5432);
+        let named = named.enumerate();
+        let mut all: Vec<(String, u16)> = named
+            .filter_map(|(at, name)| Some((name?, port(at))))
+            .collect();
+        let addresses = config.get_hostaddrs().iter().enumerate();
+        all.extend(addresses.map(|(at, address)| (address.to_string(), port(at))));
+        all
     }
 
     /// The file with the authorities that are trusted instead of the system's: `sslrootcert`, as other programs
@@ -223,6 +245,23 @@ mod tests {
             assert_eq!(url.authority(), authority.map(PathBuf::from), "{query}");
         }
         assert!(StoreUrl::parse("postgres://h/db?sslmode=verify").is_err());
+    }
+
+    #[test]
+    fn where_the_database_is_can_be_told() {
+        let check = |url: &str, expected: &[(&str, u16)]| {
+            let hosts = StoreUrl::parse(url).unwrap().hosts();
+            let hosts: Vec<_> = hosts.iter().map(|(host, port)| (&**host, *port)).collect();
+            assert_eq!(hosts, expected, "{url}");
+        };
+        check("postgres://h/db", &[("h", 5432)]);
+        check("postgres://h:1,i:2/db", &[("h", 1), ("i", 2)]);
+        check("postgres://h,i/db?port=7", &[("h", 7), ("i", 7)]);
+        check("postgres:///db?host=/run/pg", &[]);
+        check(
+            "postgres://h:6/db?hostaddr=127.0.0.1",
+            &[("h", 6), ("127.0.0.1", 6)],
+        );
     }
 
     #[test]

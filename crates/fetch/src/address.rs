@@ -31,9 +31,13 @@ impl Drop for OwnService {
 
 fn is_own(address: &SocketAddr) -> bool {
     let own = OWN.read().unwrap_or_else(PoisonError::into_inner);
+    // One address has several spellings, and who asks for none of them is sent to this machine.
+    let asked = address.ip().to_canonical();
     own.iter().any(|service| {
-        let is_there = service.ip() == address.ip()
-            || (service.ip().is_unspecified() && is_of_this_machine(address.ip()));
+        let listens = service.ip().to_canonical();
+        let is_there = listens == asked
+            || asked.is_unspecified()
+            || (listens.is_unspecified() && is_of_this_machine(asked));
         service.port() == address.port() && is_there
     })
 }

@@ -137,7 +137,14 @@ async fn dns_11() {
     let own_wide = teia_fetch::refuse_own(everywhere);
     let visit = Visit::at(door, asking(&server));
     for service in [&service, &wide] {
-        for url in [service.named("sneaky.city.test", "/"), service.url("/")] {
+        let port = service.address().port();
+        for url in [
+            service.named("sneaky.city.test", "/"),
+            service.url("/"),
+            format!("http://[::ffff:127.0.0.1]:{port}/"),
+            format!("http://0.0.0.0:{port}/"),
+            format!("http://[::]:{port}/"),
+        ] {
             outcome(&get(&visit.fetcher, &url).await, Outcome::ADDR_BLOCKED);
         }
         assert_eq!(service.connections(), 0, "never even connected");

@@ -1,11 +1,13 @@
 //! The catalog as a follower.
 
+use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use teia_base::Files;
 use teia_base::journal::{Entry, EntryStream};
 use teia_catalog::{Catalog, CatalogError, Identity, Position, Store};
+use teia_fetch::{OwnService, refuse_own};
 
 use super::follow::{Documents, Follower, Trouble};
 use crate::directory::Layout;
@@ -18,6 +20,8 @@ pub(super) struct Cataloguer {
     identity: Identity,
     store: Store,
     catalog: Option<Catalog>,
+    /// The database itself, which nothing that is collected leads this process to.
+    own: Vec<OwnService>,
 }
 
 impl Cataloguer {
@@ -28,7 +32,20 @@ impl Cataloguer {
             layout,
             store,
             catalog: None,
+            own: Vec::new(),
         }
+    }
+
+    /// Looked up again whenever the database is opened: it may have moved.
+    fn refuse_own(&mut self) {
+        let Store::Postgres(url) = &self.store else {
+            return;
+        };
+        let hosts = url.hosts();
+        let found = hosts
+            .iter()
+            .filter_map(|(host, port)| (host.as_str(), *port).to_socket_addrs().ok());
+        self.own = found.flatten().map(refuse_own).collect();
     }
 
     /// Takes what is there away: a file that cannot be read as a whole, else the collection's rows.
@@ -95,6 +112,7 @@ impl Follower for Cataloguer {
 
     fn open(&mut self, anew: bool) -> Result<u64, Trouble> {
         self.catalog = None;
+        self.refuse_own();
         if anew {
             self.wipe()?;
         }
