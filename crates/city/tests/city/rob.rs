@@ -1,5 +1,6 @@
 //! robots.txt: what it says, what it cannot say, and what it costs to ask.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -440,6 +441,42 @@ fn rob_11() {
     assert!(crawled.last(&door.url("/next")).outcome.is_ok());
     let stored: u64 = crawled.attempts.iter().map(|one| one.body_bytes).sum();
     assert!(stored < 64 << 20, "{stored}");
+}
+
+/// Rules that can be read count, whatever is wrong with how they are packed; so do those that came out before a bomb went off.
+#[test]
+fn rob_11_packed() {
+    let packed = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let good = packed(SHUT.as_bytes());
+    let bomb = format!("{SHUT}{}", "#".repeat(64 << 20));
+    let cases = [
+        ("gzip", [&good[..], b"garbage"].concat()),
+        ("gzip", good[..good.len() - 6].to_vec()),
+        ("gzip", packed(bomb.as_bytes())),
+        ("gzip", SHUT.as_bytes().to_vec()),
+        ("UTF-8", SHUT.as_bytes().to_vec()),
+        ("x-unheard-of", SHUT.as_bytes().to_vec()),
+    ];
+    for (coding, body) in cases {
+        let what = format!("{coding}, {} bytes", body.len());
+        let fields = format!("Content-Type: text/plain\r\nContent-Encoding: {coding}\r\n");
+        let door = with_robots(answer(&fields, body));
+        let crawled = crawl_door(&door);
+        let shut = crawled.last(&door.url("/shut/"));
+        assert_eq!(shut.outcome, Outcome::ROBOTS_DISALLOWED, "{what}");
+        assert!(crawled.last(&door.url("/next")).outcome.is_ok(), "{what}");
+    }
+    // Nothing of it can be read: nobody knows what it says.
+    let noise = answer(
+        "Content-Encoding: gzip\r\n",
+        b"\x1f\x8b\x08\0\0\0\0\0\0\x03",
+    );
+    let door = with_robots(noise);
+    waits(&crawl_door(&door));
 }
 
 #[test]

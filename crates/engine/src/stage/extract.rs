@@ -246,6 +246,7 @@ impl Workshop {
             page.attempt.flags.add(Flags::TRUNCATED);
         }
         let mut is_damaged = false;
+        let is_rules = matches!(page.errand, Errand::Robots { .. });
         if let Some((outcome, detail)) = decoded.fault
             && page.attempt.outcome.is_ok()
         {
@@ -256,6 +257,10 @@ impl Workshop {
                 _ if outcome == Outcome::DECODE_ERROR && !decoded.bytes.is_empty() => {
                     is_damaged = true;
                     page.attempt.flags.add(Flags::DECODE_PARTIAL);
+                }
+                // The rules that came out before somebody had enough are better than none.
+                _ if is_rules && !decoded.bytes.is_empty() => {
+                    page.attempt.flags.add(Flags::TRUNCATED);
                 }
                 _ => page.attempt.outcome = outcome,
             }
@@ -300,7 +305,8 @@ impl Workshop {
                     || self.is_last_word(state, exchange);
             }
         }
-        if is_damaged && page.attempt.outcome.is_ok() && page.attempt.text_digest.is_none() {
+        let is_unread = !is_rules && page.attempt.text_digest.is_none();
+        if is_damaged && page.attempt.outcome.is_ok() && is_unread {
             // Nothing that anybody could read.
             page.attempt.outcome = Outcome::DECODE_ERROR;
             page.document = None;
