@@ -353,28 +353,6 @@ fn of_login(number: usize, login: Option<&LoginConfig>) -> Vec<Described> {
         .collect()
 }
 
-/// Whether a setting names a place on this machine, or who gets a secret from it, and so is never changed over the
-/// network.
-pub fn is_of_the_machine(key: &str) -> bool {
-    let of_a_site = key
-        .strip_prefix("site.")
-        .and_then(|rest| rest.split_once('.'));
-    let key = of_a_site.map_or(key, |(_, key)| key);
-    key.starts_with("login.")
-        || matches!(
-            key,
-            "seeds-file"
-                | "catalog.url"
-                | "webhook.secret-variable"
-                | "webhook.secret-file"
-                | "webhook.hosts"
-                | "webhook.allow-private"
-                | "fetch.ca-file"
-                | "fetch.spool-dir"
-                | "archive.warc.spool-dir"
-        )
-}
-
 fn of_hosts(prefix: &str, hosts: &[&str]) -> Described {
     Described {
         key: format!("{prefix}.{MATCH}"),

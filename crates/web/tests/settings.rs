@@ -153,6 +153,9 @@ fn every_setting_is_reached_by_api_and_form_and_comments_stay() {
         }
         assert!(page.contains(key), "the form does not show {key}");
         let is_kept = OF_THE_MACHINE.contains(&key);
+        let (_, input) = page.split_once(&format!("name=\"{key}\"")).unwrap();
+        let (input, _) = input.split_once('>').unwrap();
+        assert_eq!(input.contains(" readonly"), is_kept, "{key}: {input}");
         let text = if is_kept {
             match &setting.value {
                 Value::Bool(is_on) => (!is_on).to_string(),

@@ -75,16 +75,26 @@ pub(crate) enum Inside {
     OfAdmins,
 }
 
+/// Whether only a person on the machine changes a setting, of everything or of a site.
+pub(super) fn is_of_the_machine(key: &str, inside: Inside) -> bool {
+    let (key, is_open) = (without_site(key), inside == Inside::OfAdmins);
+    is_in(&OF_THE_MACHINE, key) || (!is_open && is_in(&OF_ITS_NETWORK, key))
+}
+
+/// A setting by its name alone: `site.2.politeness.delay` is a delay too.
+fn without_site(key: &str) -> &str {
+    let of_site = key.strip_prefix("site.");
+    let of_site = of_site.and_then(|rest| rest.split_once('.'));
+    of_site.map_or(key, |(_, key)| key)
+}
+
 /// Refuses other values of what is decided on the machine, and seeds in its network.
 pub(super) fn keep_to_the_machine(
     before: &CollectionConfig,
     after: &CollectionConfig,
     inside: Inside,
 ) -> Result<(), DeskError> {
-    let is_kept = |key: &str| {
-        let is_open = inside == Inside::OfAdmins;
-        is_in(&OF_THE_MACHINE, key) || (!is_open && is_in(&OF_ITS_NETWORK, key))
-    };
+    let is_kept = |key: &str| is_of_the_machine(key, inside);
     if let Some(key) = first_difference(&leaves(before), &leaves(after), is_kept) {
         let message = told(&key);
         return Err(EngineError::Settings(vec![WrongSetting { key, message }]).into());
@@ -129,7 +139,7 @@ pub(super) fn keep_to_operators(
     before: &CollectionConfig,
     after: &CollectionConfig,
 ) -> Result<(), DeskError> {
-    let is_kept = |key: &str| !is_in(&OF_OPERATORS, key);
+    let is_kept = |key: &str| !is_in(&OF_OPERATORS, without_site(key));
     let with_sites = |config: &CollectionConfig| {
         let mut all = leaves(config);
         for (number, site) in config.site.iter().enumerate() {
@@ -139,13 +149,6 @@ pub(super) fn keep_to_operators(
         }
         all
     };
-    let key_of = |key: &str| {
-        let of_site = key
-            .strip_prefix("site.")
-            .and_then(|key| key.split_once('.'));
-        of_site.map_or(key.to_owned(), |(_, key)| key.to_owned())
-    };
-    let is_kept = |key: &str| is_kept(&key_of(key));
     match first_difference(&with_sites(before), &with_sites(after), is_kept) {
         None => Ok(()),
         Some(key) => {

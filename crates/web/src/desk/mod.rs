@@ -185,6 +185,11 @@ impl Desk {
         }
     }
 
+    /// Whether a setting is changed on the machine alone.
+    pub(crate) fn keeps(&self, setting: &str) -> bool {
+        machine::is_of_the_machine(setting, self.inside)
+    }
+
     /// The directory, if it is there.
     fn directory(&self) -> Result<Directory, DeskError> {
         Ok(Directory::open(&self.root)?)

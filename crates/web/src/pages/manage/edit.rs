@@ -8,7 +8,7 @@ use axum::extract::{Form, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
-use teia_engine::{CollectionConfig, Described, Trial, described, is_of_the_machine};
+use teia_engine::{CollectionConfig, Described, Trial, described};
 
 use super::Button;
 use crate::address::escape;
@@ -419,7 +419,7 @@ fn page(app: &App, frame: Frame, name: &str, typed: &Typed) -> Result<EditPage, 
                 problem: String::new(),
                 is_list: setting.is_list,
                 is_switch: matches!(setting.value, Value::Bool(_)),
-                is_of_the_machine: is_of_the_machine(&setting.key),
+                is_of_the_machine: app.desk.keeps(&setting.key),
                 meaning: w.setting(&setting.key, &setting.meaning).to_owned(),
                 key: setting.key,
                 usual,
