@@ -7,6 +7,7 @@ use crate::CatalogError;
 use crate::batch::{Batch, LastRun};
 use crate::database::{Advance, Database};
 use crate::reader::{Known, Reader, Row, number};
+use crate::sqlite;
 use crate::store::Store;
 
 /// Rows that are gathered in memory at most; then they are written, due or not.
@@ -99,6 +100,18 @@ impl Catalog {
             self.commit()?;
         }
         Ok(())
+    }
+
+    pub(crate) fn collection(&self) -> i64 {
+        self.collection
+    }
+
+    /// The connection, where it lies in a file of this machine.
+    pub(crate) fn in_file(&mut self) -> Option<&mut sqlite::Connection> {
+        match &mut self.database {
+            Database::Sqlite(connection) => Some(connection),
+            Database::Postgres(_) => None,
+        }
     }
 
     /// Writes what was taken in, and turns to answering questions: the way to ask a catalog that is

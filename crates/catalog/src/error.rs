@@ -1,6 +1,8 @@
 //! What stops the catalog.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
 
 /// What stops the catalog itself, not merely one row.
 #[derive(Debug, thiserror::Error)]
@@ -69,14 +71,39 @@ pub enum CatalogError {
 }
 
 impl CatalogError {
+    /// The same of this file, which was reached through another one.
+    pub(crate) fn at_path(self, path: &Path) -> Self {
+        match self {
+            Self::Sqlite { doing, source, .. } => Self::Sqlite {
+                doing,
+                path: path.to_owned(),
+                source,
+            },
+            other => other,
+        }
+    }
+
     /// Whether what lies on disk cannot be used: it is to be written anew from the journal.
     pub fn is_damage(&self) -> bool {
-        match self {
-            Self::Sqlite { source, .. } => matches!(
-                source.sqlite_error_code(),
-                Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
-            ),
-            _ => false,
-        }
+        let Self::Sqlite { source, .. } = self else {
+            return false;
+        };
+        let is_code = matches!(
+            source.sqlite_error_code(),
+            // An attempt that is told twice: its position is not what it has.
+            Some(
+                ErrorCode::DatabaseCorrupt
+                    | ErrorCode::NotADatabase
+                    | ErrorCode::ConstraintViolation
+            )
+        );
+        let is_value = matches!(
+            source,
+            rusqlite::Error::InvalidColumnType(..)
+                | rusqlite::Error::FromSqlConversionFailure(..)
+                | rusqlite::Error::IntegralValueOutOfRange(..)
+        );
+        // The names of tables and columns are in the file too.
+        is_code || is_value || source.to_string().starts_with("no such ")
     }
 }

@@ -14,6 +14,7 @@
 
 mod batch;
 mod catalog;
+mod comparison;
 mod database;
 mod error;
 mod monitoring;
@@ -29,6 +30,7 @@ mod tls;
 mod value;
 
 pub use catalog::{Catalog, Identity, Position};
+pub use comparison::{Compared, Extent};
 pub use error::CatalogError;
 pub use monitoring::{
     Asked, Dashboard, DepthCount, Failed, HostOrder, HostPage, HostReport, HostRow, Minute,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{
     OpenFlags, OptionalExtension, ToSql, TransactionBehavior, params, params_from_iter,
@@ -16,6 +17,8 @@ use crate::schema::{Dialect, MIGRATIONS, NEWEST, READABLE};
 use crate::tables::{OF_A_COLLECTION, Table};
 use crate::value::Value;
 
+/// What stands for something else in an address of a file.
+const NOT_IN_AN_ADDRESS: &AsciiSet = &CONTROLS.add(b'%').add(b'?').add(b'#').add(b' ');
 /// How long it is waited while another process writes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -155,6 +158,23 @@ impl Connection {
         // Whoever reads meanwhile keeps the log for now; it is overwritten in time.
         let _ = self.inner.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         Ok(())
+    }
+
+    /// Lets questions reach the catalog in another file as `kept`, to be read only, and as it is at the first of them.
+    pub(crate) fn attach(&mut self, kept: &Path) -> Result<(), CatalogError> {
+        let failed = failed("read", kept);
+        let address = percent_encode(kept.as_os_str().as_encoded_bytes(), NOT_IN_AN_ADDRESS);
+        let address = format!("file:{address}?mode=ro");
+        self.inner
+            .execute("ATTACH ?1 AS kept", [address])
+            .map_err(&failed)?;
+        self.inner.execute_batch("BEGIN").map_err(&failed)
+    }
+
+    /// Ends what [`attach`](Self::attach) began.
+    pub(crate) fn detach(&mut self) -> Result<(), CatalogError> {
+        let ended = self.inner.execute_batch("ROLLBACK; DETACH kept");
+        ended.map_err(failed("read", &self.path))
     }
 
     pub(crate) fn ask(

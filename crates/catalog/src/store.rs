@@ -256,7 +256,6 @@ mod tests {
         };
         check("postgres://h/db", &[("h", 5432)]);
         check("postgres://h:1,i:2/db", &[("h", 1), ("i", 2)]);
-        check("postgres://h,i/db?port=7", &[("h", 7), ("i", 7)]);
         check("postgres:///db?host=/run/pg", &[]);
         check(
             "postgres://h:6/db?hostaddr=127.0.0.1",

@@ -43,12 +43,24 @@ pub enum WebError {
         path: PathBuf,
     },
     /// The tokens are no tokens.
-    #[error("{path} cannot be understood ({message}); remove it to begin anew with a first token")]
+    #[error(
+        "{path} cannot be understood (line {line}: {message}); restore it from a copy, or remove it to begin anew with a first token"
+    )]
     BadTokens {
         /// The file.
         path: PathBuf,
+        /// Where, from 1.
+        line: usize,
         /// What is wrong.
         message: String,
+    },
+    /// The tokens are not those that were written.
+    #[error(
+        "{path} is damaged: the check sum in line 1 is not that of the lines below it; restore it from a copy, or remove it to begin anew with a first token; if you changed it by hand, take that line out"
+    )]
+    DamagedTokens {
+        /// The file.
+        path: PathBuf,
     },
     /// A token's name.
     #[error("the name of a token has 1 to 64 letters, and none that controls a terminal")]

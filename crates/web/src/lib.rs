@@ -28,7 +28,7 @@ mod server;
 mod visitors;
 mod words;
 
-pub use access::{NewToken, Role, Token, Tokens};
+pub use access::{NewToken, Role, Token, Tokens, damaged_audit};
 pub use config::WebConfig;
 pub use error::WebError;
 pub use library::Library;

@@ -50,6 +50,9 @@ impl Courier {
             ways.spawn(Arc::clone(&courier).serve(letters));
             doors.push((url, door));
         }
+        if let Some(told) = courier.book.set_aside() {
+            courier.say(Level::Warning, told);
+        }
         let left = courier
             .book
             .take_up(&courier.receivers, courier.clock.wall());

@@ -17,7 +17,7 @@ mod courier;
 mod herald;
 mod message;
 
-pub use book::{Delivery, DeliveryState, deliveries};
+pub use book::{Delivery, DeliveryState, deliveries, deliveries_damage};
 pub use config::WebhookConfig;
 
 pub(crate) use book::Book;

@@ -1,13 +1,19 @@
 //! `teia verify`: every byte of a collection read again, and what is damaged named with what helps.
 
+mod catalog;
+
 use std::process::ExitCode;
 
 use anyhow::{Error, Result};
 use serde_json::{Value, json};
 use teia_archive::{Captures, Scrubbed};
-use teia_catalog::{Reader, Store};
-use teia_engine::{CollectionConfig, Directory, EngineError, Layout, Reading, Removals, store_of};
+use teia_base::Files;
+use teia_engine::{
+    CollectionConfig, Directory, EngineError, Layout, Reading, Removals, begun_damage,
+    damaged_events, deliveries_damage,
+};
 use teia_graph::{GraphConfig, RankFile, Snapshot};
+use teia_web::{Tokens, damaged_audit};
 
 use super::place::Place;
 use crate::show::outln;
@@ -19,6 +25,7 @@ const FROM_A_COPY: &str = "restore it from a copy";
 struct Report<'a> {
     place: &'a Place,
     problems: Vec<Value>,
+    is_journal_whole: bool,
 }
 
 impl Report<'_> {
@@ -45,6 +52,7 @@ pub(crate) fn verify(place: &Place) -> Result<ExitCode> {
     let mut report = Report {
         place,
         problems: Vec::new(),
+        is_journal_whole: true,
     };
     let layout = reading.layout().clone();
     let files = reading.files();
@@ -59,11 +67,12 @@ pub(crate) fn verify(place: &Place) -> Result<ExitCode> {
         let error = EngineError::disk("read", "removed.kept")(error);
         report.add("removals", error, FROM_A_COPY);
     }
+    notes(&mut report, &directory, &*files, &layout);
     let urls = journal_and_urls(&mut report, &reading)?;
     let records = archive(&mut report, &reading);
     index(&mut report, &directory, &layout);
     links(&mut report, &reading);
-    catalog(&mut report, &reading);
+    let rows = catalog::catalog(&mut report, &directory, &reading);
     let is_whole = report.problems.is_empty();
     outln!(
         "{}",
@@ -71,6 +80,7 @@ pub(crate) fn verify(place: &Place) -> Result<ExitCode> {
             "collection": layout.name(),
             "urls": urls,
             "records": records,
+            "catalog_rows": rows,
             "problems": report.problems,
         })
     )?;
@@ -81,6 +91,28 @@ pub(crate) fn verify(place: &Place) -> Result<ExitCode> {
     })
 }
 
+/// What lies beside the collected: who may manage, who changed what, what was said, and what waits to be told.
+fn notes(report: &mut Report<'_>, directory: &Directory, files: &dyn Files, layout: &Layout) {
+    if let Err(error) = Tokens::of(directory.root()).list() {
+        report.add("tokens", error, FROM_A_COPY);
+    }
+    let lines = "nothing else depends on it: read the line, then restore the file from a copy or take the line out";
+    for what in damaged_audit(directory.root()) {
+        report.add_text("audit log", &what, lines);
+    }
+    for what in damaged_events(files, layout) {
+        report.add_text("events", &what, lines);
+    }
+    if let Some(what) = begun_damage(files) {
+        let help = "remove the file, and begin the runs again that were to go on after a restart";
+        report.add_text("begun runs", &what, help);
+    }
+    if let Some(what) = deliveries_damage(files, layout) {
+        let help = "restore it from a copy while nothing runs; the next run that tells somebody goes on with what is good of it, and sets it aside";
+        report.add_text("messages to webhooks", &what, help);
+    }
+}
+
 /// The journal with its history, what was saved of it on the way, and the blocks of URLs.
 fn journal_and_urls(report: &mut Report<'_>, reading: &Reading) -> Result<Value> {
     let mut is_whole = true;
@@ -88,6 +120,7 @@ fn journal_and_urls(report: &mut Report<'_>, reading: &Reading) -> Result<Value>
         is_whole = false;
         report.add("journal", damage, FROM_A_COPY);
     }
+    report.is_journal_whole = is_whole;
     let resume = report.command(&["resume"]);
     let help = if is_whole {
         format!("nothing is lost, the journal has it: {resume} makes it anew")
@@ -194,27 +227,5 @@ fn links(report: &mut Report<'_>, reading: &Reading) {
     if let Err(error) = ranks {
         let help = report.command(&["rank"]);
         report.add("ranks", error, &help);
-    }
-}
-
-/// What the database says of itself. SQLite has no check sums: a letter that changed within a row is not found.
-fn catalog(report: &mut Report<'_>, reading: &Reading) {
-    let help = report.command(&["catalog", "rebuild"]);
-    let Ok(Some(store @ Store::Sqlite(_))) = store_of(reading) else {
-        return;
-    };
-    let checked = Reader::open(&store).and_then(|reader| match reader {
-        Some(mut reader) => reader.ask("PRAGMA integrity_check"),
-        None => Ok(Vec::new()),
-    });
-    match checked {
-        Ok(rows) => {
-            for text in rows.into_iter().flatten().flatten() {
-                if text != "ok" {
-                    report.add_text("catalog", &format!("{store}: {text}"), &help);
-                }
-            }
-        }
-        Err(error) => report.add("catalog", error, &help),
     }
 }

@@ -17,6 +17,7 @@ mod sessions;
 mod tokens;
 mod tries;
 
+pub use audit::damaged_audit;
 pub use tokens::{NewToken, Role, Token, Tokens};
 
 pub(crate) use audit::Audit;

@@ -1,4 +1,7 @@
 //! `tokens.toml` in the data directory: who may manage, with which role. Only hashes of tokens are kept.
+//!
+//! Its first line is a comment with the first 16 digits of the SHA-256 of the rest: a file that is damaged lets nobody in.
+//! One without that line is valid, so that a person may change it by hand.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -17,6 +20,10 @@ use crate::WebError;
 
 /// How every token begins.
 const MARK: &str = "teia_";
+/// How the first line of the file begins.
+const CHECK: &str = "# check ";
+/// How its second one does, and the first before there was a check.
+const HEAD: &str = "# Who may manage this directory. ";
 /// Tokens that a directory may have.
 const MOST: usize = 1_000;
 
@@ -144,14 +151,35 @@ impl Tokens {
         {
             return Ok(Arc::clone(tokens));
         }
-        let text = fs::read_to_string(&self.path).map_err(self.failed("read"))?;
-        let content: Content = toml::from_str(&text).map_err(|error| WebError::BadTokens {
-            path: self.path.clone(),
-            message: error.message().to_owned(),
-        })?;
-        let tokens = Arc::new(content.token);
+        let bytes = fs::read(&self.path).map_err(self.failed("read"))?;
+        let tokens = Arc::new(self.parse(bytes)?);
         *held = Some((stamp, Arc::clone(&tokens)));
         Ok(tokens)
+    }
+
+    fn parse(&self, bytes: Vec<u8>) -> Result<Vec<Token>, WebError> {
+        let bad = |before: &[u8], what: &str| WebError::BadTokens {
+            path: self.path.clone(),
+            line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
+            message: what.to_owned(),
+        };
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let end = error.utf8_error().valid_up_to();
+            bad(&error.as_bytes()[..end], "it is no text")
+        })?;
+        let content: Content = toml::from_str(&text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start.min(text.len()));
+            bad(&text.as_bytes()[..at], error.message())
+        })?;
+        // An empty file is none that was written, either.
+        let has_something = !content.token.is_empty() || text.contains(HEAD);
+        if is_as_written(&text) && has_something {
+            Ok(content.token)
+        } else {
+            Err(WebError::DamagedTokens {
+                path: self.path.clone(),
+            })
+        }
     }
 
     /// The token of which this is the secret, if it counts.
@@ -258,9 +286,12 @@ impl Tokens {
 
     /// Whole or not at all, and for nobody else's eyes from the first byte on.
     fn write(&self, token: Vec<Token>) -> Result<(), WebError> {
-        let head = "# Who may manage this directory. `teia token new`, `list` and `remove` change it; tokens themselves are not kept, only what they hash to.\n\n";
         let content = Content { token };
         let text = toml::to_string(&content).expect("plain structs and strings become TOML");
+        let text = format!(
+            "{HEAD}`teia token new`, `list` and `remove` change it; tokens themselves are not kept, only what they hash to.\n\n{text}"
+        );
+        let text = format!("{CHECK}{}\n{text}", check_of(&text));
         let aside = self.path.with_extension("toml.new");
         let write = || {
             let _ = fs::remove_file(&aside);
@@ -269,7 +300,6 @@ impl Tokens {
                 .create_new(true)
                 .mode(0o600)
                 .open(&aside)?;
-            file.write_all(head.as_bytes())?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
             fs::rename(&aside, &self.path)?;
@@ -287,6 +317,22 @@ impl Tokens {
             source,
         }
     }
+}
+
+/// Whether it is what its first line says, or has no such line.
+fn is_as_written(text: &str) -> bool {
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    match first.strip_prefix(CHECK) {
+        Some(check) => check == check_of(rest),
+        // Something else stands where the check stood.
+        None => !rest.starts_with(HEAD),
+    }
+}
+
+fn check_of(text: &str) -> String {
+    let mut hash = hash_of(text);
+    hash.truncate(16);
+    hash
 }
 
 fn hash_of(secret: &str) -> String {
@@ -330,6 +376,36 @@ mod tests {
         let other = Tokens::of(folder.path());
         let third = other.add("x", Role::Operator, None).unwrap();
         assert!(tokens.find(&third.secret).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_file_that_is_damaged_anywhere_lets_nobody_in_and_one_without_a_check_is_valid() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.toml");
+        let new = Tokens::of(folder.path()).first().unwrap().unwrap();
+        let good = fs::read(&path).unwrap();
+        let found = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            Tokens::of(folder.path()).find(&new.secret)
+        };
+        assert!(found(&good).unwrap().is_some());
+        for at in 0..good.len() {
+            for bit in [0, 3, 5] {
+                let mut bad = good.clone();
+                bad[at] ^= 1 << bit;
+                let told = found(&bad).unwrap_err().to_string();
+                assert!(told.contains("tokens.toml"), "{at} {bit}: {told}");
+            }
+        }
+        for end in 0..good.len() {
+            assert!(found(&good[..end]).is_err(), "{end}");
+        }
+        let text = String::from_utf8(good).unwrap();
+        let told = found(text.replace("role = ", "role : ").as_bytes());
+        let told = told.unwrap_err().to_string();
+        assert!(told.contains("line 7"), "{told}");
+        let old = text.split_once('\n').unwrap().1;
+        assert!(found(old.as_bytes()).unwrap().is_some());
     }
 
     #[test]
