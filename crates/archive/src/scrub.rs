@@ -179,9 +179,14 @@ impl Captures {
                         .captures
                         .extend(entry.as_ref().and_then(|entry| entry.id));
                     let is_other = |entry: &CdxEntry| {
+                        // What a page asks for by its text, and what came of the attempt, is in no record.
                         let same = |known: &CdxEntry| {
-                            (&known.key, &known.timestamp, &known.url, known.id)
-                                == (&entry.key, &entry.timestamp, &entry.url, entry.id)
+                            let entry = CdxEntry {
+                                noarchive: known.noarchive,
+                                failed: known.failed,
+                                ..entry.clone()
+                            };
+                            *known == entry
                         };
                         known.as_ref().is_some_and(|known| !same(known))
                     };
