@@ -476,15 +476,12 @@ fn truncation(capture: &Capture<'_>) -> Option<Truncated> {
         if flags.has(Flags::BODY_SHORT) {
             Some(Truncated::Disconnect)
         } else if flags.has(Flags::TRUNCATED) {
-            let by_time = capture
-                .exchange
-                .detail
-                .as_deref()
-                .is_some_and(|detail| detail.contains("time"));
-            Some(if by_time {
-                Truncated::Time
-            } else {
-                Truncated::Length
+            let detail = capture.exchange.detail.as_deref();
+            Some(match detail.unwrap_or_default() {
+                // A part that nobody asked for (206): the server left the rest out.
+                "partial" => Truncated::Unspecified,
+                detail if detail.contains("time") => Truncated::Time,
+                _ => Truncated::Length,
             })
         } else {
             None

@@ -123,6 +123,11 @@ pub enum LoginStep {
 }
 
 impl Exchange {
+    /// The detail of a request on a connection that was kept from before, and that the other side ended without a byte of an
+    /// answer, as it may between two requests: no failure of the URL. Sent again, it goes out on a new connection.
+    pub const KEPT_CONNECTION_ENDED: &'static str =
+        "the connection that was kept had ended: no failure, it is asked for again on a new one";
+
     /// An attempt that ended before anything was sent.
     pub fn failed(
         outcome: Outcome,

@@ -5,6 +5,9 @@ use std::io;
 
 use teia_base::Outcome;
 
+/// So begins the detail where a connection ended before any byte of an answer.
+pub(crate) const CLOSED_BEFORE_ANSWER: &str = "closed_before_answer";
+
 /// An outcome and its detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -48,6 +51,15 @@ impl Fault {
             _ => Outcome::CONNECT_FAILED,
         };
         Self::new(outcome, error.to_string())
+    }
+
+    /// The same; where no byte of an answer came, a connection that broke says so.
+    pub(crate) fn before_answer_if(self, is_unanswered: bool) -> Self {
+        if !is_unanswered || self.outcome != Outcome::CONNECT_FAILED {
+            return self;
+        }
+        let detail = self.detail.unwrap_or_default();
+        Self::new(self.outcome, format!("{CLOSED_BEFORE_ANSWER}: {detail}"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Fetches over HTTP: finds or makes a connection, speaks once, says what became of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,6 +10,7 @@ use teia_base::{
     Certificate, Clock, Exchange, Flags, LoginStep, Outcome, Protocol, Request, Times,
 };
 use tokio::time::Instant;
+use url::Url;
 
 use crate::answer::Answer;
 use crate::bandwidth::Bandwidth;
@@ -19,7 +20,7 @@ use crate::connection::Connection;
 use crate::cookies::{Cookies, one_header};
 use crate::dial::{Dialer, Target};
 use crate::error::FetchError;
-use crate::fault::Fault;
+use crate::fault::{CLOSED_BEFORE_ANSWER, Fault};
 use crate::fetcher::{Fetcher, Fetching};
 use crate::h1::Setting;
 use crate::h2::GOAWAY;
@@ -34,6 +35,9 @@ mod form;
 
 /// Hosts remembered for speaking another version than was agreed; beyond that the list starts anew.
 const PECULIAR: usize = 10_000;
+
+/// URLs remembered for a connection that ended just when it was used again; beyond that the list starts anew.
+const LOST: usize = 10_000;
 
 /// Streams in a row that a host answers with what is no HTTP/2 before HTTP/1.1 is spoken with it: one such page is a fault of
 /// the page.
@@ -69,6 +73,9 @@ pub struct HttpFetcher {
     bandwidth: Arc<Bandwidth>,
     cookies: Option<Arc<Cookies>>,
     peculiar: Arc<Mutex<HashMap<Box<str>, Peculiar>>>,
+    /// What was asked for on a kept connection that had ended: the next time it gets a new one, so that this happens to a URL
+    /// once only.
+    lost: Arc<Mutex<HashSet<Box<str>>>>,
 }
 
 impl HttpFetcher {
@@ -97,6 +104,7 @@ impl HttpFetcher {
             bandwidth: Arc::new(Bandwidth::new(config.bandwidth)),
             cookies: config.cookies.then(Arc::default),
             peculiar: Arc::default(),
+            lost: Arc::default(),
             config,
         })
     }
@@ -120,6 +128,7 @@ impl HttpFetcher {
                 .cookies
                 .then(|| self.cookies.clone().unwrap_or_default()),
             peculiar: Arc::clone(&self.peculiar),
+            lost: Arc::clone(&self.lost),
             config: config.clone(),
         })
     }
@@ -278,9 +287,13 @@ impl HttpFetcher {
             manner: self.manner,
             ..target.key()
         };
-        let mut pooled = self.pool.take(&key).and_then(quiet);
+        let mut pooled = match self.was_lost(&request.url) {
+            true => None,
+            false => self.pool.take(&key).and_then(quiet),
+        };
         let mut sent_away = 0;
         loop {
+            let is_kept = pooled.is_some();
             let mut connection = match pooled.take() {
                 Some(connection) => connection,
                 None => match self
@@ -328,6 +341,10 @@ impl HttpFetcher {
                 cookies.learn(&request.url, &response.head.texts("set-cookie"));
             }
             fill(draft, answer);
+            if is_kept && is_unanswered(draft) {
+                self.note_lost(&request.url);
+                draft.detail = Some(Exchange::KEPT_CONNECTION_ENDED.into());
+            }
             if form == TargetForm::Absolute && draft.outcome == Outcome::http(407) {
                 settle(
                     draft,
@@ -336,6 +353,20 @@ impl HttpFetcher {
             }
             return;
         }
+    }
+
+    /// Whether a kept connection ended under the last request for this URL; told once.
+    fn was_lost(&self, url: &Url) -> bool {
+        let mut lost = self.lost.lock().expect("no holder panics");
+        lost.remove(url.as_str())
+    }
+
+    fn note_lost(&self, url: &Url) {
+        let mut lost = self.lost.lock().expect("no holder panics");
+        if lost.len() >= LOST {
+            lost.clear();
+        }
+        lost.insert(url.as_str().into());
     }
 
     async fn connect(
@@ -427,6 +458,12 @@ fn fill(draft: &mut Exchange, answer: Answer) {
     if draft.certificate == Certificate::Accepted {
         draft.flags.add(Flags::CERTIFICATE_ACCEPTED);
     }
+}
+
+/// Whether the connection ended before a byte of an answer.
+fn is_unanswered(draft: &Exchange) -> bool {
+    let detail = draft.detail.as_deref().unwrap_or_default();
+    draft.outcome == Outcome::CONNECT_FAILED && detail.starts_with(CLOSED_BEFORE_ANSWER)
 }
 
 /// Ends a draft with a fault.

@@ -6,13 +6,13 @@ mod server;
 use std::time::Duration;
 
 use server::{Say, Server, body, config, fetch, fetcher, get, payload, say};
-use teia_base::{Flags, Outcome, Protocol, Request};
+use teia_base::{Exchange, Flags, Outcome, Protocol, Request};
 use teia_fetch::{FetchConfig, Fetcher};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello";
 
 #[track_caller]
-fn invalid(exchange: &teia_base::Exchange, name: &str) {
+fn invalid(exchange: &Exchange, name: &str) {
     assert_eq!(
         exchange.outcome,
         Outcome::HTTP_INVALID,
@@ -288,9 +288,48 @@ async fn a_request_that_gets_no_answer_is_never_sent_twice() {
     let exchange = get(&fetcher, &server.url("/b")).await;
     assert_eq!(
         (exchange.outcome, exchange.detail.as_deref()),
-        (Outcome::CONNECT_FAILED, Some("closed_before_answer"))
+        (
+            Outcome::CONNECT_FAILED,
+            Some(Exchange::KEPT_CONNECTION_ENDED)
+        )
     );
     assert_eq!((server.connections(), server.requests().len()), (1, 2));
+    // Sent again it gets a new connection, and a failure there is one.
+    let server = Server::start(vec![
+        vec![say(OK)],
+        vec![Say::Close],
+        vec![say(OK)],
+        vec![Say::Close],
+        vec![Say::Close],
+    ])
+    .await;
+    for (path, detail) in [
+        ("/a", None),
+        ("/b", Some(Exchange::KEPT_CONNECTION_ENDED)),
+        ("/b", None),
+        ("/c", Some(Exchange::KEPT_CONNECTION_ENDED)),
+        ("/c", Some("closed_before_answer")),
+    ] {
+        let exchange = get(&fetcher, &server.url(path)).await;
+        assert_eq!(exchange.detail.as_deref(), detail, "{path}");
+    }
+    assert_eq!((server.connections(), server.requests().len()), (3, 5));
+}
+
+/// Who says anything at all has read the request.
+#[tokio::test]
+async fn a_kept_connection_that_ends_in_an_answer_has_failed() {
+    for said in ["HTTP/1.1 2", "HTTP/1.1 103 Early Hints\r\n\r\n"] {
+        let server = Server::start(vec![vec![say(OK)], vec![say(said), Say::Close]]).await;
+        let fetcher = fetcher(config());
+        get(&fetcher, &server.url("/a")).await;
+        let exchange = get(&fetcher, &server.url("/b")).await;
+        assert_eq!(
+            (exchange.outcome, exchange.detail.as_deref()),
+            (Outcome::CONNECT_FAILED, Some("closed_in_head"))
+        );
+        assert_eq!(server.connections(), 1, "on the connection that was kept");
+    }
 }
 
 #[tokio::test]

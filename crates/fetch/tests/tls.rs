@@ -12,7 +12,7 @@ use bytes::Bytes;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use server::{Say, Script, body, config, fetcher, get, say};
-use teia_base::{Certificate, Flags, Outcome, Protocol, Request};
+use teia_base::{Certificate, Exchange, Flags, Outcome, Protocol, Request};
 use teia_fetch::{Certificates, FetchConfig, Fetcher};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -320,6 +320,39 @@ async fn http2_is_spoken_where_it_is_agreed_on() {
     let mut request = Request::get(format!("https://a.test:{port}/").parse().unwrap());
     request.max_size = Some(1000);
     assert_eq!(fetcher.fetch(request).await.outcome, Outcome::SIZE_EXCEEDED);
+}
+
+/// A connection that is kept, and ends without a frame under the next request: no failure of the page, which gets a new one.
+#[tokio::test]
+async fn a_kept_http2_connection_that_ends_has_not_failed_the_page() {
+    let authority = Authority::new();
+    let (port, connections) = listen(
+        authority.acceptor("a.test", 2050, &[b"h2", b"http/1.1"]),
+        |tls| async move {
+            let mut connection = h2::server::handshake(tls).await.unwrap();
+            let (_, mut respond) = connection.accept().await.unwrap().unwrap();
+            let answer = http::Response::new(());
+            let mut stream = respond.send_response(answer, false).unwrap();
+            stream.send_data(Bytes::from_static(b"x"), true).unwrap();
+            let _ends_with_the_next_request = connection.accept().await;
+        },
+    )
+    .await;
+    let fetcher = fetcher(trusting(&authority));
+    for (path, outcome, detail) in [
+        ("/a", Outcome::http(200), None),
+        (
+            "/b",
+            Outcome::CONNECT_FAILED,
+            Some(Exchange::KEPT_CONNECTION_ENDED),
+        ),
+        ("/b", Outcome::http(200), None),
+    ] {
+        let exchange = get(&fetcher, &format!("https://a.test:{port}{path}")).await;
+        let told = (exchange.outcome, exchange.detail.as_deref());
+        assert_eq!(told, (outcome, detail), "{path}");
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]

@@ -6,8 +6,8 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
-    CanonicalUrl, CaptureId, Charset, Flags, FoundUrl, LinkKind, Outcome, Protocol, Rel, Times,
-    Timestamp,
+    CanonicalUrl, CaptureId, Charset, Exchange, Flags, FoundUrl, LinkKind, Outcome, Protocol, Rel,
+    Times, Timestamp,
 };
 
 /// One entry: its place, its moment, and what happened.
@@ -406,7 +406,8 @@ impl Attempt {
 
     /// Whether it is counted as an error: what failed, but for robots.txt itself.
     pub fn is_error(&self) -> bool {
-        self.next != Next::Waiting && !self.is_robots() && self.outcome.is_error()
+        let is_no_failure = self.detail.as_deref() == Some(Exchange::KEPT_CONNECTION_ENDED);
+        self.next != Next::Waiting && !self.is_robots() && !is_no_failure && self.outcome.is_error()
     }
 
     /// Whether nobody was asked for this URL, because its host's robots.txt could not be had.

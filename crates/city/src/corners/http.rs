@@ -257,16 +257,22 @@ fn ends() -> Vec<Corner> {
                 Step::Endless([b"8000\r\n".as_slice(), &[b'x'; 32 << 10], b"\r\n"].concat()),
             ],
         ),
-        Corner {
-            id: "HTTP-34",
-            name: "reset",
-            trick: Trick::Http(vec![
-                vec![Step::say(WHOLE)],
-                vec![Step::Reset],
-                vec![Step::say(WHOLE)],
-            ]),
-        },
+        ends_when_reused("reset", Step::Reset),
+        ends_when_reused("close", Step::Close),
     ]
+}
+
+/// A connection that is kept, and ends under the next request on it.
+fn ends_when_reused(name: &'static str, end: Step) -> Corner {
+    Corner {
+        id: "HTTP-34",
+        name,
+        trick: Trick::Http(vec![
+            vec![Step::say(WHOLE)],
+            vec![end],
+            vec![Step::say(WHOLE)],
+        ]),
+    }
 }
 
 fn speeds() -> Vec<Corner> {

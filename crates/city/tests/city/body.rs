@@ -1,12 +1,13 @@
 //! Bodies, encodings, character sets.
 
+use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use teia_archive::Captures;
+use teia_archive::{Captures, StoredCapture};
 use teia_base::{CharsetSource, Exchange, Files, Flags, Outcome};
-use teia_city::{Step, corner, corners_of};
-use teia_engine::{Layout, Mode};
+use teia_city::{Corner, Step, Trick, corner, corners_of};
+use teia_engine::{CollectionConfig, Layout, Mode};
 use teia_extract::{Extracted, Extractors, Limits, Source};
 use teia_fetch::{DecodeLimits, Decoded, FetchConfig, decode};
 use url::Url;
@@ -58,17 +59,104 @@ async fn body_01() {
     bomb("BODY-01", "gzip").await;
 }
 
+/// What a corner says behind its head.
+fn body_said(corner: &Corner) -> Vec<u8> {
+    let Trick::Http(answers) = &corner.trick else {
+        panic!("{} is a corner of plain HTTP", corner.id);
+    };
+    let mut said = Vec::new();
+    for step in &answers[0] {
+        match step {
+            Step::Say(bytes) => said.extend_from_slice(bytes),
+            Step::Repeat(bytes, times) => said.extend(bytes.repeat(*times)),
+            step => panic!("{step:?}"),
+        }
+    }
+    let head = said.windows(4).position(|four| four == b"\r\n\r\n");
+    said.split_off(head.unwrap() + 4)
+}
+
+/// In a crawl: a final outcome, nothing of it taken for a page, and one record with the bytes as they came, which are whole
+/// unless they were cut on their way in.
+fn archived(id: &str, name: &str, outcome: Outcome, config: &CollectionConfig) -> StoredCapture {
+    let corner = corner(id, name);
+    let door = open(&corner);
+    let crawled = crawl(config, &[door.url("/"), door.url("/next")]);
+    let attempt = crawled.last(&door.url("/"));
+    assert_eq!(
+        attempt.outcome,
+        outcome,
+        "{id} {name}: {:?}",
+        crawled.told()
+    );
+    assert_eq!(crawled.all(&door.url("/")).len(), 1, "{id} {name}: final");
+    assert!(attempt.capture.is_some() && attempt.answered, "{id} {name}");
+    assert!(attempt.links.is_empty() && attempt.title.is_empty());
+    // What was given up on the way is marked; of too many layers none was undone.
+    let is_cut = outcome != Outcome::DECODE_CHAIN_TOO_LONG;
+    assert_eq!(attempt.flags.has(Flags::TRUNCATED), is_cut, "{id} {name}");
+    let next = crawled.last(&door.url("/next"));
+    assert!(next.outcome.is_ok(), "{id} {name}: {:?}", crawled.told());
+    let files: Arc<dyn Files> = Arc::new(crawled.disk.clone());
+    let archive = Layout::new("default").unwrap().archive();
+    let captures = Captures::open(files, &archive).unwrap();
+    let versions = captures.versions(&door.url("/")).unwrap();
+    assert_eq!(versions.len(), 1, "{id} {name}: one record");
+    let stored = captures.read(&versions[0]).unwrap();
+    let mut bytes = Vec::new();
+    let mut reader = stored.response.body.reader(0, u64::MAX);
+    reader.read_to_end(&mut bytes).unwrap();
+    let said = body_said(&corner);
+    let is_whole = stored.truncated().is_none();
+    assert!(said.starts_with(&bytes), "{id} {name}: as it came");
+    assert_eq!(bytes.len() == said.len(), is_whole, "{id} {name}");
+    stored
+}
+
 #[test]
 fn body_01_is_archived_and_marked() {
-    let door = open(&corner("BODY-01", "gzip"));
+    // All that came over the wire is there: the attempt is marked, and the record is whole.
+    let stored = archived("BODY-01", "gzip", Outcome::DECODE_BOMB, &crawl_config());
+    assert_eq!(stored.truncated(), None);
+    // A bomb that is larger than a body may be on the wire: the record says that it was cut, and why.
     let mut config = crawl_config();
-    config.filter.max_size = 40 << 20;
-    let crawled = crawl(&config, &[door.url("/"), door.url("/next")]);
-    let attempt = crawled.last(&door.url("/"));
-    assert_eq!(attempt.outcome, Outcome::DECODE_BOMB);
-    assert!(attempt.flags.has(Flags::TRUNCATED) && attempt.capture.is_some());
-    assert_eq!(crawled.all(&door.url("/")).len(), 1, "final");
-    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    config.fetch.body_wire_bytes = 4 << 20;
+    let stored = archived("BODY-01", "gzip", Outcome::DECODE_BOMB, &config);
+    assert_eq!(stored.truncated(), Some("length"));
+    assert_eq!(stored.response.body.len(), 4 << 20);
+}
+
+#[test]
+fn body_02_is_archived_and_marked() {
+    let stored = archived("BODY-02", "brotli", Outcome::DECODE_BOMB, &crawl_config());
+    assert_eq!(stored.truncated(), None);
+}
+
+#[test]
+fn body_03_is_archived_and_marked() {
+    for (name, outcome) in [
+        ("zstd", Outcome::DECODE_BOMB),
+        ("window", Outcome::DECODE_ERROR),
+    ] {
+        let stored = archived("BODY-03", name, outcome, &crawl_config());
+        assert_eq!(stored.truncated(), None, "{name}");
+    }
+}
+
+#[test]
+fn body_04_is_archived_and_marked() {
+    let outcome = Outcome::DECODE_ERROR;
+    let stored = archived("BODY-04", "large-window", outcome, &crawl_config());
+    assert_eq!(stored.truncated(), None);
+}
+
+#[test]
+fn body_05_is_archived_and_marked() {
+    for corner in corners_of("BODY-05") {
+        let outcome = Outcome::DECODE_CHAIN_TOO_LONG;
+        let stored = archived("BODY-05", corner.name, outcome, &crawl_config());
+        assert_eq!(stored.truncated(), None, "{}", corner.name);
+    }
 }
 
 #[tokio::test]

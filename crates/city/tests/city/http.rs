@@ -12,8 +12,8 @@ use teia_fetch::FetchConfig;
 
 use crate::body::extracted;
 use crate::support::{
-    Searched, Visit, body, crawl, crawl_config, crawl_corner, crawl_on, invalid, limits, open,
-    open_answers, outcome, payload,
+    Searched, Visit, answer, body, crawl, crawl_config, crawl_corner, crawl_on, invalid, limits,
+    open, open_answers, open_site, outcome, payload,
 };
 
 /// Every corner of a row is refused by this name, and the host goes on.
@@ -49,10 +49,28 @@ async fn http_01() {
         b"SSH-2.0-OpenSSH_9.9\r\n"
     );
     closes(&visit).await;
+    // One that is kept is seen, so that it would be.
+    let visit = Visit::to("HTTP-12", "honest");
+    visit.trick().await;
+    assert_eq!(open_connections(&visit), 1);
 }
 
-/// The one connection of a visit is closed by us, for the server says no more on it.
+/// Our ends of connections to this door that are open at this moment, by the system's own list.
+fn open_connections(visit: &Visit) -> usize {
+    const ESTABLISHED: &str = "01";
+    let port = format!(":{:04X}", visit.door.address().port());
+    let list = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let is_ours = |line: &&str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        fields.len() > 3 && fields[2].ends_with(&port) && fields[3] == ESTABLISHED
+    };
+    list.lines().filter(is_ours).count()
+}
+
+/// The one connection of a visit was closed by us before the fetch was over, and the server, which says no more on it, sees
+/// that in the end.
 async fn closes(visit: &Visit) {
+    assert_eq!(open_connections(visit), 0, "closed when the answer is told");
     for _ in 0..1000 {
         if visit.door.closed() == 1 {
             return;
@@ -677,7 +695,13 @@ fn http_31_is_not_found() {
         let captures = searched.captures();
         let entry = captures.find(&door.url("/"), None).unwrap().unwrap();
         assert_eq!(entry.status, Some(206));
-        assert!(captures.read(&entry).unwrap().truncated().is_some());
+        // The attempt says that it is a part, and so does the record: of something that nobody cut, for what came is whole.
+        assert_eq!(attempt.detail.as_deref(), Some("partial"));
+        let stored = captures.read(&entry).unwrap();
+        assert_eq!(stored.truncated(), Some("unspecified"));
+        let mut bytes = Vec::new();
+        stored.raw().read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, b"hello", "as it came");
         assert_eq!(searched.found("hello"), [""; 0], "{}", corner.name);
         assert_eq!(searched.found("honest").len(), 2, "others are found");
     }
@@ -760,26 +784,90 @@ fn http_33_is_tried_again_and_not_for_ever() {
     assert_eq!(crawled.all(&door.url("/")).len(), 2);
 }
 
-/// Asking again at once would break the host's gap: the ring asks again when it is over.
+/// A kept connection that ends when it is used again is no try of the page, and leaves nothing but a line in the log: the
+/// page is asked for once more, on a new connection, after the host's gap.
 #[test]
 fn http_34() {
-    let door = open(&teia_city::corner("HTTP-34", "reset"));
+    const GAP: Duration = Duration::from_millis(600);
+    for corner in corners_of("HTTP-34") {
+        let door = open(&corner);
+        let seeds = [door.url("/"), door.url("/trick-again")];
+        let mut config = crawl_config();
+        config.run.retries = 0;
+        config.politeness.delay = GAP;
+        let crawled = crawl(&config, &seeds);
+        for url in &seeds {
+            let last = crawled.last(url);
+            assert!(last.outcome.is_ok(), "{:?}", crawled.told());
+            assert_eq!(last.try_number, 1, "{}", corner.name);
+            let captures = crawled.all(url);
+            let captures = captures.iter().filter(|one| one.capture.is_some());
+            assert_eq!(captures.count(), 1, "never a second record");
+        }
+        assert_eq!(crawled.count("failed"), 0, "nothing is lost");
+        let is_lost = |one: &&Attempt| one.outcome == Outcome::CONNECT_FAILED;
+        let lost: Vec<_> = crawled.attempts.iter().filter(is_lost).collect();
+        let [lost] = lost[..] else {
+            panic!("counted, once: {:?}", crawled.told());
+        };
+        assert_eq!(lost.try_number, 0, "no try of the page");
+        let told = teia_engine::tell_attempt(lost);
+        assert!(told.contains("no failure, it is asked for again"), "{told}");
+        // One connection for robots.txt, a page and the lost request, and one for the page that was lost.
+        assert_eq!(door.connections(), 2, "a new connection");
+        let again = crawled.last(lost.url.request());
+        let between = again.started.since(lost.started);
+        assert!(between >= GAP, "{}: {between:?}", corner.name);
+    }
+}
+
+/// What ends on a new connection as well is a failure like any other.
+#[test]
+fn http_34_counts_the_second_time() {
+    let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello";
+    let door = open_answers(vec![vec![Step::say(page)], vec![Step::Reset]]);
     let seeds = [door.url("/"), door.url("/trick-again")];
     let crawled = crawl(&crawl_config(), &seeds);
-    for url in &seeds {
-        assert!(crawled.last(url).outcome.is_ok(), "{:?}", crawled.told());
-        let captures = crawled
-            .all(url)
-            .iter()
-            .filter(|one| one.capture.is_some())
-            .count();
-        assert_eq!(captures, 1, "never a second record");
-    }
-    let lost = crawled
-        .attempts
-        .iter()
-        .filter(|one| one.outcome == Outcome::CONNECT_FAILED);
-    assert_eq!(lost.count(), 1, "counted: {:?}", crawled.told());
+    let of_reset = |url: &&String| !crawled.last(url).outcome.is_ok();
+    let reset: Vec<_> = seeds.iter().filter(of_reset).collect();
+    let [url] = reset[..] else {
+        panic!("{:?}", crawled.told());
+    };
+    let tries: Vec<u8> = crawled.all(url).iter().map(|one| one.try_number).collect();
+    assert_eq!(
+        tries,
+        [0, 1, 2],
+        "one that is no try, and those that settings say"
+    );
+    assert_eq!(crawled.last(url).next, Next::Failed);
+}
+
+/// The same for robots.txt: rules are not out of reach for it, and nobody waits.
+#[test]
+fn http_34_asks_for_the_rules_again() {
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let door = open_site(move |path| match path {
+        "/robots.txt" => Some(vec![Step::say(
+            "HTTP/1.1 302 Found\r\nLocation: /rules\r\nContent-Length: 0\r\n\r\n",
+        )]),
+        "/rules" if asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0 => {
+            Some(vec![Step::Reset])
+        }
+        "/rules" => Some(answer(
+            "Content-Type: text/plain\r\n",
+            "User-agent: *\nDisallow: /last\n",
+        )),
+        _ => None,
+    });
+    let mut config = crawl_config();
+    config.run.retries = 0;
+    config.robots.first_retry = Duration::from_secs(3600);
+    config.run.max_time = Some(Duration::from_secs(20));
+    let crawled = crawl(&config, &[door.url("/next")]);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+    let last = crawled.last(&door.url("/last")).outcome;
+    assert_eq!(last, Outcome::ROBOTS_DISALLOWED, "{:?}", crawled.told());
+    assert_eq!(door.asked("/rules"), 2, "{:?}", crawled.told());
 }
 
 /// A date that cannot be is kept as it came, moves no visit, and is no reason to stop.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use teia_base::filter::Candidate;
 use teia_base::journal::{Attempt, Chain, HostUpdate, LinkRecord, LinkVerdict, Next, OF_ROBOTS};
 use teia_base::{
-    CanonicalUrl, Flags, FoundUrl, HostId, LinkKind, LoginStep, Outcome, Rel, Retry, Timestamp,
+    CanonicalUrl, Exchange, Flags, FoundUrl, HostId, LinkKind, LoginStep, Outcome, Rel, Retry,
+    Timestamp,
 };
 use teia_fetch::robots::Answer;
 use teia_frontier::retry_wait;
@@ -96,9 +97,14 @@ impl Ring {
             blame_redirect(&mut attempt);
         }
         attempt.next = self.next_step(&state, &attempt, retry_after);
-        let is_excused = self.excuses(state.host, attempt.outcome);
+        let is_asked_again = is_asked_again(&attempt);
+        let is_excused = is_asked_again || self.excuses(state.host, attempt.outcome);
         if is_excused {
             self.excuse(&state, &mut attempt);
+        }
+        if is_asked_again {
+            // The host's gap is all that it waits for.
+            attempt.next = Next::RetryAt(self.clock.wall());
         }
         if login == LoginStep::Asked && may_log_in(&attempt, self.settings(state.host).run.retries)
         {
@@ -500,7 +506,7 @@ impl Ring {
         let wall = self.clock.wall();
         let outcome = attempt.outcome;
         self.tell_login(&attempt, login);
-        if login == LoginStep::Asked && hops < ROBOTS_HOPS {
+        if (login == LoginStep::Asked || is_asked_again(&attempt)) && hops < ROBOTS_HOPS {
             let host = self.repository.ensure_host(attempt.url.normal().host_str());
             let again = Errand::Robots {
                 origin,
@@ -765,6 +771,12 @@ impl Ring {
             recorded.links.append(&mut attempt.links);
         }
     }
+}
+
+/// A kept connection had ended, as servers may end them at any time: it is asked for once more on a new one, as a request
+/// like any other. The fetcher does not say so twice in a row, and whatever comes then counts.
+fn is_asked_again(attempt: &Attempt) -> bool {
+    attempt.detail.as_deref() == Some(Exchange::KEPT_CONNECTION_ENDED)
 }
 
 /// A login may take a few rounds (an old nonce, another realm), and a hostile server not more.

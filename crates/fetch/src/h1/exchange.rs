@@ -20,7 +20,7 @@ use super::head::{HeadLimits, HeadReader, ParsedHead};
 use crate::answer::{Answer, Appetite, Class, body_short};
 use crate::bandwidth::Bandwidth;
 use crate::config::FetchConfig;
-use crate::fault::Fault;
+use crate::fault::{CLOSED_BEFORE_ANSWER, Fault};
 use crate::intake::{Intake, SpoolRules};
 use crate::patience::{Limit, Patience};
 use crate::stream::Stream;
@@ -157,13 +157,17 @@ impl Reading<'_> {
             match self.read().await {
                 Ok(_) => {}
                 Err(Cut::Time(limit)) => return Err(limit.into()),
-                Err(Cut::Ended) if self.intake.bytes().is_empty() => {
-                    return Err(Fault::new(Outcome::CONNECT_FAILED, "closed_before_answer"));
+                // An interim answer is one: who sent it has read the request.
+                Err(Cut::Ended) if self.first_byte.is_none() => {
+                    return Err(Fault::new(Outcome::CONNECT_FAILED, CLOSED_BEFORE_ANSWER));
                 }
                 Err(Cut::Ended) => {
                     return Err(Fault::new(Outcome::CONNECT_FAILED, "closed_in_head"));
                 }
-                Err(Cut::Broken(error)) => return Err(Fault::connect(&error)),
+                Err(Cut::Broken(error)) => {
+                    let is_unanswered = self.first_byte.is_none();
+                    return Err(Fault::connect(&error).before_answer_if(is_unanswered));
+                }
             }
         }
     }

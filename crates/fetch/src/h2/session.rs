@@ -92,6 +92,7 @@ impl Session {
     ) -> Answer {
         patience.request_sent();
         self.reading.begin();
+        let seen = self.reading.bytes();
         let sent = Instant::now();
         match self.head(request, fields, patience).await {
             Ok(response) => {
@@ -102,12 +103,17 @@ impl Session {
                 answer.reusable &= self.is_open();
                 answer
             }
-            Err(NoHead { fault, of_stream }) => Answer {
-                first_byte: sent.elapsed(),
-                reusable: of_stream && self.is_open(),
-                of_stream,
-                ..Answer::failed(fault, Protocol::H2)
-            },
+            Err(NoHead { fault, of_stream }) => {
+                // Who says good-bye says which requests were read.
+                let is_sent_away = fault.detail.as_deref() == Some(GOAWAY);
+                let is_unanswered = self.reading.bytes() == seen && !is_sent_away;
+                Answer {
+                    first_byte: sent.elapsed(),
+                    reusable: of_stream && self.is_open(),
+                    of_stream,
+                    ..Answer::failed(fault.before_answer_if(is_unanswered), Protocol::H2)
+                }
+            }
         }
     }
 
