@@ -4,6 +4,9 @@
 //! examples (code, crates/fuzz/corpus) ──> Mutator: flip, cut, repeat, splice, words of the format
 //!                                             │
 //!                                             v
+//!                  Tried: noted in a file, where whoever watches finds it after a hang or an abort
+//!                                             │
+//!                                             v
 //!                               Target: reads it, checks what must hold
 //! ```
 //!
@@ -15,8 +18,10 @@ mod corpus;
 mod mutator;
 mod run;
 mod targets;
+mod tried;
 
 pub use corpus::{corpus_of, keep};
 pub use mutator::Mutator;
 pub use run::{Broken, Ran, run_target};
 pub use targets::{TARGETS, Target};
+pub use tried::{Tried, Watched, watch};

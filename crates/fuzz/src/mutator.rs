@@ -31,17 +31,17 @@ impl Mutator {
         }
     }
 
-    /// A changed copy of one of the examples; `words` are what the format is made of.
-    pub fn make(&mut self, examples: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
-        let mut input = examples[self.below(examples.len())].clone();
+    /// A changed copy of one of the bases (examples and kept inputs); `words` are what the format is made of.
+    pub fn make(&mut self, bases: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
+        let mut input = bases[self.below(bases.len())].clone();
         for _ in 0..=self.below(6) {
-            self.change(&mut input, examples, words);
+            self.change(&mut input, bases, words);
         }
         input.truncate(MAX_BYTES);
         input
     }
 
-    fn change(&mut self, input: &mut Vec<u8>, examples: &[Vec<u8>], words: &[&str]) {
+    fn change(&mut self, input: &mut Vec<u8>, bases: &[Vec<u8>], words: &[&str]) {
         let at = self.below(input.len() + 1);
         let rest = input.len() - at;
         let some = 1 + self.below(rest.clamp(1, 64));
@@ -58,7 +58,7 @@ impl Mutator {
                 input.splice(at..at, repeated);
             }
             5 => {
-                let other = &examples[self.below(examples.len())];
+                let other = &bases[self.below(bases.len())];
                 let from = self.below(other.len() + 1);
                 input.truncate(at);
                 input.extend_from_slice(&other[from..]);

@@ -1,11 +1,12 @@
 //! Gives inputs to a target and says what broke.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::{Mutator, Target, corpus_of};
+use crate::{Mutator, Target, Tried, corpus_of};
 
 /// No input of 64 KiB may take longer: ten times what the slowest takes on a busy machine.
 const MAX_CPU: Duration = Duration::from_secs(5);
@@ -30,12 +31,17 @@ pub struct Broken {
     pub why: String,
 }
 
-/// Tries the kept inputs of a target, its examples, and then changed ones while `goes_on` says so.
-pub fn run_target(target: &Target, seed: u64, mut goes_on: impl FnMut(u64) -> bool) -> Ran {
-    let examples = (target.examples)();
-    let kept = corpus_of(target.name).unwrap_or_default();
-    let known = kept.into_iter().map(|(_, input)| input);
-    let mut known: Vec<Vec<u8>> = known.chain(examples.iter().cloned()).collect();
+/// Tries the kept inputs of a target, its examples, and then changed ones while `goes_on` says so; each is noted before.
+pub fn run_target(
+    target: &Target,
+    seed: u64,
+    mut tried: Option<&mut Tried>,
+    mut goes_on: impl FnMut(u64) -> bool,
+) -> io::Result<Ran> {
+    let kept = corpus_of(target.name)?.into_iter();
+    let mut bases: Vec<Vec<u8>> = kept.map(|(_, input)| input).collect();
+    bases.extend((target.examples)());
+    let mut known = bases.clone();
     let mut mutator = Mutator::new(seed);
     let mut ran = Ran {
         inputs: 0,
@@ -45,8 +51,11 @@ pub fn run_target(target: &Target, seed: u64, mut goes_on: impl FnMut(u64) -> bo
     while !known.is_empty() || goes_on(ran.inputs) {
         let input = known
             .pop()
-            .unwrap_or_else(|| mutator.make(&examples, target.words));
+            .unwrap_or_else(|| mutator.make(&bases, target.words));
         ran.inputs += 1;
+        if let Some(tried) = &mut tried {
+            tried.note(&input)?;
+        }
         let began = cpu_time();
         let result = catch_unwind(AssertUnwindSafe(|| (target.read)(&input)));
         let took = cpu_time().saturating_sub(began);
@@ -59,10 +68,10 @@ pub fn run_target(target: &Target, seed: u64, mut goes_on: impl FnMut(u64) -> bo
         };
         if let Some(why) = why {
             ran.broken = Some(Broken { input, why });
-            return ran;
+            return Ok(ran);
         }
     }
-    ran
+    Ok(ran)
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

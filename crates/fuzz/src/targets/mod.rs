@@ -1,6 +1,7 @@
 //! Everything that reads what others wrote: the web, a person, a damaged disk.
 
 mod address;
+mod checkpoint;
 mod derived;
 mod entry;
 mod files;
@@ -44,6 +45,7 @@ pub const TARGETS: &[Target] = &[
     files::CDXJ,
     files::JOURNAL,
     entry::ENTRY,
+    checkpoint::CHECKPOINT,
     files::PACK,
     files::STORE,
     derived::LINKS,
