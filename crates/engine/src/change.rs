@@ -10,6 +10,7 @@ use teia_fetch::{FetchConfig, Fetcher};
 use teia_repository::UrlState;
 
 use crate::collection::CollectionConfig;
+use crate::crawl::longest_revisit;
 use crate::feedback::{Event, Level};
 use crate::given::{hours_of, normal_seeds};
 use crate::judge::Judge;
@@ -107,6 +108,8 @@ impl Ring {
             self.shortcuts.limits_changed();
         }
         self.config = next;
+        self.repository
+            .set_longest_wait(longest_revisit(&self.config), self.clock.wall());
         self.workshop.answers.change_sites(Arc::clone(&sites));
         self.count_addresses(&sites);
         self.change_sites(sites);

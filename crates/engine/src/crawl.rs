@@ -203,7 +203,8 @@ impl Crawl {
         let digests = Arc::new(Digests::new(config.run.digests_remembered, key));
         let place = (&layout, key);
         let mut past = Past::open(&files, &root, place, &config, &order, &*clock, &digests)?;
-        past.repository.set_longest_wait(longest_revisit(&config));
+        past.repository
+            .set_longest_wait(longest_revisit(&config), clock.wall());
         for error in &past.lost {
             parts.feedback.hear(&Event::Notice {
                 level: Level::Warning,
@@ -565,7 +566,7 @@ impl Ring {
 }
 
 /// The longest that a page waits for its next visit, on any host.
-fn longest_revisit(config: &CollectionConfig) -> Duration {
+pub(crate) fn longest_revisit(config: &CollectionConfig) -> Duration {
     /// More cannot be set.
     const MOST: Duration = Duration::from_hours(3650 * 24);
     let mut sites = config.site.iter();

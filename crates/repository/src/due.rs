@@ -18,14 +18,18 @@ impl LongestWait {
     /// No less is taken for it: settings change, and what waits by those of before still does.
     const LEAST: Duration = Duration::from_hours(400 * 24);
 
+    /// What is set anew now was written a little later than now, where the clock is set back.
+    const MARGIN: Duration = Duration::from_hours(30 * 24);
+
     pub(crate) fn set(&self, wait: Duration) {
-        let seconds = wait.max(Self::LEAST).as_secs();
+        let seconds = (wait + Self::MARGIN).max(Self::LEAST).as_secs();
         let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
         self.seconds.store(seconds, Ordering::Relaxed);
     }
 
-    pub(crate) fn get(&self) -> Duration {
-        Duration::from_secs(self.seconds().into())
+    /// The same as another one.
+    pub(crate) fn follow(&self, other: &Self) {
+        self.seconds.store(other.seconds(), Ordering::Relaxed);
     }
 
     pub(crate) fn is_over(&self, due: Timestamp, now: Timestamp) -> bool {
@@ -47,7 +51,7 @@ impl Default for LongestWait {
         let longest = Self {
             seconds: AtomicU32::new(0),
         };
-        longest.set(Self::LEAST);
+        longest.set(Duration::ZERO);
         longest
     }
 }
@@ -75,8 +79,8 @@ mod tests {
             check(&longest, due, is_over);
         }
         longest.set(Duration::from_hours(1000 * 24));
-        check(&longest, 2000, false);
-        check(&longest, 2001, true);
+        check(&longest, 2030, false);
+        check(&longest, 2031, true);
         longest.set(Duration::ZERO);
         check(&longest, 1400, false);
     }

@@ -201,13 +201,14 @@ impl Repository {
         }
     }
 
-    /// Notes for how long a URL may wait: for its next visit, or for another try. What waits for much longer is due: the clock was
-    /// wrong that said so.
-    pub fn set_longest_wait(&mut self, wait: Duration) {
+    /// Notes for how long a URL may wait: for its next visit, or for another try. What waits for much longer is due now: the clock
+    /// was wrong that said so.
+    pub fn set_longest_wait(&mut self, wait: Duration, now: Timestamp) {
         self.longest_wait.set(wait);
         if let Some(disk) = &self.disk {
-            disk.store.set_longest_wait(wait);
+            disk.store.follow_longest_wait(&self.longest_wait);
         }
+        self.bring_wrong(now);
     }
 
     /// The last journal entry that it has applied.

@@ -471,12 +471,17 @@ fn rob_11_packed() {
         assert!(crawled.last(&door.url("/next")).outcome.is_ok(), "{what}");
     }
     // Nothing of it can be read: nobody knows what it says.
-    let noise = answer(
-        "Content-Encoding: gzip\r\n",
-        b"\x1f\x8b\x08\0\0\0\0\0\0\x03",
-    );
-    let door = with_robots(noise);
-    waits(&crawl_door(&door));
+    let long = packed(SHUT.repeat(100).as_bytes());
+    let noise = b"\x1f\x8b\x08\0\0\0\0\0\0\x03".to_vec();
+    let unread = [
+        ("gzip", noise),
+        ("x-unheard-of", long.clone()),
+        ("gzip, gzip, gzip, gzip, gzip, gzip", long),
+    ];
+    for (coding, body) in unread {
+        let door = with_robots(answer(&format!("Content-Encoding: {coding}\r\n"), body));
+        waits(&crawl_door(&door));
+    }
 }
 
 #[test]

@@ -253,13 +253,17 @@ impl Workshop {
             match detail {
                 // A label that is wrong loses nothing: all of the page is there, and is used as it is.
                 "not_gzip" | "gzip_not_labelled" => {}
+                // Nothing was undone: what is no text then is no rules, and without rules everything would be allowed.
+                "unknown_coding" if is_rules && !is_text(&decoded.bytes) => {
+                    page.attempt.outcome = outcome;
+                }
                 // What came out before the damage may be a page.
                 _ if outcome == Outcome::DECODE_ERROR && !decoded.bytes.is_empty() => {
                     is_damaged = true;
                     page.attempt.flags.add(Flags::DECODE_PARTIAL);
                 }
-                // The rules that came out before somebody had enough are better than none.
-                _ if is_rules && !decoded.bytes.is_empty() => {
+                // The rules that came out before we had enough are better than none.
+                _ if is_rules && outcome == Outcome::DECODE_BOMB && !decoded.bytes.is_empty() => {
                     page.attempt.flags.add(Flags::TRUNCATED);
                 }
                 _ => page.attempt.outcome = outcome,
@@ -768,6 +772,11 @@ fn spoken(config: &FilterConfig, attempt: &Attempt, extracted: &Extracted) -> Op
 }
 
 /// Whether an answer failed after its head: not refused by us, and not our own fault.
+/// Whether bytes are text as they are.
+fn is_text(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'))
+}
+
 fn is_broken(outcome: Outcome) -> bool {
     !outcome.is_answered() && outcome != Outcome::SYSTEM_ERROR && outcome.retry() != Retry::Final
 }

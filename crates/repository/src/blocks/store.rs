@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use hashbrown::{HashMap, HashSet};
 use teia_base::{Files, Step};
@@ -260,9 +259,9 @@ impl Store {
         self.sealed.is_some() && self.front.is_full(self.front_room)
     }
 
-    /// Notes for how long a URL may wait. What waits for much longer is due: the clock was wrong that said so.
-    pub fn set_longest_wait(&self, wait: Duration) {
-        self.disk.longest_wait.set(wait);
+    /// Takes over for how long a URL may wait.
+    pub(crate) fn follow_longest_wait(&self, wait: &LongestWait) {
+        self.disk.longest_wait.follow(wait);
     }
 
     /// Notes the time: what is offered from now on was first met then (seconds since 1970).

@@ -27,7 +27,7 @@ impl Repository {
             return Ok(());
         };
         let mut disk = Disk::open(backing, self.config.key)?;
-        disk.store.set_longest_wait(self.longest_wait.get());
+        disk.store.follow_longest_wait(&self.longest_wait);
         disk.open_commits = open_commits;
         disk.are_remade(self.replaying && !self.tells_first);
         disk.moving = Some(Moving {

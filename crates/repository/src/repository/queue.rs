@@ -206,17 +206,40 @@ impl Repository {
                 break;
             }
             self.hosts[host.0 as usize].later.pop();
-            if !self.table.holds(url) {
-                continue;
-            }
-            let row = self.table.row_mut(url.at);
-            if let Some(rare) = &mut row.rare
-                && rare.due == Some(due)
-            {
-                rare.due = None;
-                if row.state == State::Waiting && !row.leased {
-                    self.enqueue(url.at);
+            self.bring(url, due);
+        }
+    }
+
+    /// Brings what waits for a moment that a wrong clock wrote: behind what waits rightly nobody would look for it.
+    pub(super) fn bring_wrong(&mut self, now: Timestamp) {
+        for host in 0..self.hosts.len() {
+            let mut wrong = Vec::new();
+            let longest = &self.longest_wait;
+            self.hosts[host].later.retain(|Reverse((due, url))| {
+                let is_wrong = *due > now && longest.is_over(*due, now);
+                if is_wrong {
+                    wrong.push((*url, *due));
                 }
+                !is_wrong
+            });
+            for (url, due) in wrong {
+                self.bring(url, due);
+            }
+        }
+    }
+
+    /// Puts a URL into its queue that waited for this moment.
+    fn bring(&mut self, url: UrlRef, due: Timestamp) {
+        if !self.table.holds(url) {
+            return;
+        }
+        let row = self.table.row_mut(url.at);
+        if let Some(rare) = &mut row.rare
+            && rare.due == Some(due)
+        {
+            rare.due = None;
+            if row.state == State::Waiting && !row.leased {
+                self.enqueue(url.at);
             }
         }
     }
@@ -317,6 +340,7 @@ impl Repository {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use teia_base::journal::{Added, Entry, Record};
     use teia_base::{FoundUrl, NormalForm, Order, SimulatedDisk, Timestamp, UrlFacts};
@@ -331,6 +355,33 @@ mod tests {
         fn url_key(&self, url: &UrlFacts) -> u64 {
             url.sequence
         }
+    }
+
+    /// Behind one that waits rightly, too.
+    #[test]
+    fn what_waits_for_a_moment_of_a_wrong_clock_is_due() {
+        let day = |days: i64| Timestamp::from_micros(days * 86_400 * 1_000_000);
+        let mut repository = Repository::new(RepositoryConfig {
+            key: 7,
+            order: Arc::new(ByArrival),
+            keep_links: false,
+            revisit_share: None,
+            new_hosts: NewHosts::default(),
+        });
+        let (now, form) = (day(20_000), NormalForm::default());
+        for (path, due) in [("right", day(20_001)), ("wrong", day(23_650))] {
+            let url: FoundUrl = form.parse(&format!("http://a.test/{path}")).unwrap();
+            let offered = repository.offer(&Offer::added(&url), now);
+            let leased = repository.window(offered.host, 1, now);
+            repository.defer(leased[0].reference, due);
+        }
+        let host = repository.host("a.test").unwrap();
+        assert_eq!(repository.next_due(host, now), Some(day(20_001)));
+        repository.set_longest_wait(Duration::from_secs(7), now);
+        assert_eq!(repository.next_due(host, now), Some(now));
+        let window = repository.window(host, 9, now);
+        let due: Vec<&str> = window.iter().map(|state| state.url.request()).collect();
+        assert_eq!(due, ["http://a.test/wrong"]);
     }
 
     #[test]
