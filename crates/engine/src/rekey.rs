@@ -17,6 +17,7 @@ use teia_base::journal::{
     Attempt, Commit, Entry, EntryStream, Folded, JournalError, LinkVerdict, Record, RunStarted,
 };
 use teia_base::{CanonicalUrl, Clock, Files, FoundUrl, NormalForm, Timestamp};
+use teia_catalog::{Catalog, Identity};
 use teia_repository::{Repository, State};
 use url::Url;
 
@@ -144,7 +145,15 @@ impl<'a> Aside<'a> {
     /// The new part, which is whole and closed, takes the place of the old one, which goes.
     pub(crate) fn exchange(self) -> Result<(), EngineError> {
         let files = self.directory.files();
-        // They are of the old journal. Whatever happens now, they can be made again.
+        // They are of the old journal. Whatever happens now, they can be made again. A catalog that cannot be reached now is
+        // named by `teia verify`, with what to do.
+        let config = CollectionConfig::load(&*files, self.directory.root(), &self.layout);
+        if let Some(store) = config?.and_then(|config| config.catalog.store(&*files)) {
+            let identity = Identity::new(self.directory.key(), self.layout.name());
+            if let Err(error) = Catalog::remove(&store, &identity) {
+                tracing::warn!(%error, "the catalog still has the URLs of before");
+            }
+        }
         for follower in [self.layout.index(), self.layout.links()] {
             if let Some(place) = files.on_disk(&follower) {
                 remove(&place)?;

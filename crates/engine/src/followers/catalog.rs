@@ -1,6 +1,6 @@
 //! The catalog as a follower.
 
-use std::net::ToSocketAddrs;
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -45,7 +45,20 @@ impl Cataloguer {
         let found = hosts
             .iter()
             .filter_map(|(host, port)| (host.as_str(), *port).to_socket_addrs().ok());
-        self.own = found.flatten().map(refuse_own).collect();
+        let found: Vec<SocketAddr> = found.flatten().collect();
+        if found.is_empty() {
+            // A name server that is away opens no door.
+            return;
+        }
+        let everywhere = |at: &SocketAddr| {
+            if at.ip().is_loopback() {
+                // It may listen at the other addresses of this machine, too.
+                SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), at.port())
+            } else {
+                *at
+            }
+        };
+        self.own = found.iter().map(everywhere).map(refuse_own).collect();
     }
 
     /// Takes what is there away: a file that cannot be read as a whole, else the collection's rows.
