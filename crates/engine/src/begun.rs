@@ -81,7 +81,7 @@ fn check_of(names: &str) -> String {
 
 /// Notes that a run of this collection was begun, or has ended.
 pub(crate) fn note(files: &dyn Files, name: &str, is_begun: bool) -> Result<(), EngineError> {
-    if read(files).contains(name) == is_begun {
+    if try_read(files).is_ok_and(|names| names.contains(name) == is_begun) {
         return Ok(());
     }
     let _turn = Turn::take(files)?;
