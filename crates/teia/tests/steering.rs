@@ -78,6 +78,22 @@ fn a_signal_commits_and_ends_and_nothing_is_fetched_again() {
     }
 }
 
+/// Limits are for the run, however many processes it takes; who wonders where the pages are is told.
+#[test]
+fn what_a_signal_ended_goes_on_as_the_same_run_with_the_limits_of_it() {
+    let (server, home) = (web(), Home::new());
+    let running = started(&home, &server, 40);
+    running.signal(Signal::INT);
+    assert_eq!(running.wait(SOON).code, Some(130));
+    let said = home.good(&crawl(&home, &server, "30ms", &["--max-pages", "100"]));
+    assert!(
+        said.contains("pages before it went on, which count"),
+        "{said}"
+    );
+    assert!(said.starts_with("Collection default: 100 pages"), "{said}");
+    assert_eq!(home.status()["run"], 1);
+}
+
 #[test]
 fn no_request_goes_out_after_a_signal() {
     let (server, home) = (web(), Home::new());

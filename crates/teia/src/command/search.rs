@@ -90,7 +90,7 @@ pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
         fresh_at: matches!(options.sort, Order::Fresh).then(|| SystemClock.wall()),
         expand: options.expand,
         group_similar: !options.all,
-        hidden: Arc::new(removed(&directory)?),
+        hidden: Arc::new(removed(&directory, &searched)?),
         ..SearchRequest::new(as_query(&options.query))
     };
     let results = searcher.search(&request);
@@ -111,9 +111,15 @@ pub(crate) fn search(options: &SearchOptions) -> Result<ExitCode> {
 }
 
 /// What people asked to have removed from view, in whatever collection.
-fn removed(directory: &Directory) -> Result<Hidden> {
-    let read = Removals::read_all(&*directory.files());
-    let removals = read.context("cannot read the lists of removals")?;
+fn removed(directory: &Directory, searched: &[String]) -> Result<Hidden> {
+    let files = directory.files();
+    let read = Removals::read_all(&*files);
+    let mut removals = read.context("cannot read the lists of removals")?;
+    for name in searched {
+        // One of them may have no file of its own.
+        let read = Removals::read(&*files, &Layout::new(name)?);
+        removals.extend(read.context("cannot read the list of removals")?);
+    }
     let of = |wanted: &'static str| {
         let lines = removals.lines().filter(move |(kind, _)| *kind == wanted);
         lines.map(|(_, text)| text.to_owned())

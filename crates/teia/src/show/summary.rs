@@ -54,11 +54,20 @@ pub(crate) fn print_summary(report: &Report, resume: &str, is_terminal: bool) ->
 }
 
 /// Why it ended, in words.
-fn ending(report: &Report) -> &'static str {
-    if report.reason == EndReason::Done && report.waiting > 0 {
-        return "nothing more is due within a minute";
+fn ending(report: &Report) -> String {
+    let before = report.fetched.saturating_sub(report.fetched_here);
+    match report.reason {
+        EndReason::Done if report.waiting > 0 => "nothing more is due within a minute".to_owned(),
+        // Who interrupted a run and gives another limit may wonder where the pages are.
+        reason @ (EndReason::MaxPages | EndReason::MaxBytes | EndReason::MaxTime) if before > 0 => {
+            format!(
+                "{}; this run had fetched {} before it went on, which count",
+                reason.sentence(),
+                counted(before, "page")
+            )
+        }
+        reason => reason.sentence().to_owned(),
     }
-    report.reason.sentence()
 }
 
 /// Writes the tables of outcomes, types and hosts.
