@@ -147,7 +147,7 @@ impl<'a> Aside<'a> {
         let files = self.directory.files();
         // They are of the old journal. Whatever happens now, they can be made again. A catalog that cannot be reached now is
         // named by `teia verify`, with what to do.
-        let config = CollectionConfig::load(&*files, self.directory.root(), &self.layout);
+        let config = CollectionConfig::load(&*files, self.directory.root(), self.layout);
         if let Some(store) = config?.and_then(|config| config.catalog.store(&*files)) {
             let identity = Identity::new(self.directory.key(), self.layout.name());
             if let Err(error) = Catalog::remove(&store, &identity) {
