@@ -122,12 +122,24 @@ fn show(app: &App, frame: Frame, name: &str, asked: &Asked) -> Result<Response, 
     html(&page)
 }
 
+/// Why a run rests or has ended, from the engine's word for it.
+fn why<'a>(w: &'a Words, reason: &'a str) -> &'a str {
+    w.told(match reason {
+        "done" => "nothing left to fetch",
+        "max-pages" => "limit of pages reached",
+        "max-bytes" => "limit of bytes reached",
+        "max-time" => "its time is up",
+        "deadline" => "its deadline came",
+        other => other,
+    })
+}
+
 /// Why it rests, or how it ended, and when it goes on.
 fn standing(w: &Words, card: &Card) -> String {
     let now = SystemClock.wall();
     let mut parts = Vec::new();
     let reason = card.reason.as_deref();
-    parts.extend(reason.map(|reason| w.told(reason).to_owned()));
+    parts.extend(reason.map(|reason| why(w, reason).to_owned()));
     if card.rates.is_none()
         && let Some(run) = &card.last_run
     {
@@ -571,7 +583,7 @@ fn runs(w: &Words, dashboard: &Dashboard) -> Panel {
         panel.row(vec![
             Cell::text(run.number.to_string()),
             Cell::moment(w, run.started_at),
-            Cell::text(w.told(&run.ended)),
+            Cell::text(why(w, &run.ended)),
             Cell::span(w, run.active_micros),
             Cell::number(w, run.fetched),
             Cell::number(w, run.errors),
