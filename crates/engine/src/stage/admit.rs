@@ -103,7 +103,7 @@ impl Ring {
             self.excuse(&state, &mut attempt);
         }
         if is_asked_again {
-            // The host's gap is all that it waits for.
+            // It waits for no time of its own: for the host's gap, and the rest that a failed connection gives the host.
             attempt.next = Next::RetryAt(self.clock.wall());
         }
         if login == LoginStep::Asked && may_log_in(&attempt, self.settings(state.host).run.retries)
