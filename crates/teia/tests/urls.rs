@@ -9,7 +9,7 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use support::{Home, crawl};
+use support::{Home, Plain, crawl};
 use teia_testweb::{Listen, Server, WebConfig};
 
 /// URLs with repeats, and two lines that are none; how many different ones there are.
@@ -423,6 +423,29 @@ fn urls_that_become_one_in_another_normal_form_are_one() {
         let left = home.data().join("default/part-0.new");
         assert!(!left.exists());
     }
+}
+
+/// The catalog is of the journal that went: with its rows, `verify` would say of each that it is damaged.
+#[test]
+fn a_new_normal_form_leaves_no_rows_of_the_old_one_in_the_catalog() {
+    let site = Plain::start(|path| match path {
+        "/" => (200, "<a href=/a/index.html>a</a>".to_owned()),
+        "/a/index.html" => (200, "a page".to_owned()),
+        _ => (404, String::new()),
+    });
+    let home = Home::new();
+    home.good(&["crawl", &site.url("/"), "--delay", "0s"]);
+    assert!(json(&home, &["verify"])["catalog_rows"].as_u64() > Some(0));
+    set_normal_form(&home, "index-files", "512MiB");
+    json(&home, &["urls", "rekey"]);
+    assert_eq!(
+        json(&home, &["verify"])["catalog_rows"],
+        serde_json::Value::Null
+    );
+    home.good(&["catalog", "rebuild"]);
+    let verified = json(&home, &["verify"]);
+    assert_eq!(verified["problems"], serde_json::json!([]));
+    assert!(verified["catalog_rows"].as_u64() > Some(0), "{verified}");
 }
 
 #[test]
