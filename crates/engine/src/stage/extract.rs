@@ -771,12 +771,12 @@ fn spoken(config: &FilterConfig, attempt: &Attempt, extracted: &Extracted) -> Op
     )
 }
 
-/// Whether an answer failed after its head: not refused by us, and not our own fault.
 /// Whether bytes are text as they are.
 fn is_text(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'))
 }
 
+/// Whether an answer failed after its head: not refused by us, and not our own fault.
 fn is_broken(outcome: Outcome) -> bool {
     !outcome.is_answered() && outcome != Outcome::SYSTEM_ERROR && outcome.retry() != Retry::Final
 }
