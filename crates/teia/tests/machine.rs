@@ -59,7 +59,7 @@ fn env_10_a_process_that_was_stopped_goes_on_and_nobody_took_its_place() {
     let settings = "[fetch]\nfirst-byte-timeout = \"400ms\"\nconnect-timeout = \"400ms\"\ntimeout = \"800ms\"\nmin-rate-window = \"400ms\"\n[politeness]\nretry-wait = \"50ms\"\n";
     let arguments = crawl_with(&home, &server, "20ms", settings, &[]);
     let running = home.start(&arguments);
-    until("some pages", || home_has(&home, 20));
+    until("some pages", || has_committed(&home, &server, 20));
     running.signal(Signal::STOP);
     // What was on its way comes to its end at the server.
     std::thread::sleep(Duration::from_millis(300));
@@ -87,8 +87,9 @@ fn env_10_a_process_that_was_stopped_goes_on_and_nobody_took_its_place() {
     assert!(again.count() <= 4, "{:?}", requested(&server.log()));
 }
 
-fn home_has(home: &Home, attempts: usize) -> bool {
-    home.data().join("default").exists() && home.attempts().len() > attempts
+/// Nothing is asked before there is a collection that can be read.
+fn has_committed(home: &Home, server: &Server, attempts: usize) -> bool {
+    server.log().entries.len() > attempts && home.attempts().len() > attempts
 }
 
 /// All files of a directory, by name.
@@ -117,7 +118,7 @@ fn content(root: &Path) -> BTreeMap<String, Vec<u8>> {
 fn env_16_a_downgrade_in_the_middle_of_a_crawl_is_refused_before_anything_is_written() {
     let (home, server) = (Home::new(), serve(3, 40));
     let running = home.start(&crawl(&home, &server, "20ms", &[]));
-    until("some pages", || home_has(&home, 20));
+    until("some pages", || has_committed(&home, &server, 20));
     running.kill();
     // What a reader may tidy up behind a killed process is done now.
     home.good(&["status"]);
