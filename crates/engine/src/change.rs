@@ -10,6 +10,7 @@ use teia_fetch::{FetchConfig, Fetcher};
 use teia_repository::UrlState;
 
 use crate::collection::CollectionConfig;
+use crate::control::Wanted;
 use crate::crawl::longest_revisit;
 use crate::feedback::{Event, Level};
 use crate::given::{hours_of, normal_seeds};
@@ -30,7 +31,10 @@ impl Ring {
         let Some(wanted) = self.control.take_change() else {
             return;
         };
-        let answer = self.change_settings(&wanted);
+        let answer = match wanted {
+            Wanted::Run(config) => self.change_settings(&config),
+            Wanted::File(config) => self.follow_file(&config),
+        };
         let (level, text) = match &answer {
             Ok(text) => (Level::Info, text.clone()),
             Err(text) => (Level::Warning, text.clone()),
@@ -53,6 +57,29 @@ impl Ring {
     fn answer_change(&self, answer: Result<String, String>) {
         let effective = self.config.without_secrets().to_toml();
         self.control.note_settings(effective, Some(answer));
+    }
+
+    /// Goes by a file that was edited, as the next start would: with what was changed for this run alone.
+    fn follow_file(&mut self, file: &CollectionConfig) -> Result<String, String> {
+        let changes = RunChanges::from_text(&self.ledger.changes).that_hold(file);
+        if changes.is_empty() {
+            return self.change_settings(file);
+        }
+        let names = changes.names().join(", ");
+        match changes.over(file) {
+            Ok(wanted) => {
+                let said = self.change_settings(&wanted)?;
+                Ok(format!(
+                    "{said}; what was changed for this run alone stays until it ends: {names}"
+                ))
+            }
+            Err(why) => {
+                let said = self.change_settings(file)?;
+                Ok(format!(
+                    "{said}; what was changed for it alone ({names}) does not go together with the file: {why}"
+                ))
+            }
+        }
     }
 
     fn change_settings(&mut self, wanted: &CollectionConfig) -> Result<String, String> {

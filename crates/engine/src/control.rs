@@ -1,5 +1,6 @@
 //! Steering a run from outside: signals, another thread, or another process through the socket.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -32,9 +33,18 @@ struct Inner {
 struct Settings {
     /// As TOML, without passwords.
     effective: String,
-    wanted: Option<Box<CollectionConfig>>,
+    wanted: VecDeque<Wanted>,
     /// What came of the last wish.
     answer: Option<Result<String, String>>,
+}
+
+/// Other settings for a run.
+#[derive(Debug)]
+pub(crate) enum Wanted {
+    /// They count for this run, whatever its collection's file says.
+    Run(Box<CollectionConfig>),
+    /// The file of the collection says so by now.
+    File(Box<CollectionConfig>),
 }
 
 const HEEDED: u8 = 0;
@@ -130,8 +140,18 @@ impl Control {
     /// Other settings, from now on. What cannot change under a run counts from the next start; the
     /// answer says so.
     pub fn change(&self, config: CollectionConfig) {
+        self.want(Wanted::Run(Box::new(config)));
+    }
+
+    /// The file of the collection was edited, and says this now. What was changed for the run alone stays, but for
+    /// settings of which the file says something else than before.
+    pub fn follow_file(&self, config: CollectionConfig) {
+        self.want(Wanted::File(Box::new(config)));
+    }
+
+    fn want(&self, wanted: Wanted) {
         let mut settings = self.settings();
-        settings.wanted = Some(Box::new(config));
+        settings.wanted.push_back(wanted);
         settings.answer = None;
         drop(settings);
         self.nudge();
@@ -147,8 +167,8 @@ impl Control {
         self.settings().effective.clone()
     }
 
-    pub(crate) fn take_change(&self) -> Option<Box<CollectionConfig>> {
-        self.settings().wanted.take()
+    pub(crate) fn take_change(&self) -> Option<Wanted> {
+        self.settings().wanted.pop_front()
     }
 
     pub(crate) fn note_settings(&self, effective: String, answer: Option<Result<String, String>>) {

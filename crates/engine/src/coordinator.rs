@@ -567,7 +567,7 @@ impl Coordinator {
         known.config = Some(config.clone());
         let has_schedule = known.schedule.is_some();
         if let Some(control) = self.desk.control(name) {
-            control.change(config);
+            control.follow_file(config);
             self.say(
                 Level::Info,
                 format!("the settings of `{name}` were edited; its run goes on with them"),

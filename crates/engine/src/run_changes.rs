@@ -99,7 +99,7 @@ impl RunChanges {
     }
 
     /// What cannot be read counts as not there: it was said for one run.
-    fn from_text(text: &str) -> Self {
+    pub(crate) fn from_text(text: &str) -> Self {
         Self(serde_json::from_str(text).unwrap_or_default())
     }
 }

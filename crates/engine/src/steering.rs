@@ -1,4 +1,4 @@
-//! The control socket: one line in (`status`, `start`, `pause`, `resume`, `stop`, `settings`, `change`,
+//! The control socket: one line in (`status`, `start`, `pause`, `resume`, `stop`, `settings`, `change`, `follow`,
 //! `events`, `heed`), one JSON line out. All but `status` and `heed` may name a collection; where several run, they must.
 
 use std::fs::File;
@@ -19,7 +19,7 @@ use crate::control::Control;
 use crate::feedback::Progress;
 use crate::watch::Watch;
 
-/// No command is longer: `change` brings a collection file along.
+/// No command is longer: `change` and `follow` bring a collection file along.
 const MAX_LINE: u64 = 4 << 20;
 
 /// The socket of this process; its file goes with it.
@@ -164,10 +164,14 @@ async fn obey(runs: &dyn Runs, command: &str, name: &str, rest: &str) -> Result<
             "attempts": run.watch.attempts(),
             }));
         }
-        "change" => {
+        "change" | "follow" => {
             let text: String =
                 serde_json::from_str(rest).map_err(|_| "no settings came along".to_owned())?;
-            control.change(CollectionConfig::parse(&text)?);
+            let config = CollectionConfig::parse(&text)?;
+            match command {
+                "follow" => control.follow_file(config),
+                _ => control.change(config),
+            }
             let answer = until_changed(control).await?;
             let mut reply = standing(runs, Some(&run));
             reply["answer"] = answer.into();
@@ -175,7 +179,7 @@ async fn obey(runs: &dyn Runs, command: &str, name: &str, rest: &str) -> Result<
         }
         _ => {
             return Err(
-                "unknown command; use status, start, pause, resume, stop, settings, change or events"
+                "unknown command; use status, start, pause, resume, stop, settings, change, follow or events"
                     .to_owned(),
             );
         }
@@ -372,7 +376,7 @@ pub fn hand_over(
         return Ok(TakenUp::Minded);
     }
     let text = Value::from(config.without_secrets().to_toml());
-    let Some(reply) = ask(path, &format!("change {name} {text}"))? else {
+    let Some(reply) = ask(path, &format!("follow {name} {text}"))? else {
         return Ok(TakenUp::NoRun);
     };
     Ok(match reply["error"].as_str() {
