@@ -99,6 +99,13 @@ struct Known {
 impl Known {
     /// Up to here every moment of the schedule had its run, or was let go.
     fn considered(&self, schedule: &Schedule, now: Timestamp) -> Timestamp {
+    /// What was noted while the clock was wrong counts no more when it is right again.
+    fn forget_the_future(&mut self, now: Timestamp) {
+        self.passed_over = believed(self.passed_over, now);
+        self.not_before = believed(self.not_before, now);
+        self.first_seen = believed(Some(self.first_seen), now).unwrap_or(now);
+    }
+
         // The first moment is the start itself, however long ago; without one, nobody knows since when
         // a run was wanted.
         let begun = believed(self.began, now).or_else(|| schedule.before_start());
@@ -285,6 +292,7 @@ impl Coordinator {
         }
         let Some(schedule) = &known.schedule else {
             return Err(None);
+        known.forget_the_future(now);
         };
         match schedule.due(known.considered(schedule, now), now) {
             Due::Run { .. } => Ok(()),

@@ -385,9 +385,10 @@ impl Schedule {
     }
 }
 
-/// When a run began, if that can be: a run of the far future began while the clock was wrong, and nobody knows when.
-pub(crate) fn believed(began: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
-    began.filter(|began| began.since(now) <= MOST_AHEAD)
+/// When something was, if that can be: what is of the far future was noted while the clock was wrong, and nobody knows
+/// when that was.
+pub(crate) fn believed(moment: Option<Timestamp>, now: Timestamp) -> Option<Timestamp> {
+    moment.filter(|moment| moment.since(now) <= MOST_AHEAD)
 }
 
 fn read_moment(text: &str, zone: &TimeZone) -> Option<Zoned> {
