@@ -83,6 +83,8 @@ pub struct Coordinator {
 struct Known {
     text: String,
     config: Option<CollectionConfig>,
+    /// What is wrong with the text; the settings are those of before it, if there were any.
+    mistake: Option<String>,
     schedule: Option<Schedule>,
     first_seen: Timestamp,
     /// When its last run was begun.
@@ -97,8 +99,6 @@ struct Known {
 }
 
 impl Known {
-    /// Up to here every moment of the schedule had its run, or was let go.
-    fn considered(&self, schedule: &Schedule, now: Timestamp) -> Timestamp {
     /// What was noted while the clock was wrong counts no more when it is right again.
     fn forget_the_future(&mut self, now: Timestamp) {
         self.passed_over = believed(self.passed_over, now);
@@ -106,6 +106,8 @@ impl Known {
         self.first_seen = believed(Some(self.first_seen), now).unwrap_or(now);
     }
 
+    /// Up to here every moment of the schedule had its run, or was let go.
+    fn considered(&self, schedule: &Schedule, now: Timestamp) -> Timestamp {
         // The first moment is the start itself, however long ago; without one, nobody knows since when
         // a run was wanted.
         let begun = believed(self.began, now).or_else(|| schedule.before_start());
@@ -250,6 +252,13 @@ impl Coordinator {
                 continue;
             }
             let is_wanted = wanted.contains(name);
+            let mistake = self.collections[name].mistake.clone();
+            if let Some(mistake) = mistake.filter(|_| is_wanted) {
+                // Whoever asks for a run means the file as it is.
+                let text = format!("the run of `{name}` did not begin: {mistake}");
+                self.tell_failure(name, text);
+                continue;
+            }
             match self.is_due(name, now) {
                 Ok(()) => self.begin(name, now, is_wanted),
                 Err(_) if is_wanted => self.begin(name, now, true),
@@ -283,6 +292,7 @@ impl Coordinator {
         if known.config.is_none() {
             return Err(None);
         }
+        known.forget_the_future(now);
         if let Some(moment) = known.not_before.filter(|moment| *moment > now) {
             return Err(Some(moment));
         }
@@ -292,7 +302,6 @@ impl Coordinator {
         }
         let Some(schedule) = &known.schedule else {
             return Err(None);
-        known.forget_the_future(now);
         };
         match schedule.due(known.considered(schedule, now), now) {
             Due::Run { .. } => Ok(()),
@@ -358,10 +367,13 @@ impl Coordinator {
                 text.push_str("; another try follows in a minute");
             }
         }
-        let mut state = self.desk.lock();
-        state.failures.insert(name.to_owned(), text.clone());
-        drop(state);
+        self.tell_failure(name, text);
+    }
+
+    fn tell_failure(&self, name: &str, text: String) {
         (self.config.tell)(Level::Error, Some(name), &text);
+        let mut state = self.desk.lock();
+        state.failures.insert(name.to_owned(), text);
     }
 
     fn spawn(&mut self, name: &str) -> Result<(), EngineError> {
@@ -544,6 +556,7 @@ impl Coordinator {
         let known = self.collections.entry(name.to_owned()).or_insert(Known {
             text: String::new(),
             config: None,
+            mistake: None,
             schedule: None,
             first_seen: now,
             began: None,
@@ -556,16 +569,14 @@ impl Coordinator {
         let config = match parsed {
             Ok(config) => config,
             Err(message) => {
-                self.say(
-                    Level::Warning,
-                    format!(
-                        "{} is not taken: {message}",
-                        self.config.directory.root().join(path).display()
-                    ),
-                );
+                let path = self.config.directory.root().join(path);
+                known.mistake = Some(format!("{}: {message}", path.display()));
+                let text = format!("{} is not taken: {message}", path.display());
+                self.say(Level::Warning, text);
                 return;
             }
         };
+        known.mistake = None;
         known.not_before = None;
         known.schedule = config
             .schedule

@@ -17,8 +17,8 @@ use shifted::ShiftedClock;
 use teia_base::journal::{Record, read_segment, segments};
 use teia_base::{Clock, Files, Timestamp};
 use teia_engine::{
-    Coordinator, CoordinatorConfig, Desk, Directory, Event, Feedback, LastRun, Layout, Level,
-    Parts, Progress, ThisMachine,
+    CollectionConfig, Coordinator, CoordinatorConfig, Desk, Directory, Event, Feedback, LastRun,
+    Layout, Level, Parts, Progress, ThisMachine,
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -450,6 +450,101 @@ fn edits_are_noticed_and_mistakes_change_nothing() {
     assert_eq!(world.runs("daily").len(), 2);
     std::fs::remove_file(world.path().join("collections/daily.toml")).unwrap();
     assert_eq!(world.settle(), None);
+}
+
+#[test]
+fn an_edit_of_the_file_leaves_what_was_changed_for_the_run_alone() {
+    let mut world = World::new("2026-03-01T02:30:00Z", long_web());
+    world.collection("asked", "");
+    world.desk().start("asked");
+    world.look();
+    until("pages are fetched", || world.script.pages().len() > 3);
+    let control = world.desk().control("asked").unwrap();
+    let says = |what: &str| control.effective_settings().contains(what);
+    let mut wanted = CollectionConfig::parse(&control.effective_settings()).unwrap();
+    wanted.filter.exclude = vec!["/never/".to_owned()];
+    control.change(wanted);
+    until("the run has it", || says("/never/"));
+    world.collection("asked", "[filter]\nmax-pages = 1900");
+    world.look();
+    until("the run has the edit", || says("max-pages = 1900"));
+    assert!(says("/never/"));
+    let mut said = None;
+    until("it answers", || {
+        said = control.change_answer().or(said.take());
+        said.is_some()
+    });
+    let said = said.unwrap().unwrap();
+    assert!(
+        said.contains("run alone stays") && said.contains("`filter.exclude`"),
+        "{said}"
+    );
+    // Whoever edits the same setting decides anew.
+    world.collection("asked", "[filter]\nexclude = [\"/other/\"]");
+    world.look();
+    until("the run has that edit", || says("/other/"));
+    assert!(!says("/never/") && !says("max-pages = 1900"));
+    control.stop();
+    world.settle();
+}
+
+#[test]
+fn a_run_that_is_asked_for_does_not_begin_by_other_settings_than_those_of_its_file() {
+    let mut world = World::new("2026-03-01T02:30:00Z", little_web());
+    world.collection("was-good", "");
+    world.settle();
+    let folder = world.path().join("collections");
+    for name in ["never-good", "was-good"] {
+        let wrong = "seeds = [\"http://a.test/\"]\nmode = \"onse\"\n";
+        std::fs::write(folder.join(format!("{name}.toml")), wrong).unwrap();
+        world.desk().start(name);
+        assert_eq!(world.settle(), None);
+        let why = world.desk().failure(name).unwrap();
+        let file = format!("{name}.toml: line 2: ");
+        assert!(why.contains(&file) && !why.contains("another try"), "{why}");
+        let begun = std::fs::read_to_string(world.path().join("begun.list"));
+        assert!(!begun.is_ok_and(|begun| begun.contains(name)));
+        assert!(world.runs(name).is_empty());
+        // Mended, it still waits to be asked for.
+        world.collection(name, "");
+        assert_eq!(world.settle(), None);
+        assert!(world.runs(name).is_empty());
+        world.desk().start(name);
+        world.settle();
+        assert_eq!(world.desk().failure(name), None);
+        assert_eq!(world.last(name).ended.as_deref(), Some("done"));
+    }
+}
+
+#[test]
+fn a_clock_that_was_years_ahead_holds_nothing_up_when_it_is_right_again() {
+    let right = |text: &str| Timestamp::parse(text).unwrap();
+    let mut world = World::new("2026-03-01T00:00:00Z", little_web());
+    world.collection("skips", &format!("{DAILY}\nmissed = \"skip\""));
+    world.settle();
+    world.clock.set(right("2036-03-01T12:00:00Z"));
+    // First seen by the wrong clock, and failed by it.
+    world.collection(
+        "new",
+        "mode = \"periodic\"\n[schedule]\ncron = \"30 2 * * *\"",
+    );
+    let fails = "seeds = []\n[schedule]\nstart = \"2026-03-01\"\n";
+    std::fs::write(world.path().join("collections/fails.toml"), fails).unwrap();
+    world.settle();
+    let failures = |world: &World| {
+        let told = world.told.lock().unwrap();
+        told.iter()
+            .filter(|text| text.contains("`fails` failed"))
+            .count()
+    };
+    assert_eq!(failures(&world), 1);
+    world.clock.set(right("2026-03-02T02:00:00Z"));
+    world.settle();
+    assert_eq!(failures(&world), 2);
+    world.clock.set(right("2026-03-02T02:30:00Z"));
+    world.settle();
+    assert_eq!(world.shown("skips"), ["2026-03-02T02:30"]);
+    assert_eq!(world.shown("new"), ["2026-03-02T02:30"]);
 }
 
 #[test]
