@@ -308,9 +308,11 @@ fn put_here(table: &mut dyn TableLike, key: &str, mut value: Value) {
     }
 }
 
-/// A list with the elements of another, in which those that were there keep their places and what is said of them.
+/// A list with the elements of another, in which those that were there keep their places and what is said of them: above
+/// them, and behind them on their line.
 fn joined(old: &Array, new: &Array) -> Array {
     let left: Vec<&Value> = old.iter().collect();
+    let said = Said::of(old, &left);
     let mut kept = vec![false; left.len()];
     // The elements of the new list, each with where it stood in the old one.
     let mut found = Vec::new();
@@ -323,64 +325,93 @@ fn joined(old: &Array, new: &Array) -> Array {
         }
         found.push((at, value));
     }
-    // Behind the last one stands the end of the list.
-    let last = left.len().saturating_sub(1);
-    let suffix = |at: usize, value: &Value| match at == last {
-        true => String::new(),
-        false => raw(value.decor().suffix()).to_owned(),
-    };
-    let end = left.last().map_or("", |value| raw(value.decor().suffix()));
-    let trailing = format!("{end}{}", raw(Some(old.trailing())));
-    // What is said above an element that goes is said above the next that stays.
-    let mut said = String::new();
-    let mut prefixes: Vec<String> = Vec::new();
-    for (at, (value, is_kept)) in left.iter().zip(&kept).enumerate() {
-        let prefix = raw(value.decor().prefix());
+    // What is said of an element that goes is said above the next that stays.
+    let mut homeless = String::new();
+    let mut above: Vec<String> = Vec::new();
+    for (at, is_kept) in kept.iter().enumerate() {
         if *is_kept {
-            prefixes.push(after(&said, prefix));
-            said.clear();
+            above.push(after(&homeless, &said.above[at]));
+            homeless.clear();
             continue;
         }
-        prefixes.push(String::new());
-        let all = format!("{prefix}{}", suffix(at, value));
-        if all.contains('#') {
-            said = after(&said, all.trim_end());
+        above.push(String::new());
+        if said.above[at].contains('#') {
+            homeless = after(&homeless, said.above[at].trim_end());
+        }
+        if said.behind[at].contains('#') {
+            let line = said.line.as_deref().unwrap_or("\n");
+            homeless = format!("{homeless}{line}{}", said.behind[at].trim());
         }
     }
-    let first = old
-        .iter()
-        .next()
-        .map_or("", |value| raw(value.decor().prefix()));
-    let line = first.rfind('\n').map(|at| &first[at..]);
-    // What is said behind the last element is said of it.
-    let (behind, rest) = match trailing.find('\n') {
-        Some(at) if trailing[..at].contains('#') => trailing.split_at(at),
-        _ => ("", trailing.as_str()),
-    };
-    let mut behind = behind.to_owned();
     let mut array = old.clone();
     array.clear();
+    // What is said behind the one before, or behind the bracket, ends before the next.
+    let mut behind = said.head.clone();
     for (number, (at, value)) in found.iter().enumerate() {
-        let mut value = match at {
-            Some(at) => old.get(*at).unwrap_or(value).clone(),
-            None => (*value).clone(),
+        let mut value = at.map_or(*value, |at| left[at]).clone();
+        let above = match (at, &said.line) {
+            // The first may stand on the line of the bracket, and the others elsewhere.
+            (Some(at), Some(line)) if (number == 0) != (*at == 0) && !above[*at].contains('\n') => {
+                line
+            }
+            (Some(at), Some(_)) => &above[*at],
+            (None, Some(line)) => line,
+            (_, None) if number == 0 => "",
+            (_, None) => " ",
         };
-        let prefix = match (at, line) {
-            (Some(at), Some(_)) => prefixes[*at].clone(),
-            (None, Some(line)) => after(&std::mem::take(&mut behind), line),
-            (_, None) if number == 0 => String::new(),
-            (_, None) => " ".to_owned(),
-        };
-        value.decor_mut().set_prefix(prefix);
-        if let Some(at) = at {
-            let suffix = suffix(*at, &value);
-            value.decor_mut().set_suffix(suffix);
+        value.decor_mut().set_prefix(after(&behind, above));
+        let last = left.len().saturating_sub(1);
+        if at.is_none_or(|at| at == last) {
+            value.decor_mut().set_suffix("");
         }
+        behind = at.map_or_else(String::new, |at| said.behind[at].clone());
         array.push_formatted(value);
     }
-    array.set_trailing(after(&said, &format!("{behind}{rest}")));
+    array.set_trailing(after(&behind, &after(&homeless, &said.end)));
     array.set_trailing_comma(old.trailing_comma() && !found.is_empty());
     array
+}
+
+/// What stands between the elements of a list. The text behind a comma is, up to the end of its line, of the element before
+/// it, and from there on of the next.
+struct Said {
+    /// Behind the bracket with which the list begins, on its line.
+    head: String,
+    above: Vec<String>,
+    behind: Vec<String>,
+    /// What is before the bracket at the end.
+    end: String,
+    /// How an element begins on a line of its own, where the list has more than one line.
+    line: Option<String>,
+}
+
+impl Said {
+    fn of(list: &Array, elements: &[&Value]) -> Self {
+        let prefix = |value: &&Value| raw(value.decor().prefix()).to_owned();
+        let mut between: Vec<String> = elements.iter().map(prefix).collect();
+        let line = between
+            .iter()
+            .find_map(|it| Some(it[it.rfind('\n')?..].to_owned()));
+        let last = elements.last();
+        let end = last.map_or("", |value| raw(value.decor().suffix()));
+        between.push(format!("{end}{}", raw(Some(list.trailing()))));
+        let halves = between.iter().map(|it| match it.find('\n') {
+            Some(at) if it[..at].contains('#') => it.split_at(at),
+            _ => ("", it.as_str()),
+        });
+        let (mut behind, mut above): (Vec<String>, Vec<String>) = halves
+            .map(|(behind, above)| (behind.to_owned(), above.to_owned()))
+            .unzip();
+        let head = behind.remove(0);
+        let end = above.pop().unwrap_or_default();
+        Self {
+            head,
+            above,
+            behind,
+            end,
+            line,
+        }
+    }
 }
 
 /// One after the other; what is said ends with its line.
@@ -578,7 +609,57 @@ match = [\"*.example\"]
         let more = set(open, &path, &list(&["a", "b", "c"]));
         assert_eq!(more, "seeds = [\n  \"a\",\n  \"b\", # two\n  \"c\"\n]\n");
         let fewer = set(open, &path, &list(&["a"]));
-        assert_eq!(fewer, "seeds = [\n  \"a\" # two\n]\n");
+        assert_eq!(fewer, "seeds = [\n  \"a\"\n  # two\n]\n");
+    }
+
+    #[test]
+    fn what_is_said_behind_an_element_of_a_list_stays_with_it() {
+        let list = |names: &[&str]| toml::Value::try_from(names).unwrap();
+        let path = ["exclude".to_owned()];
+        let text = "exclude = [\n  \"/calendar/\", # endless, ask Ann before removing\n  \"/print/\", # copies\n]\n";
+        assert_eq!(
+            set(text, &path, &list(&["/calendar/", "/tmp/"])),
+            "exclude = [\n  \"/calendar/\", # endless, ask Ann before removing\n  \"/tmp/\",\n  # copies\n]\n"
+        );
+        // Whatever stays, goes, comes and changes places.
+        let texts = [
+            "exclude = [ # head\n  # above a\n  \"a\", # behind a\n  # above b\n  \"b\", # behind b\n  # above c\n  \"c\", # behind c\n  # end\n]\n",
+            "exclude = [\n  # above a\n  \"a\", # behind a\n\n  # above b\n  \"b\", # behind b\n  # above c\n  \"c\" # behind c\n]\n",
+            "exclude = [\"a\", # behind a\n  \"b\", # behind b\n  \"c\" # behind c\n]\n",
+        ];
+        let names = ["a", "b", "c", "new"];
+        for text in texts {
+            for number in 0..5_usize.pow(4) {
+                let digits = (0..4).map(|place| number / 5_usize.pow(place) % 5);
+                let mut wanted: Vec<&str> =
+                    digits.filter_map(|at| names.get(at).copied()).collect();
+                let mut seen = Vec::new();
+                wanted.retain(|name| {
+                    !seen.contains(name) && {
+                        seen.push(name);
+                        true
+                    }
+                });
+                let out = set(text, &path, &list(&wanted));
+                let table: toml::Table = out.parse().unwrap();
+                assert_eq!(table["exclude"], list(&wanted), "{out}");
+                assert!(is_kept(text, &out), "{out}");
+                assert_eq!(comments(&out).len(), comments(text).len(), "{out}");
+                let lines: Vec<&str> = out.lines().collect();
+                for name in &wanted {
+                    let at = lines
+                        .iter()
+                        .position(|line| line.contains(&format!("\"{name}\"")));
+                    let at = at.unwrap();
+                    let behind = lines[at].split('#').nth(1).map(str::trim);
+                    let own = format!("behind {name}");
+                    assert_eq!(behind, (*name != "new").then_some(own.as_str()), "{out}");
+                    if text.contains(&format!("# above {name}")) {
+                        assert_eq!(lines[at - 1].trim(), format!("# above {name}"), "{out}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]
