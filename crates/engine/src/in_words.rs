@@ -186,6 +186,13 @@ fn manners(config: &CollectionConfig) -> Vec<String> {
         " or its robots.txt asks for it (at most {}).",
         format_duration(politeness.max_crawl_delay)
     ));
+    let beside = match config.schedule.weight {
+        1 => None,
+        weight => Some(format!(
+            "While collections that run at once want to ask more than {} together, it gets {weight} times the requests of one with a weight of 1; else its weight changes nothing.",
+            counted(hosts_at_once(None) as u64, "host")
+        )),
+    };
     let hosts = match config.run.hosts_at_once {
         Some(hosts) => counted(hosts as u64, "host"),
         None => format!(
@@ -209,6 +216,7 @@ fn manners(config: &CollectionConfig) -> Vec<String> {
         },
         format!("It says that it is {}.", config.fetch.user_agent),
     ];
+    words.extend(beside);
     if let Some(bandwidth) = config.fetch.bandwidth {
         words.push(format!(
             "It receives at most {} a second.",

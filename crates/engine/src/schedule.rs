@@ -66,7 +66,9 @@ pub struct ScheduleConfig {
     /// Requests are made only in these hours of the day: `01:00-06:00`; those under way end, none is made outside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
-    /// Where several collections run at once: a weight of 3 gets three times the requests of a weight of 1.
+    /// Where several collections run at once and together want to ask more hosts than the process asks at once (256, or
+    /// fewer on a small machine): a weight of 3 gets three times the requests of a weight of 1. With fewer hosts, each
+    /// collection goes as fast as its hosts and the machine let it, whatever its weight.
     pub weight: u32,
 }
 
