@@ -53,16 +53,7 @@ impl Directory {
         let format = root.join("format");
         let mut is_new = false;
         if !format.exists() {
-            let mut entries = fs::read_dir(root).map_err(EngineError::disk("read", root))?;
-            // A crash between the first two files of a new directory leaves the one aside; and people
-            // write the file of a collection before anything else is there.
-            let is_ours = |name: &str| {
-                name.starts_with("format.new")
-                    || matches!(name, "lock" | "lost+found" | "collections")
-            };
-            let is_foreign = entries.any(|entry| {
-                entry.map_or(true, |entry| !is_ours(&entry.file_name().to_string_lossy()))
-            });
+            let is_foreign = has_foreign(root).map_err(EngineError::disk("read", root))?;
             // Unless another process has begun here meanwhile.
             if is_foreign && !format.exists() {
                 return Err(EngineError::Foreign {
@@ -122,6 +113,23 @@ impl Directory {
             root: root.to_owned(),
             key,
             normal_form: normal,
+            is_new: false,
+            made: Vec::new(),
+        })
+    }
+
+    /// Opens a data directory to look at its collections: also one in which there is nothing yet but what people wrote.
+    pub fn open_to_read(root: &Path) -> Result<Self, EngineError> {
+        let opened = Self::open(root);
+        let is_begun = root.join("format").exists() || !root.join("collections").is_dir();
+        if is_begun || has_foreign(root).map_err(EngineError::disk("read", root))? {
+            return opened;
+        }
+        Ok(Self {
+            root: root.to_owned(),
+            // Nothing is hashed by it: who writes here opens the directory anew.
+            key: 0,
+            normal_form: NORMAL_FORM_VERSION,
             is_new: false,
             made: Vec::new(),
         })
@@ -280,6 +288,18 @@ impl Directory {
             },
         }
     }
+}
+
+/// Whether a directory without `format` has something in it that is not ours.
+fn has_foreign(root: &Path) -> io::Result<bool> {
+    // A crash between the first two files of a new directory leaves the one aside; and people
+    // write the file of a collection before anything else is there.
+    let is_ours = |name: &str| {
+        name.starts_with("format.new") || matches!(name, "lock" | "lost+found" | "collections")
+    };
+    let mut entries = fs::read_dir(root)?;
+    Ok(entries
+        .any(|entry| entry.map_or(true, |entry| !is_ours(&entry.file_name().to_string_lossy()))))
 }
 
 fn refuse_file(root: &Path) -> Result<(), EngineError> {
@@ -597,6 +617,26 @@ mod tests {
             std::error::Error::source(&error)
                 .is_some_and(|cause| cause.to_string().contains("try again"))
         );
+    }
+
+    #[test]
+    fn what_people_wrote_before_anything_else_was_there_can_be_read_and_not_collected() {
+        let place = tempfile::tempdir().unwrap();
+        let refused = Directory::open_to_read(place.path()).unwrap_err();
+        assert!(matches!(refused, EngineError::Foreign { .. }));
+        fs::create_dir(place.path().join("collections")).unwrap();
+        fs::write(place.path().join("collections/birds.toml"), "").unwrap();
+        let directory = Directory::open_to_read(place.path()).unwrap();
+        assert_eq!(directory.collections(), ["birds"]);
+        assert!(directory.lock().is_err(), "nobody collects with its key");
+        assert!(!place.path().join("format").exists());
+        fs::write(place.path().join("letters"), "").unwrap();
+        let refused = Directory::open_to_read(place.path()).unwrap_err();
+        assert!(matches!(refused, EngineError::Foreign { .. }));
+        // One in which something was collected has its own key.
+        let place = tempfile::tempdir().unwrap();
+        let key = Directory::create(place.path()).unwrap().key();
+        assert_eq!(Directory::open_to_read(place.path()).unwrap().key(), key);
     }
 
     #[test]

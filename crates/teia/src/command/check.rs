@@ -260,7 +260,7 @@ fn rel_words(link: &teia_base::Link) -> String {
 
 /// A collection's settings; among its seeds are the places where seeds were sent on to.
 fn stored(place: &Place) -> Result<CollectionConfig> {
-    let directory = Directory::open(&place.data)?;
+    let directory = Directory::open_to_read(&place.data)?;
     let reading = Reading::open(&directory, place.name())?;
     let mut config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
         .unwrap_or_default();

@@ -220,7 +220,7 @@ fn last_began(files: &Arc<dyn Files>, layout: &Layout) -> Option<Timestamp> {
 
 /// The collection's file, which must be there.
 fn file_of(place: &Place) -> Result<(Directory, Layout, CollectionFile)> {
-    let directory = Directory::open(&place.data)?;
+    let directory = Directory::open_to_read(&place.data)?;
     let layout = Layout::new(place.name())?;
     let file = CollectionFile::read(&*directory.files(), directory.root(), &layout)?
         .ok_or_else(|| directory.no_collection(place.name()))?;
@@ -320,7 +320,7 @@ fn show(place: &Place, as_json: bool) -> Result<ExitCode> {
 }
 
 fn list(place: &Place, as_json: bool) -> Result<ExitCode> {
-    let directory = Directory::open(&place.data)?;
+    let directory = Directory::open_to_read(&place.data)?;
     let files = directory.files();
     let mut rows = Vec::new();
     for name in directory.collections() {
