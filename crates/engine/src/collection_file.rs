@@ -78,9 +78,14 @@ impl CollectionFile {
 
     /// Writes it, whole or not at all.
     pub fn save(&self, files: &dyn Files) -> Result<(), EngineError> {
+        // A link stays one, and what it leads to is written: people keep their files elsewhere.
+        let on_disk = files.on_disk(&self.inside);
+        let linked = on_disk.filter(|path| path.is_symlink());
+        let linked = linked.and_then(|path| path.canonicalize().ok());
         let write = || {
             files.create_dir(Path::new("collections"))?;
-            files.replace(&self.inside, self.text.as_bytes())
+            let path = linked.as_deref().unwrap_or(&self.inside);
+            files.replace(path, self.text.as_bytes())
         };
         write().map_err(EngineError::disk("write", &self.path))
     }
@@ -571,6 +576,25 @@ match = [\"*.example\"]
             let error = file(SITES).with_setting(key, "1").unwrap_err();
             assert!(error.to_string().contains(words), "{key}: {error}");
         }
+    }
+
+    #[test]
+    fn a_link_stays_one_and_what_it_leads_to_is_written() {
+        let (home, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let own = home.path().join("birds.toml");
+        std::fs::write(&own, TEXT).unwrap();
+        let link = place.path().join("collections/default.toml");
+        std::fs::create_dir(place.path().join("collections")).unwrap();
+        std::os::unix::fs::symlink(&own, &link).unwrap();
+        let files = teia_base::DiskFiles::existing(place.path());
+        let layout = Layout::new("default").unwrap();
+        let before = CollectionFile::read(&files, place.path(), &layout);
+        let before = before.unwrap().unwrap();
+        let after = before.with_setting("politeness.delay", "7s").unwrap();
+        before.replace_by(&after, &files, &layout).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read_to_string(&own).unwrap(), after.text());
+        assert!(after.text().contains("\"7s\""));
     }
 
     #[test]
