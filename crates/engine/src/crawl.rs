@@ -407,12 +407,11 @@ impl Crawl {
             http.map(|http| Box::new(move |url: &url::Url| allow_seed(&http, url)) as Allow);
         let now = clock.now();
         // A seed may widen the scope, and nobody knows what another filter says.
-        let has_judged = seeds_are_known
-            && !has_removals
-            && parts.filter.is_none()
-            && past
-                .ledger
-                .has_judged_all(&config.without_secrets().to_toml());
+        let last_judged_all = past
+            .ledger
+            .has_judged_all(&config.without_secrets().to_toml());
+        let has_judged =
+            seeds_are_known && !has_removals && parts.filter.is_none() && last_judged_all;
         // A run that visits everything again meets everything again.
         let is_judged = has_judged || (begins && config.mode == Mode::Periodic);
         // Sitemaps are named by robots.txt, and so it is read in each such run.
@@ -474,10 +473,9 @@ impl Crawl {
             is_quiet: false,
             rested: Duration::ZERO,
             resting_since: None,
-            rules_changed: {
-                let last = past.ledger.head.options.as_deref();
-                has_removals || last.is_some_and(|last| last != config.without_secrets().to_toml())
-            },
+            // The journal says by which rules a run goes before anything is judged by them: a run that was cut off may
+            // have left anything waiting that they leave out.
+            rules_changed: has_removals || (past.ledger.head.options.is_some() && !last_judged_all),
             pause_noted: past.ledger.head.paused,
             removals: RemovalWatch::new(Arc::clone(&files), layout.clone()),
             shortcuts: Shortcuts::new(Arc::clone(&files), layout.journal()),

@@ -68,8 +68,17 @@ struct Watch {
     has_paused: AtomicBool,
     latest: Mutex<Progress>,
     told: Arc<Mutex<Vec<String>>>,
-    /// What is to change again when the run has found what a change means.
-    second: Mutex<Option<CollectionConfig>>,
+    /// What else is to happen.
+    then: Mutex<Option<Then>>,
+}
+
+/// What happens when a change is taken in.
+#[derive(Debug)]
+enum Then {
+    /// Another one follows as soon as the run has found what the first one means.
+    Change(Box<CollectionConfig>),
+    /// The run is interrupted before it has found that.
+    Interrupt,
 }
 
 impl Feedback for Watch {
@@ -84,9 +93,18 @@ impl Feedback for Watch {
         }
         if let Event::Notice { text, .. } = event {
             self.told.lock().unwrap().push(text.clone());
-            let is_found = text.starts_with("the rules le");
-            if let Some(second) = self.second.lock().unwrap().take_if(|_| is_found) {
-                self.control.change(second);
+            let (is_taken, is_found) = (
+                text.starts_with("the run goes by"),
+                text.starts_with("the rules le"),
+            );
+            let is_time = |then: &mut Then| match then {
+                Then::Change(_) => is_found,
+                Then::Interrupt => is_taken,
+            };
+            match self.then.lock().unwrap().take_if(is_time) {
+                Some(Then::Change(second)) => self.control.change(*second),
+                Some(Then::Interrupt) => self.control.interrupt(),
+                None => {}
             }
         }
     }
@@ -102,13 +120,13 @@ fn run_and_change(
     run_and_hear(disk, script, config, Arc::default(), None, change)
 }
 
-/// The same, keeps what the run tells people, and changes a second time as soon as it has found what the first one means.
+/// The same, keeps what the run tells people, and does something else when the change is taken in.
 fn run_and_hear(
     disk: &SimulatedDisk,
     script: &Script,
     config: &CollectionConfig,
     told: Arc<Mutex<Vec<String>>>,
-    second: Option<CollectionConfig>,
+    then: Option<Then>,
     change: impl FnOnce(&Control, &dyn Fn() -> u64),
 ) -> Report {
     let control = Control::default();
@@ -119,7 +137,7 @@ fn run_and_hear(
         has_paused: AtomicBool::new(false),
         latest: Mutex::default(),
         told,
-        second: Mutex::new(second),
+        then: Mutex::new(then),
     });
     let parts = Parts {
         fetcher: Some(Arc::new(script.clone())),
@@ -302,20 +320,25 @@ fn links_of_a_page_that_was_read_when_the_rules_changed_go_by_the_new_ones() {
     }
 }
 
+/// Far more pages of one kind than a commit holds, and some of another.
+fn many_pages() -> Script {
+    let list = |count: usize, prefix: &str| -> String {
+        let links = (0..count).map(|n| format!("<a href=\"{prefix}{n}\">{n}</a> "));
+        links.collect()
+    };
+    let front = format!("<a href=/a>a</a> <a href=/b>b</a> {}", list(300, "/y/"));
+    Script::default()
+        .html(SEED, &front)
+        .html("http://a.test/a", &list(3500, "/x/a"))
+        .html("http://a.test/b", &list(3500, "/x/b"))
+}
+
 /// Far more URLs than one commit holds are to leave or to enter, and before they have, the rules are as they were.
 #[test]
 fn a_change_that_is_taken_back_at_once_changes_nothing() {
     for (on_disk, leaves) in [(false, true), (false, false), (true, true), (true, false)] {
         let what = format!("on disk: {on_disk}, leaves: {leaves}");
-        let list = |count: usize, prefix: &str| -> String {
-            let links = (0..count).map(|n| format!("<a href=\"{prefix}{n}\">{n}</a> "));
-            links.collect()
-        };
-        let front = format!("<a href=/a>a</a> <a href=/b>b</a> {}", list(300, "/y/"));
-        let script = Script::default()
-            .html(SEED, &front)
-            .html("http://a.test/a", &list(3500, "/x/a"))
-            .html("http://a.test/b", &list(3500, "/x/b"));
+        let script = many_pages();
         let mut narrow = config(false);
         if on_disk {
             narrow.run.repository_memory = 256 << 10;
@@ -329,7 +352,7 @@ fn a_change_that_is_taken_back_at_once_changes_nothing() {
         };
         let disk = SimulatedDisk::new();
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
-        let back = Some(first.clone());
+        let back = Some(Then::Change(Box::new(first.clone())));
         let change = |control: &Control, queue: &dyn Fn() -> u64| {
             let asked = script.pages().len();
             control.change(second);
@@ -414,21 +437,7 @@ fn rules_that_are_narrower_at_a_start_count_for_what_waits() {
     let (disk, script) = (SimulatedDisk::new(), web());
     let mut config = config(false);
     config.filter.max_pages = Some(5);
-    let run = |config: &CollectionConfig| {
-        let parts = Parts {
-            fetcher: Some(Arc::new(script.clone())),
-            ..Parts::default()
-        };
-        let files: Arc<dyn Files> = Arc::new(disk.clone());
-        crawl_on(
-            files,
-            config,
-            &[SEED.to_owned()],
-            parts,
-            &Control::default(),
-        )
-        .unwrap()
-    };
+    let run = |config: &CollectionConfig| run(&disk, &script, config, &Control::default());
     run(&config);
     config.filter.max_pages = None;
     config.filter.exclude = vec!["/x/".to_owned()];
@@ -438,6 +447,59 @@ fn rules_that_are_narrower_at_a_start_count_for_what_waits() {
     assert_eq!(of(&after, "/x/"), of(&before, "/x/"));
     assert_eq!(of(&after, "/y/").len(), 50);
     assert_eq!(report.states["excluded"], 50 + 20);
+}
+
+fn run(
+    disk: &SimulatedDisk,
+    script: &Script,
+    config: &CollectionConfig,
+    control: &Control,
+) -> Report {
+    let parts = Parts {
+        fetcher: Some(Arc::new(script.clone())),
+        ..Parts::default()
+    };
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    crawl_on(files, config, &[SEED.to_owned()], parts, control).unwrap()
+}
+
+/// Far more than one turn judges is to leave, and the run ends after one: under it, and at a start.
+#[test]
+fn a_scope_that_is_narrower_holds_though_the_run_is_cut_off_before_all_was_judged() {
+    for (on_disk, at_a_start) in [(false, true), (false, false), (true, true), (true, false)] {
+        let what = format!("on disk: {on_disk}, at a start: {at_a_start}");
+        let (disk, script) = (SimulatedDisk::new(), many_pages());
+        let mut wide = config(false);
+        if on_disk {
+            wide.run.repository_memory = 256 << 10;
+        }
+        let mut narrow = wide.clone();
+        narrow.filter.exclude = vec!["/x/".to_owned()];
+        let report = if at_a_start {
+            wide.filter.max_pages = Some(10);
+            run(&disk, &script, &wide, &Control::default());
+            let control = Control::default();
+            control.interrupt();
+            run(&disk, &script, &narrow, &control)
+        } else {
+            let then = Some(Then::Interrupt);
+            run_and_hear(&disk, &script, &wide, Arc::default(), then, |control, _| {
+                control.change(narrow.clone());
+            })
+        };
+        assert_eq!(report.reason, EndReason::Interrupted, "{what}");
+        assert!(report.states["waiting"] > 3000, "{what}: all was judged");
+        let before = script.pages();
+        let control = Control::default();
+        control.resume();
+        let report = run(&disk, &script, &narrow, &control);
+        assert_eq!(report.reason, EndReason::Done, "{what}");
+        let after = script.pages();
+        let count = |pages: &[String], word: &str| of(pages, word).len();
+        assert_eq!(count(&after, "/x/"), count(&before, "/x/"), "{what}");
+        assert_eq!(count(&after, "/y/"), 300, "{what}");
+        assert_eq!(report.states["excluded"], 7000, "{what}");
+    }
 }
 
 /// Removes a host and a page while a run rests: what waits is counted without them before anything more is asked for.
