@@ -49,7 +49,7 @@ use crate::reserve::Reserve;
 use crate::ring::{Allow, Ring};
 use crate::robots_book::RobotsBook;
 use crate::run_changes::{RunChanges, SettingsFile};
-use crate::sense::check_fixed;
+use crate::sense::{Senseless, check_fixed};
 use crate::sites::{SiteBook, SiteRules, Sites};
 use crate::stage::commit::{Committer, Window};
 use crate::stage::extract::{Readers, Workshop};
@@ -187,7 +187,7 @@ impl Crawl {
         if parts.fetcher.is_none() && parts.authenticator.is_none() {
             parts.authenticator = logins(&*files, &root, &layout, &config, &*parts.clock)?;
         }
-        seeds.extend(seeds_in_file(&config, &root, &layout)?);
+        seeds.extend(seeds_in_file(&config, &*files, &root, &layout)?);
         let stored = CollectionFile::read(&*files, &root, &layout).ok().flatten();
         // Whatever is done to the machine's clock, this run's goes on.
         let steady = Arc::new(SteadyClock::new(parts.clock));
@@ -608,29 +608,43 @@ fn logins(
     match config.logins(clock.wall()) {
         Ok(logins) => Ok(logins.map(|logins| Arc::new(logins) as Arc<dyn Authenticator>)),
         Err(senseless) => {
-            let file = CollectionFile::read(files, root, layout).ok().flatten();
-            let line = file
-                .filter(|file| file.config().login == config.login)
-                .and_then(|file| Some((file.path().to_owned(), senseless.line_in(file.text())?)));
-            Err(match line {
-                Some((path, line)) => EngineError::Config {
-                    path,
-                    message: format!("line {line}: {senseless}"),
-                },
-                None => senseless.into(),
-            })
+            let is_of = |file: &CollectionConfig| file.login == config.login;
+            Err(where_it_stands(senseless, files, root, layout, is_of))
         }
+    }
+}
+
+/// A setting that makes no sense, with its line where the settings are those of the collection's file.
+fn where_it_stands(
+    senseless: Senseless,
+    files: &dyn Files,
+    root: &Path,
+    layout: &Layout,
+    is_of: impl Fn(&CollectionConfig) -> bool,
+) -> EngineError {
+    let file = CollectionFile::read(files, root, layout).ok().flatten();
+    match file.filter(|file| is_of(file.config())) {
+        Some(file) => senseless.in_file(file.path(), file.text()),
+        None => senseless.into(),
     }
 }
 
 /// The seeds in the file that the collection names, beside its own.
 fn seeds_in_file(
     config: &CollectionConfig,
+    files: &dyn Files,
     root: &Path,
     layout: &Layout,
 ) -> Result<Vec<Seed>, EngineError> {
     let own = root.join(layout.config());
-    let lines = config.seeds_in_file(own.parent().unwrap_or(root))?;
+    let lines = config.seeds_in_file(own.parent().unwrap_or(root));
+    let lines = lines.map_err(|error| match error {
+        EngineError::Senseless(senseless) => {
+            let is_of = |file: &CollectionConfig| file.seeds_file == config.seeds_file;
+            where_it_stands(senseless, files, root, layout, is_of)
+        }
+        error => error,
+    })?;
     let mut seeds = Vec::with_capacity(lines.len());
     for line in &lines {
         seeds.extend(Seed::parse(line)?);

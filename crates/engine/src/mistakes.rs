@@ -11,6 +11,7 @@ use crate::collection::{ArchiveSection, CollectionConfig, RunConfig};
 use crate::followers::{CatalogSection, IndexSection, LinksSection};
 use crate::logins::LoginConfig;
 use crate::schedule::ScheduleConfig;
+use crate::sense::sensible;
 use crate::traps::TrapsConfig;
 use crate::webhook::WebhookConfig;
 use crate::wrong_setting::{Mistake, What};
@@ -57,7 +58,10 @@ pub(crate) fn explain(text: &str, error: &toml::de::Error) -> Mistake {
             let key = before.rsplit('\n').next().unwrap_or_default();
             let key = key.split('=').next().unwrap_or_default().trim();
             let told = no_toml(message, own, written).or_else(|| no_header(message, own));
-            told.unwrap_or_else(|| for_people(message, key, written))
+            let path = [section_at(before), key].join(".");
+            let (section, name) = path.rsplit_once('.').unwrap_or(("", key));
+            let range = sensible(section.trim_start_matches('.'), name);
+            told.unwrap_or_else(|| for_people(message, key, written, range))
         }
     };
     Mistake {
@@ -107,6 +111,15 @@ fn no_toml(message: &str, line: &str, written: &str) -> Option<String> {
         return Some(format!(
             "the name of a section ends with `]`; write `{line}]`"
         ));
+    }
+    if message.starts_with("unclosed inline table")
+        || message.starts_with("missing comma between key-value")
+        || message.starts_with("missing comma between inline")
+    {
+        return Some(
+            "these braces do not end, or lack a comma; write for example { one = 1, two = 2 }"
+                .to_owned(),
+        );
     }
     if message.starts_with("unclosed array") || message.starts_with("missing comma between array") {
         return Some("this list does not end, or lacks a comma or a quote; write for example [\"one\", \"two\"]".to_owned());
@@ -174,8 +187,9 @@ fn no_truth(value: &str) -> Option<String> {
     })
 }
 
-/// What serde calls by the names of Rust's types: in words, for what is written at a key.
-pub(crate) fn for_people(message: &str, key: &str, written: &str) -> String {
+/// What serde calls by the names of Rust's types: in words, for what is written at a key, and what may stand there if that
+/// is known.
+pub(crate) fn for_people(message: &str, key: &str, written: &str, range: Option<String>) -> String {
     // A number that is too large, or below zero, is of the right type and a wrong value.
     let Some((found, expected)) = message
         .strip_prefix("invalid type: ")
@@ -216,6 +230,11 @@ pub(crate) fn for_people(message: &str, key: &str, written: &str) -> String {
         "sequence" => "a list".to_owned(),
         other => other.to_owned(),
     });
+    let is_number = ["u8", "u16", "u32", "u64", "usize"].contains(&expected);
+    if let Some(range) = range.filter(|_| is_number) {
+        let range = range.replacen("a number", "a whole number", 1);
+        return format!("expected {range}, not {found}");
+    }
     let expected = match expected {
         "u8" => "a whole number from 0 to 255".to_owned(),
         "u16" => "a whole number from 0 to 65535".to_owned(),
@@ -387,8 +406,8 @@ pub fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     candidates
         .iter()
         .map(|candidate| (edit_distance(word, candidate), *candidate))
+        .filter(|(distance, candidate)| *distance <= (candidate.len() / 3).max(1))
         .min()
-        .filter(|(distance, candidate)| *distance <= (candidate.len() / 2).max(2))
         .map(|(_, candidate)| candidate)
 }
 
@@ -462,6 +481,15 @@ mod tests {
         check("[[logins]]\n", &["line 1", "[logins]", "[[login]]"]);
         check("[xyzzyxyzzy]\n", &["line 1", "[xyzzyxyzzy]", "teia config"]);
         check("filtr = 3\n", &["line 1", "`filtr`", "`filter`"]);
+        // What is nothing like it was not meant.
+        check("foo = 3\n", &["line 1", "`foo`", "`teia config` lists"]);
+        check(
+            "[[site]]\nmatch = \"a.example\"\n[site.politness]\ndelay = \"1s\"\n",
+            &[
+                "line 3",
+                "there is no section [site.politness]; did you mean [site.politeness]?",
+            ],
+        );
         check("xyzzyxyzzy = 1\n", &["line 1", "teia config"]);
     }
 
@@ -470,15 +498,28 @@ mod tests {
         for (text, told) in [
             (
                 "[filter]\nmax-depth = -1\n",
-                "line 2: expected a whole number from 0 to 65535, not the number -1",
+                "line 2: expected a whole number from 0 to 65534, not the number -1",
             ),
             (
                 "[filter]\nmax-depth = 70000\n",
-                "line 2: expected a whole number from 0 to 65535, not the number 70000",
+                "line 2: expected a whole number from 0 to 65534, not the number 70000",
             ),
             (
                 "[run]\nretries = 256\n",
-                "line 2: expected a whole number from 0 to 255, not the number 256",
+                "line 2: expected a whole number from 0 to 100, not the number 256",
+            ),
+            (
+                "run.retries = 300\n",
+                "line 1: expected a whole number from 0 to 100, not the number 300",
+            ),
+            (
+                "[[site]]\nmatch = \"a.example\"\n[site.run]\nretries = 300\n",
+                "line 4: site 1, `retries` in [site.run]: expected a whole number from 0 to 100, not the number 300",
+            ),
+            ("run = { retries = 1\n", "line 1: these braces do not end"),
+            (
+                "[filter]\ntypes = [\"application/*pdf\"]\n",
+                "line 2: `types` in [filter]: `application/*pdf` keeps nothing",
             ),
             (
                 "[filter]\nmax-depth = 1\nmax-depth = 2\n",

@@ -25,7 +25,8 @@ impl CollectionConfig {
     }
 
     /// The seeds in `seeds-file`, as written; none where there is no such file in the settings. The directory is
-    /// that of the collection's file. What is wrong is told with the file and its line.
+    /// that of the collection's file. What is wrong in it is told with it and its line; that it cannot be read, of the
+    /// setting.
     pub fn seeds_in_file(&self, directory: &Path) -> Result<Vec<String>, EngineError> {
         let Some(file) = &self.seeds_file else {
             return Ok(Vec::new());
@@ -38,7 +39,10 @@ impl CollectionConfig {
         let mut bytes = Vec::new();
         File::open(&path)
             .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
-            .map_err(|error| wrong(format!("the seeds there cannot be read: {error}")))?;
+            .map_err(|error| {
+                let message = format!("{} cannot be read: {error}", path.display());
+                Senseless::new("", "seeds-file", message)
+            })?;
         if bytes.len() as u64 > MOST_BYTES {
             return Err(wrong(format!(
                 "more than {} of seeds; write several collections",
@@ -92,6 +96,18 @@ mod tests {
         let config = CollectionConfig::parse("seeds-file = \"none.txt\"\n").unwrap();
         let message = config.seeds_in_file(Path::new("/no/such")).unwrap_err();
         assert!(message.to_string().contains("none.txt"), "{message}");
+        // That it is not there is a matter of the line that names it.
+        let EngineError::Senseless(senseless) = message else {
+            panic!("{message}");
+        };
+        let told = senseless.in_file(
+            Path::new("birds.toml"),
+            "mode = \"once\"\nseeds-file = \"none.txt\"\n",
+        );
+        assert!(
+            told.to_string().contains("birds.toml") && told.to_string().contains("line 2: "),
+            "{told}"
+        );
         assert!(CollectionConfig::parse("seeds-file = \"..\"\n").is_err());
     }
 }

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::fs::File;
+use std::path::Path;
 
 use teia_base::filter::{FilterError, Rules};
 use teia_base::measure::{parse_duration, parse_size};
@@ -93,6 +95,17 @@ impl Senseless {
         let parts = [entry.as_deref().unwrap_or(""), &self.section, &self.key];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join(".")
+    }
+
+    /// The same as a mistake in the text of this file.
+    pub fn in_file(self, path: &Path, text: &str) -> EngineError {
+        match self.line_in(text) {
+            Some(line) => EngineError::Config {
+                path: path.to_owned(),
+                message: format!("line {line}: {self}"),
+            },
+            None => self.into(),
+        }
     }
 
     /// The line of a collection file in which the setting stands.
@@ -359,6 +372,14 @@ impl CollectionConfig {
             let message = format!("`{scheme}` is not a scheme; write `http` or `https`");
             return Err(senseless("filter", "schemes", message));
         }
+        let mut types = self.filter.types.iter().map(ToString::to_string);
+        let is_partly = |text: &String| text.split('/').any(|it| it.len() > 1 && it.contains('*'));
+        if let Some(text) = types.find(is_partly) {
+            let message = format!(
+                "`{text}` keeps nothing: a `*` stands for all of a name and not for a part of it; write `application/pdf` or `image/*`"
+            );
+            return Err(senseless("filter", "types", message));
+        }
         let Err(error) = Rules::compile(&self.filter, &[]) else {
             return Ok(());
         };
@@ -390,6 +411,18 @@ impl CollectionConfig {
             _ => "ca-file",
         };
         Err(senseless("fetch", key, error.to_string()))
+    }
+
+    /// Refuses settings that name a file of this machine which cannot be read. What a start would find out, whoever asks
+    /// before it learns too.
+    pub fn check_files(&self) -> Result<(), Senseless> {
+        let Some(path) = &self.fetch.ca_file else {
+            return Ok(());
+        };
+        File::open(path).map(drop).map_err(|error| {
+            let message = format!("{} cannot be read: {error}", path.display());
+            senseless("fetch", "ca-file", message)
+        })
     }
 
     fn check_catalog(&self) -> Result<(), Senseless> {
@@ -658,7 +691,7 @@ mod tests {
         refused("archive = true\n", &["line 1", "[archive]"]);
         refused(
             "[run]\nretries = \"x\"\n",
-            &["line 2", "the text \"x\"", "0 to 255"],
+            &["line 2", "the text \"x\"", "0 to 100"],
         );
         refused("[run]\nretries = 2.5\n", &["line 2", "the number 2.5"]);
         refused("seeds = 5\n", &["line 1", "a list", "the number 5"]);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::collection::CollectionConfig;
 use crate::mistakes::{for_people, nearest, nearest_setting, sections};
-use crate::sense::Senseless;
+use crate::sense::{Senseless, sensible};
 use crate::sites::pattern::HostPattern;
 
 /// The word under which the hosts of a site stand.
@@ -307,11 +307,14 @@ fn check_leaf(leaf: &Leaf, range: Option<&HostPattern>) -> Result<(), Senseless>
     let Some((_, keys)) = own else {
         // The section itself is what is misspelt.
         let (above, name) = section.rsplit_once('.').unwrap_or(("", section.as_str()));
-        let place = Senseless::new(
-            above.to_owned(),
-            name.to_owned(),
-            nearest_setting(name, above),
-        );
+        let names = known.iter().map(|(name, _)| *name);
+        let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+        let meant = match nearest(section, &names) {
+            Some(near) => format!("did you mean [site.{near}]?"),
+            None => "`teia config` lists them all".to_owned(),
+        };
+        let told = format!("there is no section [site.{section}]; {meant}");
+        let place = Senseless::new(above.to_owned(), name.to_owned(), told);
         return Err(place.called_unknown());
     };
     if !keys.contains(key) {
@@ -358,7 +361,10 @@ fn check_leaf(leaf: &Leaf, range: Option<&HostPattern>) -> Result<(), Senseless>
     inner.insert(key.clone(), value.clone());
     match table.try_into::<CollectionConfig>() {
         Ok(_) => Ok(()),
-        Err(error) => wrong(for_people(error.message(), key, "")),
+        Err(error) => {
+            let range = sensible(section, key);
+            wrong(for_people(error.message(), key, "", range))
+        }
     }
 }
 

@@ -81,7 +81,10 @@ fn sites_survive_the_round_trip() {
 fn what_a_site_may_not_say_is_refused_with_its_line_and_the_reason() {
     for (setting, words) in [
         ("politeness.dela = \"1s\"", "`delay`"),
-        ("politenes.delay = \"1s\"", "`politeness`"),
+        (
+            "politenes.delay = \"1s\"",
+            "did you mean [site.politeness]?",
+        ),
         ("max-depth = 1", "[filter]"),
         ("politeness.delay = \"soon\"", "not a duration"),
         ("politeness.delay = \"8d\"", "7d"),

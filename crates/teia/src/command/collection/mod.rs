@@ -19,8 +19,8 @@ use clap::Subcommand;
 use serde_json::json;
 use teia_base::{Clock, Files, Seed, SystemClock, Timestamp};
 use teia_engine::{
-    CollectionConfig, CollectionFile, Directory, LastRun, Layout, Schedule, TakenUp, Tester, Turn,
-    annotated, hand_over, in_words, next_run_in_words, seeds_file_in_words,
+    CollectionConfig, CollectionFile, Directory, EngineError, LastRun, Layout, Schedule, TakenUp,
+    Tester, Turn, annotated, hand_over, in_words, next_run_in_words, seeds_file_in_words,
 };
 
 use super::Usage;
@@ -233,25 +233,33 @@ fn check(
     urls: &[String],
     as_json: bool,
 ) -> Result<ExitCode> {
-    let (name, config, directory, began) = match file {
+    let (name, config, written, began) = match file {
         Some(path) => {
             let bytes = std::fs::read(path)
                 .map_err(|error| Usage(format!("cannot read {}: {error}", path.display())))?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
             let config = CollectionConfig::parse_bytes(bytes)
                 .map_err(|message| Usage(format!("{}: {message}", path.display())))?;
-            let directory = path.parent().map(PathBuf::from);
-            (path.display().to_string(), config, directory, None)
+            let written = (path.to_owned(), text);
+            (path.display().to_string(), config, written, None)
         }
         None => {
             let (home, layout, file) = file_of(place)?;
-            let directory = file.path().parent().map(PathBuf::from);
+            let written = (file.path().to_owned(), file.text().to_owned());
             let began = last_began(&home.files(), &layout);
             let config = file.config().clone();
-            (place.name().to_owned(), config, directory, began)
+            (place.name().to_owned(), config, written, began)
         }
     };
-    let directory = directory.unwrap_or_default();
-    let seeds = config.seeds_in_file(&directory)?;
+    let (path, content) = written;
+    let directory = path.parent().map(PathBuf::from).unwrap_or_default();
+    let in_file = |error| match error {
+        EngineError::Senseless(senseless) => senseless.in_file(&path, &content),
+        error => error,
+    };
+    let checked = config.check_files().map_err(EngineError::from);
+    checked.map_err(in_file)?;
+    let seeds = config.seeds_in_file(&directory).map_err(in_file)?;
     let mut words = in_words(&name, &config);
     words.extend(seeds_file_in_words(&config, &directory)?);
     let now = SystemClock.wall();
