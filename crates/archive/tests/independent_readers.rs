@@ -114,9 +114,18 @@ fn pages() -> Vec<Page> {
         Body::from(b"gone".to_vec()),
         None,
     );
+    let says_chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let odd = Page::with_head(
+        15,
+        "http://odd.example/",
+        says_chunked,
+        Body::from(b"said so, and is plain".to_vec()),
+        None,
+    );
     vec![
         plain,
         chunked,
+        odd,
         coded,
         revisit,
         copy,

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use support::{NAMES, Page, all, at, noise, spooled};
 use teia_archive::{
     ArchiveConfig, ArchiveError, Captures, Committed, Found, RevisitOf, RevisitProfile, Truncated,
-    WarcReader, Writer, export,
+    WarcReader, Writer, export, index_warc, payload_digest,
 };
 use teia_base::files::SimulatedDisk;
-use teia_base::{Body, CaptureId, DiskFiles, Files, Flags, Link, LinkKind, Rel};
+use teia_base::{Body, CaptureId, Chunks, DiskFiles, Files, Flags, Link, LinkKind, Rel};
 
 const DIR: &str = "birds/archive";
 
@@ -106,6 +106,78 @@ fn captures_come_back_as_they_went_in() {
         Some("FKXGYNOJJ7H3IFO35FPUBC445EPOQRXN"),
         "digest of the payload"
     );
+}
+
+/// Its head says chunked and its body is something else. Teia once wrote the digest of no payload at all for such a body; both
+/// are sound, and are found behind damage.
+#[test]
+fn a_body_that_is_not_chunked_as_it_says_is_no_damage() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let extension = format!("5;{}\r\nhello\r\n0\r\n\r\n", "e".repeat(64 << 10));
+    for body in [
+        "plain",
+        "0x5\r\nhello\r\n0\r\n\r\n",
+        "-5\r\nhello",
+        "1f",
+        "1f\r",
+        &extension,
+    ] {
+        for written_as in [None, Some(Chunks::default())] {
+            let disk = Arc::new(SimulatedDisk::new());
+            let odd = "http://a.example/odd";
+            let body_of = || Body::from(body.as_bytes().to_vec());
+            let pages = [
+                Page::html(1, "http://a.example/", "<p>hello"),
+                Page::with_head(2, odd, head, body_of(), written_as),
+            ];
+            write(&disk, &ArchiveConfig::default(), &pages);
+            let found = captures(&disk);
+            assert_eq!(found.scrub().unwrap().wounds, [], "{body:.20?}");
+            let entry = found.find(odd, None).unwrap().unwrap();
+            let stored = found.read(&entry).unwrap();
+            assert_eq!(all(stored.payload()), body.as_bytes());
+            let path = Path::new(DIR).join(&entry.file);
+            let first = found.find("http://a.example/", None).unwrap().unwrap();
+            let mut bytes = disk.read(&path).unwrap();
+            bytes[usize::try_from(first.offset).unwrap() + 40] ^= 0xff;
+            disk.replace(&path, &bytes).unwrap();
+            let (entries, damages) = index_warc(&*disk, &path).unwrap();
+            assert_eq!(damages.len(), 1, "{damages:?}");
+            assert!(entries.contains(&entry), "{body:.20?} {entries:?}");
+        }
+    }
+}
+
+/// Whatever lies in the archive with a digest that is not its own is damage, also where it says that it is chunked.
+#[test]
+fn another_body_than_the_digest_says_is_damage() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let written = [("plain", "other"), ("5\r\nhello\r\n0\r\n\r\n", "")];
+    for (body, digest_of) in written {
+        let digest = Page::html(1, "http://a.example/", digest_of);
+        let page = Page::with_head(
+            2,
+            "http://a.example/odd",
+            head,
+            Body::from(body.as_bytes().to_vec()),
+            None,
+        );
+        let config = ArchiveConfig {
+            block_digests: false,
+            ..ArchiveConfig::default()
+        };
+        let disk = Arc::new(SimulatedDisk::new());
+        let mut writer =
+            Writer::open(disk.clone(), Path::new(DIR), config.clone(), NAMES, None).unwrap();
+        let records = page.records_with(&config, payload_digest(digest.response()).unwrap());
+        writer.append(&records, at(0)).unwrap();
+        writer.sync().unwrap();
+        let wounds = captures(&disk).scrub().unwrap().wounds;
+        let [wound] = &wounds[..] else {
+            panic!("{body:?}: {wounds:?}");
+        };
+        assert_eq!(wound.what, "a digest does not fit");
+    }
 }
 
 #[test]

@@ -48,10 +48,16 @@ impl Answer {
 /// What is wrong with a document of which the end did not come: it may come whole the next time. The body of
 /// any other answer says nothing beside its status.
 pub(crate) fn body_short(status: u16) -> Option<Fault> {
-    (200..300)
-        .contains(&status)
-        .then(|| Fault::invalid("http_body_short"))
+    short_by(status, BODY_SHORT)
 }
+
+/// The same by another name.
+pub(crate) fn short_by(status: u16, name: &'static str) -> Option<Fault> {
+    (200..300).contains(&status).then(|| Fault::invalid(name))
+}
+
+/// The name of a body of which the end did not come.
+pub(crate) const BODY_SHORT: &str = "http_body_short";
 
 /// The safety limits of a body, by its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

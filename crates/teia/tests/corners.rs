@@ -198,6 +198,11 @@ fn check(
         tries.len() == count,
         "two outcomes of one attempt".to_owned(),
     );
+    let verified = home.run(&["verify"]);
+    hold(
+        verified.code == Some(0),
+        format!("`teia verify` says {}", verified.text()),
+    );
     let status = home.status();
     let states: u64 = [
         "fetched",

@@ -106,12 +106,17 @@ impl Page {
     }
 
     pub(crate) fn records(&self, config: &ArchiveConfig) -> Records {
+        self.records_with(config, payload_digest(self.response()).unwrap())
+    }
+
+    /// The same with this digest, whatever the payload is.
+    pub(crate) fn records_with(&self, config: &ArchiveConfig, payload_sha1: [u8; 20]) -> Records {
         let capture = Capture {
             id: CaptureId(self.id),
             names: NAMES,
             url: &self.url,
             exchange: &self.exchange,
-            payload_sha1: payload_digest(self.response()).unwrap(),
+            payload_sha1,
             revisit_of: self.revisit_of.as_ref(),
             outlinks: &self.outlinks,
             noarchive: false,

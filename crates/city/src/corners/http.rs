@@ -171,6 +171,20 @@ fn chunks() -> Vec<Corner> {
         "extension",
         format!("{chunked}5\r\nhello\r\n5;{extension}\r\nhello\r\n0\r\n\r\n"),
     ));
+    // The same without a good chunk before it: nothing says where a payload begins.
+    for (name, body) in [
+        ("first-plain", "said chunked and is plain".to_owned()),
+        ("first-wide", "fffffffffffffffff\r\nhello".to_owned()),
+        ("first-hex", "0x5\r\nhello\r\n0\r\n\r\n".to_owned()),
+        ("first-negative", "-5\r\nhello\r\n0\r\n\r\n".to_owned()),
+        ("first-empty", "\r\nhello\r\n0\r\n\r\n".to_owned()),
+        (
+            "first-extension",
+            format!("5;{extension}\r\nhello\r\n0\r\n\r\n"),
+        ),
+    ] {
+        corners.push(Corner::says("HTTP-17", name, format!("{chunked}{body}")));
+    }
     let text =
         "<p>A page of <b>words</b>, as they stand in <a href=\"/a\">pages</a>.</p>\n".repeat(20);
     let text = &text[..1000];
@@ -191,11 +205,20 @@ fn chunks() -> Vec<Corner> {
             ],
         ));
     }
-    corners.push(Corner::http(
-        "HTTP-19",
-        "no-last",
-        vec![Step::say(format!("{chunked}5\r\nhello\r\n")), Step::Close],
-    ));
+    for (name, body) in [
+        ("no-last", "5\r\nhello\r\n"),
+        ("in-size", "5\r\nhello\r\n1f"),
+        // Nothing of the page had come.
+        ("before-first-size", ""),
+        ("in-first-size", "1f"),
+        ("in-first-size-end", "1f\r"),
+    ] {
+        corners.push(Corner::http(
+            "HTTP-19",
+            name,
+            vec![Step::say(format!("{chunked}{body}")), Step::Close],
+        ));
+    }
     corners.push(Corner::http(
         "HTTP-20",
         "endless",

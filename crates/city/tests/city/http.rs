@@ -4,9 +4,10 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
+use teia_archive::{Found, WarcReader};
 use teia_base::journal::{Attempt, Next};
-use teia_base::{Flags, Outcome, Retry, SimulatedDisk};
-use teia_city::{Step, Trick, corner, corners_of};
+use teia_base::{Files, Flags, Outcome, Retry, SimulatedDisk};
+use teia_city::{Corner, Step, Trick, corner, corners_of};
 use teia_engine::Mode;
 use teia_fetch::FetchConfig;
 
@@ -239,14 +240,27 @@ async fn http_17() {
         let visit = Visit::to("HTTP-17", corner.name);
         let exchange = visit.trick().await;
         invalid(&exchange, "http_bad_chunk");
-        assert_eq!(payload(&exchange), b"hello", "what came is kept");
+        if corner.name.starts_with("first-") {
+            // Nothing is framed as a chunk: all of it is what came, here and for whoever reads the archive.
+            assert_eq!(payload(&exchange), body(&exchange), "{}", corner.name);
+            assert!(!body(&exchange).is_empty(), "{}", corner.name);
+        } else {
+            assert_eq!(payload(&exchange), b"hello", "what came is kept");
+        }
         visit.leave().await;
     }
 }
 
+/// Corners of a row whose connection ended before a first chunk had begun, or all others of it.
+fn cut_corners(id: &str, before_a_chunk: bool) -> impl Iterator<Item = Corner> {
+    let is_before = move |corner: &Corner| corner.name.contains("first-size") == before_a_chunk;
+    corners_of(id).into_iter().filter(is_before)
+}
+
 /// An answer whose head could be read and whose body could not: nothing of the first try, and of the last one what came.
-fn archived_as_far_as_it_came(id: &str, reason: &str) {
-    for corner in corners_of(id) {
+fn archived_as_far_as_it_came(corners: impl IntoIterator<Item = Corner>, reason: &str) {
+    for corner in corners {
+        let id = corner.id;
         let (door, crawled) = crawl_corner(id, corner.name);
         let [first, last] = crawled.all(&door.url("/"))[..] else {
             panic!("{:?}", crawled.told());
@@ -263,19 +277,29 @@ fn archived_as_far_as_it_came(id: &str, reason: &str) {
         assert!(versions[0].failed, "no page for anybody who replays it");
         let stored = captures.read(&versions[0]).unwrap();
         assert_eq!(stored.truncated(), Some(reason), "{id} {}", corner.name);
-        assert!(!stored.response.body.is_empty());
-        assert!(captures.scrub().unwrap().wounds.is_empty());
+        let is_empty = stored.response.body.is_empty();
+        assert_eq!(is_empty, corner.name == "before-first-size");
+        // The digest is that of the payload that a reader finds, and a scrub finds it right.
+        let digest = teia_archive::payload_digest(&stored.response).unwrap();
+        assert_eq!(last.payload_sha1, (!is_empty).then_some(digest));
+        let wounds = captures.scrub().unwrap().wounds;
+        assert_eq!(wounds, [], "{id} {}", corner.name);
     }
 }
 
 #[test]
 fn http_17_is_archived_as_far_as_it_came() {
-    archived_as_far_as_it_came("HTTP-17", "unspecified");
+    archived_as_far_as_it_came(corners_of("HTTP-17"), "unspecified");
+}
+
+#[test]
+fn http_19_before_a_chunk_is_archived_as_far_as_it_came() {
+    archived_as_far_as_it_came(cut_corners("HTTP-19", true), "disconnect");
 }
 
 #[test]
 fn http_25_is_archived_as_far_as_it_came() {
-    archived_as_far_as_it_came("HTTP-25", "time");
+    archived_as_far_as_it_came(corners_of("HTTP-25"), "time");
 }
 
 /// A page that was whole once stays the copy that is shown, in search and archive, when it breaks off later.
@@ -341,7 +365,7 @@ async fn http_18() {
 }
 
 async fn cut_short(id: &str) {
-    for corner in corners_of(id) {
+    for corner in cut_corners(id, false) {
         let visit = Visit::to(id, corner.name);
         let exchange = visit.trick().await;
         invalid(&exchange, "http_body_short");
@@ -386,7 +410,7 @@ fn tried_again(id: &str, name: &str) {
 
 #[test]
 fn http_19_is_tried_again() {
-    for corner in corners_of("HTTP-19") {
+    for corner in cut_corners("HTTP-19", false) {
         tried_again("HTTP-19", corner.name);
     }
 }
@@ -401,6 +425,15 @@ fn http_21_is_tried_again() {
 #[tokio::test]
 async fn http_19() {
     cut_short("HTTP-19").await;
+    // Of these nothing came that could be a page, not even as far as it came.
+    for corner in cut_corners("HTTP-19", true) {
+        let visit = Visit::to("HTTP-19", corner.name);
+        let exchange = visit.trick().await;
+        invalid(&exchange, "http_bad_chunk");
+        assert_eq!(exchange.outcome.retry(), Retry::Temporary);
+        assert!(exchange.flags.has(Flags::BODY_SHORT));
+        visit.leave().await;
+    }
 }
 
 #[test]

@@ -215,8 +215,10 @@ impl Workshop {
     /// Whether a document of which the end did not come is used as far as it came: a page that was asked for as
     /// often as settings say, and robots.txt, whose rules are better than none.
     fn takes_part(&self, errand: &Errand, exchange: &Exchange) -> bool {
-        let is_short =
-            exchange.outcome == Outcome::HTTP_INVALID && exchange.flags.has(Flags::BODY_SHORT);
+        // One that broke off before the first chunk of it has no part.
+        let is_short = exchange.outcome == Outcome::HTTP_INVALID
+            && exchange.flags.has(Flags::BODY_SHORT)
+            && exchange.detail.as_deref() != Some("http_bad_chunk");
         is_short
             && match errand {
                 Errand::Page(state) => {
@@ -787,6 +789,8 @@ fn broken_off_by(exchange: &Exchange) -> Truncated {
         || exchange.detail.as_deref() == Some("http_too_slow");
     if is_late {
         Truncated::Time
+    } else if exchange.flags.has(Flags::BODY_SHORT) {
+        Truncated::Disconnect
     } else {
         Truncated::Unspecified
     }

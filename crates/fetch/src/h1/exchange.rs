@@ -17,7 +17,7 @@ use tokio_util::io::poll_read_buf;
 
 use super::framing::{Framing, Plan, plan};
 use super::head::{HeadLimits, HeadReader, ParsedHead};
-use crate::answer::{Answer, Appetite, Class, body_short};
+use crate::answer::{Answer, Appetite, BODY_SHORT, Class, short_by};
 use crate::bandwidth::Bandwidth;
 use crate::config::FetchConfig;
 use crate::fault::{CLOSED_BEFORE_ANSWER, Fault};
@@ -305,8 +305,9 @@ impl Reading<'_> {
                         "multipart/x-mixed-replace" | "text/event-stream"
                     )
                 });
+                let has_begun = seen == 0 || !chunks.is_unframed();
                 break match stop {
-                    Stop::Cut(Cut::Time(_)) if endless => End {
+                    Stop::Cut(Cut::Time(_)) if endless && has_begun => End {
                         truncated: Some("time"),
                         ..End::at(seen)
                     },
@@ -314,6 +315,14 @@ impl Reading<'_> {
                 };
             }
         };
+        if chunks.is_unframed() {
+            // Whatever the head says, this is not framed as chunks. Who reads an archive takes all of such a body for its
+            // payload, so it is that here, too; and nothing of a page has come, however it ended.
+            return End {
+                short: end.short.map(|_| "http_bad_chunk"),
+                ..end
+            };
+        }
         End {
             chunks: Some(chunks),
             ..end
@@ -346,14 +355,14 @@ impl Reading<'_> {
         if end.truncated.or(partial).is_some() {
             flags.add(Flags::TRUNCATED);
         }
-        if end.short {
+        if let Some(name) = end.short {
             flags.add(Flags::BODY_SHORT);
-            fault = fault.or_else(|| body_short(head.status));
+            fault = fault.or_else(|| short_by(head.status, name));
         }
         let note = end
             .truncated
             .or(end.note)
-            .or(end.short.then_some("disconnect"))
+            .or(end.short.map(|_| "disconnect"))
             .or(partial)
             .or(plan.odd.then_some("http_framing_conflict"));
         let reusable = plan.keep_alive && end.whole && end.truncated.is_none();
@@ -404,7 +413,7 @@ impl Stop {
                 ..End::at(len)
             },
             Self::Cut(Cut::Ended | Cut::Broken(_)) => End {
-                short: true,
+                short: Some(BODY_SHORT),
                 ..End::at(len)
             },
             Self::Disk(error) => End {
@@ -423,7 +432,8 @@ struct End {
     /// It ended where it said, and nothing came after it.
     whole: bool,
     truncated: Option<&'static str>,
-    short: bool,
+    /// Its end was announced and did not come; the name of that.
+    short: Option<&'static str>,
     note: Option<&'static str>,
     fault: Option<Fault>,
 }
@@ -435,7 +445,7 @@ impl End {
             chunks: None,
             whole: false,
             truncated: None,
-            short: false,
+            short: None,
             note: None,
             fault: None,
         }
