@@ -1,20 +1,23 @@
 //! robots.txt: what it says, what it cannot say, and what it costs to ask.
 
 use std::io::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use teia_base::{Flags, Outcome, SimulatedDisk, Timestamp};
+use teia_archive::Captures;
+use teia_base::{Files, Flags, Outcome, Request, SimulatedDisk, SystemClock, Timestamp};
 use teia_city::{Blemish, Corner, Door, Reply, Step, TlsTrick, Trick};
+use teia_engine::{Control, Layout, Parts};
 use teia_fetch::robots::{
     Access, AfterPatience, Answer, Config, MAX_BYTES, Refusal, Rules, Spelling, Standing,
 };
+use teia_fetch::{Fetcher, Fetching, HttpFetcher};
 
 use crate::dns::{GOOD, asking, page_door, server};
 use crate::support::{
-    Crawled, answer, crawl, crawl_config, crawl_on, html, open, open_answers, open_secure_site,
-    open_site, open_with_robots, thread_time,
+    Crawled, answer, crawl, crawl_by, crawl_config, crawl_on, html, open, open_answers,
+    open_secure_site, open_site, open_with_robots, thread_time,
 };
 
 /// Threads of this process.
@@ -777,6 +780,73 @@ fn rob_25() {
     // Cases beside this one have threads too; a thread for each URL would be thousands.
     let more = most.load(Ordering::Relaxed).saturating_sub(threads);
     assert!(more < 500, "{more} threads more");
+}
+
+/// Notes how long it may take to fetch what.
+struct Noting {
+    inner: HttpFetcher,
+    noted: Mutex<Vec<(String, Option<Duration>)>>,
+}
+
+impl Fetcher for Noting {
+    fn fetch(&self, request: Request) -> Fetching<'_> {
+        let asked = (request.url.path().to_owned(), request.timeout);
+        self.noted.lock().unwrap().push(asked);
+        self.inner.fetch(request)
+    }
+}
+
+/// However long a page may take, robots.txt has 30 s: a server that drips it faster than one that is too slow is cut off, too.
+#[test]
+fn rob_25_has_a_deadline_of_its_own() {
+    for (of_pages, of_robots) in [(120, 30), (8, 8)] {
+        let door = with_robots(text("User-agent: *\nDisallow: /shut\n"));
+        let mut config = crawl_config();
+        config.fetch.timeout = Duration::from_secs(of_pages);
+        let fetcher = Arc::new(Noting {
+            inner: HttpFetcher::new(config.fetch.clone(), Arc::new(SystemClock)).unwrap(),
+            noted: Mutex::default(),
+        });
+        let parts = Parts {
+            fetcher: Some(Arc::clone(&fetcher) as Arc<dyn Fetcher>),
+            ..Parts::default()
+        };
+        let both = (parts, Control::default());
+        let crawled = crawl_by(&SimulatedDisk::new(), &config, &[door.url("/open")], both);
+        assert!(crawled.last(&door.url("/open")).outcome.is_ok());
+        let noted = fetcher.noted.lock().unwrap();
+        let wanted = Some(Duration::from_secs(of_robots));
+        let robots: Vec<_> = noted
+            .iter()
+            .filter(|(path, _)| path == "/robots.txt")
+            .collect();
+        assert_eq!(robots, [&("/robots.txt".to_owned(), wanted)]);
+        assert!(noted.contains(&("/open".to_owned(), None)), "{noted:?}");
+    }
+}
+
+/// A robots.txt that is not framed as its head says: no rules, no permission, and no damage in the archive.
+#[test]
+fn a_robots_txt_that_is_not_chunked_as_it_says_is_not_had() {
+    for body in ["User-agent: *\nAllow: /\n", "0x5\r\nhello\r\n", "1f", ""] {
+        let door = with_robots(vec![
+            Step::say(format!(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{body}"
+            )),
+            Step::Close,
+        ]);
+        let mut config = crawl_config();
+        // The next time is later than the run has patience for.
+        config.robots.first_retry = Duration::from_secs(3600);
+        let crawled = crawl(&config, &[door.url("/open")]);
+        let robots = crawled.last(&door.url("/robots.txt"));
+        assert_eq!(robots.outcome, Outcome::HTTP_INVALID, "{body:?}");
+        assert_eq!(door.asked("/open"), 0, "{body:?}: nothing is allowed");
+        let files: Arc<dyn Files> = Arc::new(crawled.disk.clone());
+        let archive = Layout::new("default").unwrap().archive();
+        let captures = Captures::open(files, &archive).unwrap();
+        assert_eq!(captures.scrub().unwrap().wounds, [], "{body:?}");
+    }
 }
 
 #[test]

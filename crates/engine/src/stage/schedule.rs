@@ -16,6 +16,9 @@ use crate::robots_book::Reading;
 /// be read again.
 const PENDING_LOOK: std::time::Duration = std::time::Duration::from_millis(500);
 
+/// What a robots.txt may take, of the time that a page may.
+const ROBOTS_TIME: std::time::Duration = std::time::Duration::from_secs(30);
+
 /// What one turn of the loop does for URLs that nobody is asked for. No gap parts them: thousands may follow one another.
 #[derive(Debug, Default)]
 struct Turn {
@@ -291,7 +294,11 @@ impl Ring {
         let (Errand::Robots { url, .. } | Errand::Probe { url, .. }) = &errand else {
             return Sent::Nothing;
         };
-        let request = Request::get(url.clone());
+        let mut request = Request::get(url.clone());
+        if let Errand::Robots { .. } = &errand {
+            // All URLs of the host wait for it.
+            request.timeout = Some(self.settings(host).fetch.timeout.min(ROBOTS_TIME));
+        }
         self.spawn(host, errand, request);
         Sent::Out
     }
