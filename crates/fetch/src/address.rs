@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::port;
+
 /// Where this process itself listens.
 static OWN: RwLock<Vec<SocketAddr>> = RwLock::new(Vec::new());
 
@@ -56,6 +58,8 @@ pub(crate) struct AddressGate {
     allow_private: bool,
     addresses: Arc<RwLock<HashSet<(IpAddr, u16)>>>,
     hosts: Arc<RwLock<Hosts>>,
+    /// Hosts that a person gave on a port that is not of the web.
+    reserved: Arc<RwLock<Hosts>>,
 }
 
 impl AddressGate {
@@ -64,6 +68,7 @@ impl AddressGate {
             allow_private,
             addresses: Arc::new(RwLock::new(allowed.iter().copied().collect())),
             hosts: Arc::default(),
+            reserved: Arc::default(),
         }
     }
 
@@ -73,6 +78,7 @@ impl AddressGate {
             allow_private,
             addresses: Arc::clone(&self.addresses),
             hosts: Arc::clone(&self.hosts),
+            reserved: Arc::clone(&self.reserved),
         }
     }
 
@@ -91,11 +97,28 @@ impl AddressGate {
         if !is_inner_name(host) {
             return;
         }
-        let host = host.trim_end_matches('.').to_ascii_lowercase();
         self.hosts
             .write()
             .expect("no holder panics")
-            .insert((host.into(), port));
+            .insert((plain_name(host), port));
+    }
+
+    /// Allows this port of this host, of whatever kind its name is. Its addresses are judged as ever.
+    pub(crate) fn allow_port(&self, host: &str, port: u16) {
+        if port::is_reserved(port) {
+            let mut reserved = self.reserved.write().expect("no holder panics");
+            reserved.insert((plain_name(host), port));
+        }
+    }
+
+    /// Whether this port may be visited of this host: one of the web, a high one, or one that a person named.
+    pub(crate) fn allows_port(&self, host: &str, literal: Option<IpAddr>, port: u16) -> bool {
+        if !port::is_reserved(port) {
+            return true;
+        }
+        let reserved = self.reserved.read().expect("no holder panics");
+        reserved.contains(&(plain_name(host), port))
+            || literal.is_some_and(|address| self.is_listed(SocketAddr::new(address, port)))
     }
 
     /// Whether any address of this host is fine on this port.
@@ -125,6 +148,11 @@ impl AddressGate {
             .expect("no holder panics")
             .contains(&(address.ip(), address.port()))
     }
+}
+
+/// A host name in the spelling by which it is compared.
+fn plain_name(host: &str) -> Box<str> {
+    host.trim_end_matches('.').to_ascii_lowercase().into()
 }
 
 /// Names that never lead to the public web (RFC 6761, RFC 6762, RFC 8375, and single labels).

@@ -118,7 +118,8 @@ pub struct FetchConfig {
     pub resolve: Vec<String>,
     /// Whether private and special addresses may be visited.
     pub allow_private: bool,
-    /// Private addresses and ports that may be visited all the same: `10.0.0.7:80`, `[fd00::7]:8080`.
+    /// Private addresses and ports that may be visited all the same: `10.0.0.7:80`, `[fd00::7]:8080`. Links to other ports
+    /// below 1024 than 80 and 443 are followed only where one of these, a seed or `resolve` names host and port.
     #[serde(with = "addresses")]
     pub allowed: Vec<(IpAddr, u16)>,
     /// Whether cookies are kept and sent, in memory: 50 a host, 4 KiB each, 8 KiB a request.

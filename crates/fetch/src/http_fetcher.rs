@@ -152,9 +152,11 @@ impl HttpFetcher {
     }
 
     /// Allows whatever address this exact host name has, on this port, as for a seed such as
-    /// `http://localhost:8000/`. Only for inner names: one of the public web must lead there.
+    /// `http://localhost:8000/`. Only for inner names: one of the public web must lead there. A port below 1024 that is
+    /// not of the web is allowed for every name.
     pub fn allow_host(&self, host: &str, port: u16) {
         self.dialer.gate.allow_host(host, port);
+        self.dialer.gate.allow_port(host, port);
     }
 
     /// The addresses that may answer for a host (without port), as the next request to it would find

@@ -14,6 +14,11 @@ pub(crate) fn is_bad(port: u16) -> bool {
     BAD.binary_search(&port).is_ok()
 }
 
+/// Whether this is a port of the system that is not one of the web: only a person may name it, for one host.
+pub(crate) fn is_reserved(port: u16) -> bool {
+    port < 1024 && !matches!(port, 80 | 443)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,5 +32,7 @@ mod tests {
                 .into_iter()
                 .any(is_bad)
         );
+        assert!([1, 81, 444, 873, 902, 1023].into_iter().all(is_reserved));
+        assert!(![80, 443, 1024, 8000].into_iter().any(is_reserved));
     }
 }

@@ -100,6 +100,8 @@ impl Poster {
         until: Instant,
     ) -> Result<u16, Fault> {
         let target = Target::of(url)?;
+        // No page named it.
+        self.dialer.gate.allow_port(&target.host, target.port);
         let mut times = Times::default();
         let dialed = self
             .dialer

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use server::{Server, body, config, fetcher, get, read_request, say};
-use teia_base::{Outcome, Request, SystemClock};
+use teia_base::{Exchange, Outcome, Request, SystemClock};
 use teia_fetch::{BasicLogin, FetchConfig, Fetcher, HttpFetcher, NullFetcher, ScriptedFetcher};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
@@ -107,6 +107,59 @@ async fn overrides_lead_where_they_say() {
     }
     assert!(server.requests()[0].starts_with("GET /x HTTP/1.1\r\nHost: a.example\r\n"));
     assert!(server.requests()[2].contains("Host: a.example:8080\r\n"));
+}
+
+/// Ports below 1024 belong to services of the system: what a page says leads to those of the web only.
+#[tokio::test]
+async fn a_port_of_the_system_is_visited_where_a_person_named_it() {
+    let server = Server::with(vec![say(OK)]).await;
+    let fetcher = strict(&[
+        "a.example=127.0.0.1".to_owned(),
+        "b.example=127.0.0.1".to_owned(),
+        format!("given.example={}", server.address),
+    ]);
+    for port in [81, 444, 873, 902, 1023] {
+        for url in [
+            format!("http://a.example:{port}/"),
+            format!("https://A.example.:{port}/"),
+            format!("http://93.184.216.34:{port}/"),
+        ] {
+            let exchange = get(&fetcher, &url).await;
+            assert_eq!(exchange.outcome, Outcome::PORT_BLOCKED, "{url}");
+            assert_eq!(exchange.remote, None);
+        }
+    }
+    // Who gives the address with its port says where to connect.
+    let exchange = get(&fetcher, "http://given.example:81/").await;
+    assert_eq!(exchange.outcome, Outcome::http(200));
+    assert_eq!(exchange.remote, Some(server.address));
+    // A seed names one port of one host.
+    fetcher.allow_host("A.Example.", 81);
+    let allowed = |exchange: &Exchange| exchange.outcome != Outcome::PORT_BLOCKED;
+    assert!(allowed(&get(&fetcher, "http://a.example:81/x").await));
+    assert!(!allowed(&get(&fetcher, "http://a.example:82/x").await));
+    assert!(!allowed(&get(&fetcher, "http://b.example:81/x").await));
+    fetcher.allow("127.0.0.1".parse().unwrap(), 81);
+    assert!(allowed(&get(&fetcher, "http://127.0.0.1:81/").await));
+    assert!(!allowed(&get(&fetcher, "http://b.example:81/").await));
+    // The worst ones stay shut, whoever names them.
+    fetcher.allow_host("a.example", 25);
+    assert!(!allowed(&get(&fetcher, "http://a.example:25/").await));
+    // Nor does a private network that is allowed open them, and nor does a proxy.
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let proxy = http_proxy(server.address, Arc::clone(&seen)).await;
+    for config in [
+        config(),
+        FetchConfig {
+            proxy: Some(format!("http://127.0.0.1:{proxy}").into()),
+            ..FetchConfig::default()
+        },
+    ] {
+        let fetcher = server::fetcher(config);
+        assert!(!allowed(&get(&fetcher, "http://93.184.216.34:873/").await));
+        assert!(!allowed(&get(&fetcher, "http://a.example:873/").await));
+    }
+    assert!(seen.lock().unwrap().is_empty(), "nothing goes out");
 }
 
 #[tokio::test]

@@ -15,7 +15,8 @@ use url::Url;
 
 use crate::searching::Searchable;
 use crate::support::{
-    Crawled, Visit, crawl, crawl_config, get, limits, open_answers, open_site, outcome, thread_time,
+    Crawled, Visit, answer, crawl, crawl_config, get, limits, open_answers, open_site, outcome,
+    thread_time,
 };
 
 /// The normal form, or `None` where there is none.
@@ -252,6 +253,65 @@ async fn url_07() {
         outcome(&exchange, Outcome::PORT_BLOCKED);
     }
     visit.leave().await;
+}
+
+/// A link, a redirect, a sitemap and a robots.txt that is sent on lead to no port of the system; a seed may name one.
+#[test]
+fn url_07_pages_lead_to_ports_of_the_web_only() {
+    let moved = |to: &str| {
+        vec![teia_city::Step::say(format!(
+            "HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n"
+        ))]
+    };
+    let door = open_site(move |path| match path {
+        "/" => Some(html(
+            "<a href=http://link.test:81/x>a</a> <a href=/sent-on>b</a>",
+        )),
+        "/sent-on" => Some(moved("http://redirect.test:444/x")),
+        "/robots.txt" => Some(answer(
+            "",
+            "User-agent: *\nSitemap: http://map.test:873/map.xml\n",
+        )),
+        _ => None,
+    });
+    let other = open_site(move |path| {
+        (path == "/robots.txt").then(|| moved("http://robots.test:902/robots.txt"))
+    });
+    let mut config = crawl_config();
+    config.filter.scope = "any".parse().unwrap();
+    let seeds = [
+        door.named("page.test", "/"),
+        door.named("page.test", "/next"),
+        other.named("other.test", "/next"),
+        "http://seed.test:1023/".to_owned(),
+    ];
+    let crawled = crawl(&config, &seeds);
+    assert!(crawled.last(&seeds[0]).outcome.is_ok());
+    assert!(crawled.last(&seeds[1]).outcome.is_ok());
+    for host in [
+        "link.test:81",
+        "redirect.test:444",
+        "map.test:873",
+        "robots.test:902",
+    ] {
+        let start = format!("http://{host}/");
+        let attempts = crawled.attempts.iter();
+        let there: Vec<_> = attempts
+            .filter(|one| one.url.request().starts_with(&start))
+            .collect();
+        assert!(!there.is_empty(), "{host}: {:?}", crawled.told());
+        for attempt in there {
+            let refused = [Outcome::PORT_BLOCKED, Outcome::REDIRECT_BLOCKED];
+            assert!(refused.contains(&attempt.outcome), "{host}: {attempt:?}");
+            assert!(attempt.remote.is_none(), "nothing was sent there");
+        }
+    }
+    let of_seed = crawled.attempts.iter().filter(|one| {
+        let url = one.url.request();
+        url.starts_with("http://seed.test:1023/")
+    });
+    let of_seed: Vec<_> = of_seed.map(|one| one.outcome).collect();
+    assert!(!of_seed.is_empty() && !of_seed.contains(&Outcome::PORT_BLOCKED));
 }
 
 #[tokio::test]

@@ -88,6 +88,7 @@ impl Dialer {
         total: Instant,
         times: &mut Times,
     ) -> Result<Dialed, Fault> {
+        self.judge_port(target)?;
         let started = Instant::now();
         let addresses = match &self.proxy {
             Some(proxy) => self.proxy_addresses(proxy, target, total).await,
@@ -246,6 +247,20 @@ impl Dialer {
                 })
             }
         }
+    }
+
+    /// Whether the port is one of the web, or was given by hand: with a seed, or with the address that a setting has for the host.
+    fn judge_port(&self, target: &Target) -> Result<(), Fault> {
+        let is_given = || {
+            let fixed = self.overrides.find(&target.host, 0);
+            fixed.is_some_and(|fixed| fixed.iter().all(|address| address.port() != 0))
+        };
+        let gate = &self.gate;
+        if gate.allows_port(&target.host, target.literal, target.port) || is_given() {
+            return Ok(());
+        }
+        let told = "a port of the system that no seed and no setting names";
+        Err(Fault::new(Outcome::PORT_BLOCKED, told))
     }
 
     /// Whether the name is one of the outer web, or was given by hand.
