@@ -36,7 +36,7 @@ mod form;
 /// Hosts remembered for speaking another version than was agreed; beyond that the list starts anew.
 const PECULIAR: usize = 10_000;
 
-/// URLs remembered for a connection that ended just when it was used again; beyond that the list starts anew.
+/// URLs remembered for a kept connection that ended or failed when it was used again; beyond that the list starts anew.
 const LOST: usize = 10_000;
 
 /// Streams in a row that a host answers with what is no HTTP/2 before HTTP/1.1 is spoken with it: one such page is a fault of
@@ -73,8 +73,8 @@ pub struct HttpFetcher {
     bandwidth: Arc<Bandwidth>,
     cookies: Option<Arc<Cookies>>,
     peculiar: Arc<Mutex<HashMap<Box<str>, Peculiar>>>,
-    /// What was asked for on a kept connection that had ended: the next time it gets a new one, so that this happens to a URL
-    /// once only.
+    /// What was asked for on a kept connection that had ended or that failed under it: the next time it gets a new one, so that
+    /// this happens to a URL once only.
     lost: Arc<Mutex<HashSet<Box<str>>>>,
 }
 
@@ -342,9 +342,13 @@ impl HttpFetcher {
             if let (Some(cookies), Some(response)) = (cookies, &answer.response) {
                 cookies.learn(&request.url, &response.head.texts("set-cookie"));
             }
+            let is_of_stream = answer.of_stream;
             fill(draft, answer);
-            if is_kept && is_unanswered(draft) {
+            // Every kept connection to this host may fail in the same way: the next time it is a new one.
+            if is_kept && !is_of_stream && !draft.outcome.is_answered() {
                 self.note_lost(&request.url);
+            }
+            if is_kept && is_unanswered(draft) {
                 draft.detail = Some(Exchange::KEPT_CONNECTION_ENDED.into());
             }
             if form == TargetForm::Absolute && draft.outcome == Outcome::http(407) {
@@ -357,7 +361,7 @@ impl HttpFetcher {
         }
     }
 
-    /// Whether a kept connection ended under the last request for this URL; told once.
+    /// Whether a kept connection ended or failed under the last request for this URL; told once.
     fn was_lost(&self, url: &Url) -> bool {
         let mut lost = self.lost.lock().expect("no holder panics");
         lost.remove(url.as_str())

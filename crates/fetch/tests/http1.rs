@@ -316,6 +316,36 @@ async fn a_request_that_gets_no_answer_is_never_sent_twice() {
     assert_eq!((server.connections(), server.requests().len()), (3, 5));
 }
 
+/// A server that spoils every connection that it keeps is served by new ones: not every try of a page goes to waste.
+#[tokio::test]
+async fn a_kept_connection_that_fails_is_not_taken_for_the_same_page_twice() {
+    for said in [
+        "HTTP/1.1 200",
+        "nonsense\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello",
+    ] {
+        let spoilt = vec![say(said), Say::Close];
+        let server = Server::start(vec![vec![say(OK)], spoilt, vec![say(OK)]]).await;
+        let fetcher = fetcher(config());
+        for (path, is_answered, connections) in [
+            ("/a", true, 1),
+            ("/b", false, 1),
+            // Another page leaves a connection behind, which is not taken.
+            ("/c", true, 2),
+            ("/b", true, 3),
+        ] {
+            let exchange = get(&fetcher, &server.url(path)).await;
+            let told = (&exchange.outcome, &exchange.detail);
+            assert_eq!(
+                exchange.outcome.is_answered(),
+                is_answered,
+                "{path} {told:?}"
+            );
+            assert_eq!(server.connections(), connections, "{path}");
+        }
+    }
+}
+
 /// Who says anything at all has read the request.
 #[tokio::test]
 async fn a_kept_connection_that_ends_in_an_answer_has_failed() {
