@@ -368,9 +368,11 @@ def crowd_of(place, case, seeds, listeners, options):
 def crowd(options):
     listeners = drips, honest = Listener(drip_slowly), Listener(send_page)
     hosts = options.drips // HONEST_SHARE
-    # The program asks half as many hosts at once as it may have descriptors: some of these places are for honest ones.
+    # Each host that lets us wait has one descriptor here and one in the process that serves it. Of those that the program may have,
+    # a quarter is for people who are served, and of the rest a quarter for idle connections and files (engine/src/limits.rs);
+    # some of these places are for honest hosts.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    held_at_most = min(options.drips, (hard - 64) // 2 - hosts)
+    held_at_most = min(options.drips, (hard - 64) // 4 * 3 // 4 * 3 - hosts)
     of_honest = [f"http://h{n}.honest.test/" for n in range(hosts)]
     # Hostile ones first: who comes first has the places.
     cases = {"alone": of_honest, "among": [f"http://d{n}.drip.test/" for n in range(held_at_most)] + of_honest}

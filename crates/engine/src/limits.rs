@@ -9,8 +9,8 @@ const HOST_BYTES: usize = 4 << 20;
 pub fn hosts_at_once(chosen: Option<usize>) -> usize {
     let descriptors = free_descriptors();
     match chosen {
-        // Each holds a connection; the last third is for idle ones and for spool files.
-        Some(chosen) => chosen.clamp(1, (descriptors / 3 * 2).max(1)),
+        // Each holds a connection; the last quarter is for idle ones and for spool files.
+        Some(chosen) => chosen.clamp(1, (descriptors / 4 * 3).max(1)),
         None => {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
             let by_memory = memory_bytes() / HOST_BYTES;
@@ -37,7 +37,7 @@ pub(crate) fn waiting_hosts(chosen: Option<usize>) -> usize {
     }
 }
 
-/// Pages that may wait for the slow lane. Long ones may lie in spool files, which get a half of the last third.
+/// Pages that may wait for the slow lane. Long ones may lie in spool files, which get a half of that third.
 pub(crate) fn lane_pages(slack: usize, hosts: Option<usize>) -> usize {
     let files = a_third_beside(hosts_at_once(hosts)) / 2;
     (slack * 16).min(files).max(slack)
