@@ -179,11 +179,54 @@ async fn speak(
         }
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
         seen.request(format!("H2 stream {stream}"));
+        if let Some(H2Trick::Flood(kind)) = trick {
+            return flood(tls, &flood_frame(kind, stream), seen).await;
+        }
         // What is wrong with one stream is so with the first only.
         let trick = trick.filter(|trick| stream == 1 || !trick.is_of_one_stream());
         for step in steps(trick, stream) {
             step.perform(tls, &seen.sent).await?;
         }
+    }
+}
+
+fn flood_frame(kind: u8, stream: u32) -> Vec<u8> {
+    match kind {
+        PING => frame(PING, 0, 0, &[7; 8]),
+        SETTINGS => frame(SETTINGS, 0, 0, &[]),
+        PRIORITY => frame(PRIORITY, 0, stream + 2, &[0, 0, 0, 0, 16]),
+        _ => frame(WINDOW_UPDATE, 0, stream, &1_u32.to_be_bytes()),
+    }
+}
+
+/// This frame without end, and notes what is acknowledged meanwhile.
+async fn flood(
+    tls: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    one: &[u8],
+    seen: &Seen,
+) -> io::Result<()> {
+    let (mut from, mut to) = tokio::io::split(tls);
+    let acknowledged = async {
+        loop {
+            let mut head = [0; 9];
+            from.read_exact(&mut head).await?;
+            let len = usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
+            from.read_exact(&mut vec![0; len]).await?;
+            if matches!(head[3], PING | SETTINGS) && head[4] & ACK != 0 {
+                seen.request(format!("H2 acknowledges {}", head[3]));
+            }
+        }
+    };
+    let flooded = async {
+        // Nobody reads on behind it; what was acknowledged by then is still there to be read.
+        let _closed = Step::Endless(one.repeat(50))
+            .perform(&mut to, &seen.sent)
+            .await;
+        std::future::pending().await
+    };
+    tokio::select! {
+        read = acknowledged => read,
+        never = flooded => never,
     }
 }
 
@@ -211,15 +254,7 @@ fn steps(trick: Option<H2Trick>, stream: u32) -> Vec<Step> {
                 &reason.to_be_bytes(),
             ))]
         }
-        H2Trick::Flood(kind) => {
-            let one = match kind {
-                PING => frame(PING, 0, 0, &[7; 8]),
-                SETTINGS => frame(SETTINGS, 0, 0, &[]),
-                PRIORITY => frame(PRIORITY, 0, stream + 2, &[0, 0, 0, 0, 16]),
-                _ => frame(WINDOW_UPDATE, 0, stream, &1_u32.to_be_bytes()),
-            };
-            vec![Step::Endless(one.repeat(50))]
-        }
+        H2Trick::Flood(kind) => vec![Step::Endless(flood_frame(kind, stream).repeat(50))],
         H2Trick::EmptyData => vec![
             headers(END_HEADERS, &ok()),
             Step::Endless(frame(DATA, 0, stream, &[]).repeat(50)),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use teia_base::{Outcome, Request, SystemClock};
-use teia_city::{Authority, Corner, Door, Step, Trick, corner};
+use teia_city::{Authority, Corner, Door, Step, Trick, corner, corners_of};
 use teia_fetch::{FetchConfig, Fetcher, HttpFetcher};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -73,6 +73,81 @@ fn http_09_heads_without_end_cost_less_than_a_mebibyte_each() {
         assert!(each < HEAD_BYTES, "{each} bytes each");
         tasks.abort_all();
     });
+}
+
+/// Connections of HTTP/2 over which frames come without end (H2-03 to H2-05), many at once: each is ended before anything of it
+/// is gathered anywhere.
+#[test]
+fn h2_floods_leave_memory_flat() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    const AT_ONCE: usize = 25;
+    let city = runtime(2);
+    let authority = Authority::new().unwrap();
+    let config = FetchConfig {
+        allow_private: true,
+        ca_file: Some(authority.path().to_owned()),
+        resolve: vec!["*.test=127.0.0.1".to_owned()],
+        max_idle_connections: 0,
+        ..FetchConfig::default()
+    };
+    for id in ["H2-03", "H2-04", "H2-05"] {
+        for corner in corners_of(id) {
+            let Trick::H2(trick, _) = corner.trick else {
+                panic!("{id} is a corner of HTTP/2");
+            };
+            let for_ever = Corner {
+                trick: Trick::H2(trick, usize::MAX),
+                ..corner.clone()
+            };
+            let door = city.block_on(Door::open(&for_ever, &authority)).unwrap();
+            let visit = || {
+                runtime(1).block_on(async {
+                    let fetcher = HttpFetcher::new(config.clone(), Arc::new(SystemClock)).unwrap();
+                    let fetcher = Arc::new(fetcher);
+                    let mut tasks = JoinSet::new();
+                    for _ in 0..AT_ONCE {
+                        let (fetcher, url) = (Arc::clone(&fetcher), door.url("/"));
+                        tasks.spawn(async move {
+                            fetcher.fetch(Request::get(url.parse().unwrap())).await
+                        });
+                    }
+                    tasks.join_all().await
+                });
+            };
+            // What a first visit makes ready stays.
+            visit();
+            forget_peak();
+            let (before, sent) = (peak_bytes(), door.sent());
+            visit();
+            let more = peak_bytes().saturating_sub(before) / AT_ONCE;
+            let sent = door.sent() - sent;
+            eprintln!(
+                "note: {id} {}: {more} bytes of memory each, both sides together; {sent} were sent in all",
+                corner.name
+            );
+            assert!(
+                more < FLOOD_BYTES,
+                "{id} {}: {more} bytes each",
+                corner.name
+            );
+        }
+    }
+}
+
+/// What such a connection may take, both sides of it and TLS together.
+const FLOOD_BYTES: usize = 1 << 20;
+
+/// Lets the most memory that this process had begin anew with what it has.
+fn forget_peak() {
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+}
+
+/// The most memory that this process had.
+fn peak_bytes() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.unwrap().trim().trim_end_matches(" kB");
+    kilobytes.parse::<usize>().unwrap() * 1024
 }
 
 #[test]

@@ -119,6 +119,8 @@ pub(super) fn corners() -> Vec<Corner> {
         ("two", "Location: /next\r\nLocation: /last\r\n"),
         ("controls", "Location: /ne\u{1}xt\r\n"),
         ("path", "Location: next\r\n"),
+        ("query", "Location: ?query\r\n"),
+        ("protocol", "Location: //elsewhere.test/path\r\n"),
         ("fragment", "Location: #top\r\n"),
         ("unreadable", "Location: http://[::1\r\n"),
     ] {

@@ -212,10 +212,11 @@ fn arc_06() {
 #[test]
 fn arc_07() {
     let door = open(&corner("H2-11", "http2"));
-    let crawled = crawl(&crawl_config(), &[door.url("/")]);
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
     let attempt = crawled.last(&door.url("/"));
     assert!(attempt.outcome.is_ok(), "{:?}", crawled.told());
     assert_eq!(attempt.protocol, Protocol::H2);
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
     let captures = scrubbed(&crawled);
     let stored = stored(&captures, &door.url("/"));
     let head = stored.response.head.as_bytes();

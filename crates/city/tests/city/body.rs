@@ -115,7 +115,8 @@ fn archived(id: &str, name: &str, outcome: Outcome, config: &CollectionConfig) -
 
 #[test]
 fn body_01_is_archived_and_marked() {
-    // All that came over the wire is there: the attempt is marked, and the record is whole.
+    // All that came over the wire is there: what was cut is what it unpacks to. The attempt is marked so; a record that said
+    // so of its block would say what is not true (ARC-05).
     let stored = archived("BODY-01", "gzip", Outcome::DECODE_BOMB, &crawl_config());
     assert_eq!(stored.truncated(), None);
     // A bomb that is larger than a body may be on the wire: the record says that it was cut, and why.

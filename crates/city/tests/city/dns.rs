@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use teia_base::{ManualClock, Outcome, Retry, Timestamp};
@@ -237,9 +237,14 @@ async fn dns_03() {
     let named = Named::with_limit(silent, Duration::from_secs(6));
     let began = Instant::now();
     let names: Vec<String> = (0..count).map(|n| format!("silent{n}.city.test")).collect();
+    let done = AtomicUsize::new(0);
     let mut all = Vec::new();
     for name in &names {
-        all.push(named.get(name));
+        all.push(async {
+            let exchange = named.get(name).await;
+            done.fetch_add(1, Ordering::Relaxed);
+            exchange
+        });
     }
     let late = named.get("late.city.test");
     let good = async {
@@ -249,7 +254,7 @@ async fn dns_03() {
             let url = named.visit.door.named(GOOD, path);
             outcome(&get(&named.visit.fetcher, &url).await, Outcome::http(200));
         }
-        began.elapsed()
+        done.load(Ordering::Relaxed)
     };
     let (silent, late, good) = futures_join(all, late, good).await;
     for exchange in silent.iter().chain([&late]) {
@@ -257,8 +262,8 @@ async fn dns_03() {
     }
     let all = began.elapsed();
     assert!(
-        good < all,
-        "others are resolved meanwhile: {good:?} of {all:?}"
+        good < count / 2,
+        "others are resolved meanwhile, when {good} of {count} had been given up"
     );
     assert!(
         all < Duration::from_secs(28),

@@ -367,11 +367,24 @@ fn html_17() {
     let seen = see(
         "<link rel=canonical href=/trick-canonical><link rel=canonical href=/trick-second>\
          <a rel=nofollow href=/trick-nofollow>a</a><a rel='UGC' href=/trick-ugc>b</a>\
-         <a rel='sponsored nofollow' href=/trick-sponsored>c</a><a href=/trick-plain>d</a>",
+         <a rel='sponsored nofollow' href=/trick-sponsored>c</a><a href=/trick-plain>d</a>\
+         <a rel=sponsored href=/trick-paid>e</a>",
     );
     let canonical = seen.page.canonical.as_deref().unwrap();
     assert!(canonical.ends_with("/trick-canonical"), "the first");
     assert!(seen.fetched().contains(&"/trick-plain".to_owned()));
+    // Who wrote or paid for a link is noted; only `nofollow` bars it.
+    for (path, is_foreign) in [
+        ("/trick-ugc", true),
+        ("/trick-paid", true),
+        ("/trick-plain", false),
+    ] {
+        assert!(seen.fetched().contains(&path.to_owned()), "{path}");
+        let url = seen.door.url(path);
+        let links = &seen.attempt().links;
+        let link = links.iter().find(|link| link.url.request() == url);
+        assert_eq!(link.unwrap().rel.foreign, is_foreign, "{path}");
+    }
     for barred in ["/trick-nofollow", "/trick-sponsored"] {
         assert!(!seen.fetched().contains(&barred.to_owned()), "{barred}");
         let url = seen.door.url(barred);

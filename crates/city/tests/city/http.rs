@@ -171,6 +171,41 @@ async fn http_08() {
     visit.leave().await;
 }
 
+/// Neither the log nor the header of a record has a line that the server began.
+#[test]
+fn http_08_begins_no_line_anywhere() {
+    let injected = "HTTP/1.1 200 OK\r\nContent-Type: text/html\nETag: \"a\"\nWARC-Type: injected\r\nContent-Length: 5\n\r\nhello";
+    let mut doors: Vec<_> = corners_of("HTTP-08").iter().map(open).collect();
+    doors.push(open_answers(vec![vec![Step::say(injected)]]));
+    for door in doors {
+        let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+        assert!(crawled.last(&door.url("/next")).outcome.is_ok());
+        for attempt in &crawled.attempts {
+            let told = teia_engine::tell_attempt(attempt);
+            assert!(!told.contains(['\r', '\n']), "{told:?}");
+        }
+        let archive = teia_engine::Layout::new("default").unwrap().archive();
+        let files = crawled.disk.list(&archive).unwrap();
+        let mut records = 0;
+        for name in files.iter().filter(|name| name.ends_with(".warc.gz")) {
+            let path = archive.join(name);
+            let file = crawled.disk.open(&path).unwrap();
+            let mut reader = WarcReader::new(file, &path, 0).unwrap();
+            while let Some(found) = reader.next_found().unwrap() {
+                let Found::Record(record) = found else {
+                    panic!("{found:?}");
+                };
+                let kinds = ["warcinfo", "response", "request", "metadata"];
+                assert!(kinds.contains(&record.header.kind()), "{:?}", record.header);
+                let header = format!("{:?}", record.header);
+                assert!(!header.contains("injected"), "{header}");
+                records += 1;
+            }
+        }
+        assert!(records >= 3, "{records}");
+    }
+}
+
 #[tokio::test]
 async fn http_09() {
     for (name, detail) in [

@@ -274,15 +274,45 @@ fn redir_07() {
             }
             // Both name the page itself.
             "fragment" | "empty" => assert_eq!(first.outcome, Outcome::REDIRECT_LOOP),
-            _ => assert!(
-                first.outcome.is_redirect(),
-                "{}: {:?}",
-                corner.name,
-                crawled.told()
-            ),
+            name => {
+                let target = match name {
+                    "path" => door.url("/next"),
+                    "query" => door.url("/?query"),
+                    "controls" => door.url("/ne%01xt"),
+                    "protocol" => "http://elsewhere.test/path".to_owned(),
+                    name => panic!("what does {name} lead to?"),
+                };
+                assert!(first.outcome.is_redirect(), "{name}: {:?}", crawled.told());
+                let [link] = &first.links[..] else {
+                    panic!("{name}: {:?}", first.links);
+                };
+                assert!(link.chain.is_some(), "{name}: it is a redirect");
+                assert_eq!(link.url.request(), target, "{name}");
+                if name != "protocol" {
+                    assert!(crawled.last(&target).answered, "{name}: it is followed");
+                }
+            }
         }
         assert!(crawled.last(&door.url("/next")).outcome.is_ok());
     }
+}
+
+/// Without a scheme it is that of the page, also where that is not the usual one.
+#[test]
+fn redir_07_the_scheme_is_that_of_the_page() {
+    let door = open_secure_site(|path| match path {
+        "/" => Some(moved("//elsewhere.test/path")),
+        _ => None,
+    });
+    let crawled = crawl(&crawl_config(), &[door.url("/"), door.url("/next")]);
+    let first = crawled.last(&door.url("/"));
+    let target = "https://elsewhere.test/path";
+    let links = &first.links;
+    assert!(
+        links.iter().any(|link| link.url.request() == target),
+        "{links:?}"
+    );
+    assert!(crawled.last(&door.url("/next")).outcome.is_ok());
 }
 
 #[tokio::test]

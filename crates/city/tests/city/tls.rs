@@ -43,6 +43,7 @@ async fn tls_01() {
         outcome(&exchange, Outcome::http(200));
         assert_eq!(exchange.certificate, Certificate::Accepted);
         assert!(exchange.flags.has(Flags::CERTIFICATE_ACCEPTED));
+        visit.leave().await;
     }
 }
 
