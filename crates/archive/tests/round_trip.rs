@@ -6,13 +6,14 @@ mod support;
 use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use support::{NAMES, Page, all, at, noise, spooled};
 use teia_archive::{
     ArchiveConfig, ArchiveError, Captures, Committed, Found, RevisitOf, RevisitProfile, Truncated,
     WarcReader, Writer, export, index_warc, payload_digest,
 };
 use teia_base::files::SimulatedDisk;
-use teia_base::{Body, CaptureId, Chunks, DiskFiles, Files, Flags, Link, LinkKind, Rel};
+use teia_base::{Body, CaptureId, Chunks, DiskFiles, Files, Flags, Head, Link, LinkKind, Rel};
 
 const DIR: &str = "birds/archive";
 
@@ -146,6 +147,46 @@ fn a_body_that_is_not_chunked_as_it_says_is_no_damage() {
             assert!(entries.contains(&entry), "{body:.20?} {entries:?}");
         }
     }
+}
+
+/// A reason in Latin-1, a media type of 64 KiB and a URL as long as settings let it be are odd, and no damage: not beside the
+/// records, and not when the index is sealed or made anew of them.
+#[test]
+fn an_odd_answer_is_found_in_every_index() {
+    let fields = format!("Content-Type: text/{}\r\n", "x".repeat(64 << 10));
+    let long_url = format!("http://a.example/{}", "y".repeat(60 << 10));
+    let mut eight_bit = Page::html(1, "http://a.example/reason", "hello");
+    let head = Bytes::from_static(b"HTTP/1.1 200 tr\xe8s bien\r\n\r\n");
+    let response = eight_bit.exchange.response.as_mut().unwrap();
+    response.head = Head::new(head, []);
+    let pages = [
+        eight_bit,
+        Page::new(2, "http://a.example/type", &fields, "hello"),
+        Page::html(3, &long_url, "hello"),
+        Page::html(4, "http://a.example/z", "hello"),
+    ];
+    let (disk, config) = (Arc::new(SimulatedDisk::new()), ArchiveConfig::default());
+    let committed = write(&disk, &config, &pages);
+    check(&captures(&disk), &pages);
+    // Sealed, with a sorted index.
+    let open = || {
+        let committed = Some(committed.clone());
+        Writer::open(
+            disk.clone(),
+            Path::new(DIR),
+            config.clone(),
+            NAMES,
+            committed,
+        )
+        .unwrap()
+    };
+    open().close(Some(&committed)).unwrap();
+    check(&captures(&disk), &pages);
+    // Made anew of the records.
+    let path = Path::new(DIR).join(&committed.file);
+    let (entries, damages) = index_warc(&*disk, &path).unwrap();
+    assert_eq!((entries.len(), damages), (pages.len(), vec![]));
+    assert!(entries.iter().all(|entry| entry.status == Some(200)));
 }
 
 /// Whatever lies in the archive with a digest that is not its own is damage, also where it says that it is chunked.

@@ -16,7 +16,8 @@ use crate::reader::Input;
 use crate::{ArchiveError, CdxEntry};
 
 const IDS_MAGIC: &[u8; 8] = b"TEIAIDS1";
-const MAX_LINE_BYTES: usize = 64 << 10;
+/// A URL may be as long as settings let it be, and a media type as a head.
+const MAX_LINE_BYTES: usize = 4 << 20;
 
 /// Writes a sorted index and its numbers aside, syncs them and gives them their names.
 ///

@@ -54,10 +54,11 @@ pub(crate) fn parse_head(bytes: Bytes) -> (Option<u16>, Head) {
 }
 
 fn status_of(line: &[u8]) -> Option<u16> {
-    let line = std::str::from_utf8(line.get(..line.len().min(64))?).ok()?;
-    let mut words = line.split_ascii_whitespace();
-    let is_http = words.next()?.starts_with("HTTP/");
-    let status: u16 = words.next()?.parse().ok()?;
+    // A reason may be of any bytes.
+    let words = line[..line.len().min(64)].split(u8::is_ascii_whitespace);
+    let mut words = words.filter(|word| !word.is_empty());
+    let is_http = words.next()?.starts_with(b"HTTP/");
+    let status: u16 = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
     (is_http && (100..=999).contains(&status)).then_some(status)
 }
 
@@ -92,6 +93,27 @@ mod tests {
         assert_eq!(status, Some(302));
         assert_eq!(head.text("a").as_deref(), Some("b c"));
         assert_eq!(head.text("d").as_deref(), Some(""));
+    }
+
+    #[test]
+    fn a_status_is_found_whatever_the_reason_is_written_in() {
+        let long = format!(" {}", "\u{e9}".repeat(100));
+        for reason in ["", " OK", " tr\u{e8}s bien", &long] {
+            assert_eq!(
+                status_of(format!("HTTP/1.1 200{reason}\r\n").as_bytes()),
+                Some(200)
+            );
+        }
+        assert_eq!(status_of(b"HTTP/1.1 200 tr\xe8s bien\r\n"), Some(200));
+        for line in [
+            &b"HTTP/1.1 99 \r\n"[..],
+            b"ICY 200 OK",
+            b"HTTP/1.1",
+            b"HTTP/1.1 \xe8",
+            b"",
+        ] {
+            assert_eq!(status_of(line), None, "{}", line.escape_ascii());
+        }
     }
 
     #[test]
