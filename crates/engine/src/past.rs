@@ -115,6 +115,7 @@ impl Past {
                 }
             },
         )?;
+        repository.mend_files();
         repository.maintain(clock.wall(), true)?;
         let last_entry = journal.next_sequence() - 1;
         for (position, path) in [

@@ -257,7 +257,7 @@ impl UrlList {
         self.past.repository.take_woken();
         for damage in self.past.repository.take_damage() {
             if damage.is_mended() {
-                let text = format!("{damage}; what was there was found again");
+                let text = format!("{damage}; what was there was found again, and is written anew");
                 self.warnings.push(text);
                 continue;
             }

@@ -19,7 +19,9 @@ impl Ring {
         self.tell_unsaved(saved);
         for damage in self.repository.take_damage() {
             if damage.is_mended() {
-                self.warn(format!("{damage}; what was there was found again"));
+                self.warn(format!(
+                    "{damage}; what was there was found again, and is written anew"
+                ));
                 continue;
             }
             self.blocks_damaged = true;

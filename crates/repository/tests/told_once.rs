@@ -1,5 +1,5 @@
 //! What a fold found out is told once, also where a process ends between two pieces of it; and what a move to
-//! disk keeps of hosts and rules.
+//! disk keeps of hosts and rules; and files that were damaged and found again are written anew.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 use support::{ByDepth, Draw, at, exclusion, found};
 use teia_base::journal::{Added, Attempt, Commit, Entry, Folded, LinkRecord, LinkVerdict, Record};
 use teia_base::{Files, LinkKind, Outcome, Rel, SimulatedDisk};
-use teia_repository::blocks::{Decided, Link, Store, StoreConfig};
+use teia_repository::blocks::{Decided, Link, Store, StoreConfig, StoreError};
 use teia_repository::{Admission, Backing, News, Offer, Repository, RepositoryConfig};
 
 struct Process {
@@ -46,6 +46,7 @@ impl Process {
         for entry in &journal {
             repository.replay(entry);
         }
+        repository.mend_files();
         repository.maintain(at(1), true).unwrap();
         Self {
             repository,
@@ -396,4 +397,76 @@ fn a_url_keeps_the_rule_that_left_it_out_while_rows_move_to_the_disk() {
         let state = process.repository.state(found(target).normal()).unwrap();
         assert_eq!(state.exclusion, Some(exclusion("scope host")), "{target}");
     }
+}
+
+/// In a store of many blocks most of them have no news, and are not visited again for long.
+#[test]
+fn files_that_were_found_again_are_written_anew_by_the_next_process_that_has_nothing_else_to_do() {
+    let disk = SimulatedDisk::new();
+    let files: Arc<dyn Files> = Arc::new(disk.clone());
+    let memory = 40 * 1024;
+    let mut process = Process::start(&files, memory, Vec::new());
+    for first in (0..12_000).step_by(200) {
+        process.add((first..first + 200).map(url));
+        process.repository.maintain(at(1), true).unwrap();
+        process.write_news();
+    }
+    process.decide();
+    let (journal, known) = (process.journal.clone(), process.repository.len());
+    drop(process);
+    // A process in between has heard of all that is told.
+    let mut process = Process::start(&files, memory, journal);
+    process.decide();
+    let journal = process.journal.clone();
+    drop(process);
+    let folder = Path::new("urls");
+    let runs: Vec<PathBuf> = disk
+        .list(folder)
+        .unwrap()
+        .into_iter()
+        .map(|it| folder.join(it))
+        .collect();
+    let runs = runs
+        .into_iter()
+        .filter(|path| path.to_string_lossy().contains("run-"));
+    let mut hurt = 0;
+    for (number, path) in runs.enumerate() {
+        let mut bytes = disk.read(&path).unwrap();
+        let trailer = bytes.len() - 64;
+        let index = usize::try_from(u64::from_le_bytes(
+            bytes[trailer + 8..trailer + 16].try_into().unwrap(),
+        ));
+        match number % 5 {
+            0 => bytes[trailer + 44] ^= 1,
+            1 => bytes.extend([7; 100]),
+            2 => bytes[index.unwrap() + 20] ^= 1,
+            3 => bytes[trailer - 3] ^= 1,
+            _ => continue,
+        }
+        hurt += 1;
+        disk.replace(&path, &bytes).unwrap();
+    }
+    assert!(hurt > 8, "{hurt}");
+    let mut process = Process::start(&files, memory, journal);
+    assert!(process.repository.verify().unwrap().problems.len() >= hurt);
+    process.decide();
+    // Of a block with several damaged directories one is told of.
+    let damage = process.repository.take_damage();
+    assert!(
+        damage.len() > hurt / 2 && damage.iter().all(StoreError::is_mended),
+        "{damage:?}"
+    );
+    let journal = process.journal.clone();
+    drop(process);
+    let mut process = Process::start(&files, memory, journal);
+    assert_eq!(process.repository.verify().unwrap().problems.len(), 0);
+    process.add((0..12_000).map(url));
+    process.decide();
+    assert_eq!(process.repository.take_damage().len(), 0);
+    assert_eq!((process.repository.len(), known), (12_000, 12_000));
+    assert!(
+        called_new(&process.journal)
+            .values()
+            .all(|count| *count == 1)
+    );
 }

@@ -74,6 +74,7 @@ impl Store {
             lacks_filter: self.filters.iter().map(Option::is_none).collect(),
             credit: self.credit,
             everything: false,
+            worn: self.worn(),
         }
     }
 
@@ -149,6 +150,7 @@ impl Store {
         self.position = self.sealed_position;
         self.after_fold(done.fold);
         self.make_room();
+        self.damage.forget_worn(&done.worn);
         report.damaged.extend(self.damage.take());
         Ok(report)
     }

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! manifest             its copy counts in its place; without both the store does not open
-//! index, trailer       found again from the pages, which are whole (see `mend`)
-//! directory            counted again from the pages
+//! index, trailer       found again from the pages, which are whole (see `mend`)   } and the next fold
+//! directory            counted again from the pages                               } writes them anew
 //! page                 its block waits, with the news for it; windows pass over its host
 //! index and trailer    the run is lost: its block waits, with the news for it
-//! file that is gone    the same
+//! file that is gone    the same; and one in whose place another file of the store lies
 //! ```
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hashbrown::HashSet;
 use teia_base::Files;
@@ -28,6 +28,8 @@ pub(crate) struct Damage(Mutex<Found>);
 struct Found {
     untold: Vec<StoreError>,
     places: HashSet<(PathBuf, u64)>,
+    /// Files with damage that is made good each time when they are read, until they are written anew.
+    worn: HashSet<PathBuf>,
 }
 
 impl Damage {
@@ -36,8 +38,11 @@ impl Damage {
         let StoreError::Damaged { path, offset, .. } = &error else {
             return Err(error);
         };
-        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.found();
         if found.places.insert((path.clone(), *offset)) {
+            if error.is_mended() {
+                found.worn.insert(path.clone());
+            }
             found.untold.push(error);
         }
         Ok(())
@@ -45,8 +50,16 @@ impl Damage {
 
     /// What was not told yet.
     pub(crate) fn take(&self) -> Vec<StoreError> {
-        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut found.untold)
+        std::mem::take(&mut self.found().untold)
+    }
+
+    /// Forgets files that a fold was to write anew: what it could not is tried again at the next start.
+    pub(crate) fn forget_worn(&self, tried: &HashSet<PathBuf>) {
+        self.found().worn.retain(|path| !tried.contains(path));
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -86,6 +99,26 @@ impl Store {
             run.flaw().map_or(Ok(()), |error| self.damage.note(error))?;
         }
         Ok(())
+    }
+
+    /// Whether there are files with damage that a fold would mend for good.
+    pub fn wants_mending(&self) -> bool {
+        !self.worn().is_empty()
+    }
+
+    /// Files that the next fold is to write anew. One that still has news to tell goes when that was heard.
+    pub(crate) fn worn(&self) -> HashSet<PathBuf> {
+        let mut worn = self.damage.found().worn.clone();
+        if !worn.is_empty() {
+            let unheard = self
+                .news
+                .iter()
+                .filter(|(fold, _)| *fold > self.acknowledged);
+            for run in unheard.flat_map(|(_, runs)| runs) {
+                worn.remove(&run.path);
+            }
+        }
+        worn
     }
 
     /// The first run of which nothing can be read.

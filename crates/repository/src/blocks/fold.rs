@@ -3,9 +3,11 @@
 //! The job has everything it needs and can run on a thread of its own; the store goes on taking
 //! offers meanwhile, and takes the result in when it is done.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use hashbrown::HashSet;
 use teia_base::Step;
 
 use super::block::{Block, Disk, Kind, bounds_of};
@@ -30,6 +32,8 @@ pub struct FoldJob {
     pub(crate) credit: i64,
     /// Visit every block that has news, whatever it costs.
     pub(crate) everything: bool,
+    /// Files to be written anew, whatever that costs.
+    pub(crate) worn: HashSet<PathBuf>,
 }
 
 /// What came out of it, to be handed back to the store.
@@ -40,6 +44,7 @@ pub struct FoldDone {
     pub(crate) visits: Vec<(usize, Visit)>,
     pub(crate) damaged: Vec<StoreError>,
     pub(crate) credit: i64,
+    pub(crate) worn: HashSet<PathBuf>,
 }
 
 impl FoldJob {
@@ -97,10 +102,11 @@ impl FoldJob {
             visits,
             damaged,
             credit,
+            worn: self.worn,
         })
     }
 
-    /// The blocks to visit: those that have waited too long, then those with most news for the rows
+    /// The blocks to visit: those that have waited too long or have worn files, then those with most news for the rows
     /// that a visit reads, as far as the rows that may be read go.
     fn choose(&self, placed: &[Placed], bounds: &[Bounds]) -> (Vec<usize>, i64) {
         let config = &self.disk.config;
@@ -115,12 +121,15 @@ impl FoldJob {
         for (at, block) in self.blocks.iter().enumerate() {
             let news =
                 self.waiting_rows(block, &bounds[at]) + within(placed, &bounds[at]).len() as u64;
-            if news == 0 {
+            // What waits in a worn file goes when every block has taken its part.
+            let mut runs = block.runs.iter().chain(self.unvisited(block));
+            let is_worn = !self.worn.is_empty() && runs.any(|run| self.worn.contains(&run.path));
+            if news == 0 && !is_worn {
                 continue;
             }
             waiting += news;
             let age = self.fold.saturating_sub(block.visited_fold);
-            let forced = self.everything || age >= config.delay;
+            let forced = self.everything || is_worn || age >= config.delay;
             // What a visit decides for each row that it reads.
             let worth = news.saturating_mul(1 << 16) / block.rows().max(1);
             candidates.push((forced, worth, at, news));
@@ -235,6 +244,7 @@ impl FoldJob {
                     thrift,
                     threads: threads / chosen.len().max(1),
                     lacks_filter: self.lacks_filter[at],
+                    is_worn: block.runs.iter().any(|run| self.worn.contains(&run.path)),
                 };
                 let result = visit(&self.disk, task, &mut workbench);
                 results

@@ -44,6 +44,8 @@ pub(crate) struct Task<'a> {
     pub(crate) threads: usize,
     /// Nothing in memory tells which URLs are new: filters are not kept over a start.
     pub(crate) lacks_filter: bool,
+    /// A run of it is to be written anew.
+    pub(crate) is_worn: bool,
 }
 
 /// What came out of it.
@@ -126,7 +128,7 @@ pub(crate) fn visit(
         }
         block.runs.push(run);
     }
-    if block.wants_compaction(&disk.config, task.thrift) {
+    if task.is_worn || block.wants_compaction(&disk.config, task.thrift) {
         for part in compact(
             disk,
             &block,

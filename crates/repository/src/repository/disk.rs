@@ -118,6 +118,8 @@ pub(super) struct Disk {
     pub(super) half_told: (u64, usize),
     /// The blocks are made again from the journal, and not all that is new to them is news.
     pub(super) remade: bool,
+    /// Files with damage that was made good are to be written anew.
+    pub(super) mends: bool,
     window: usize,
     rows_at_ease: usize,
 }
@@ -151,6 +153,7 @@ impl Disk {
             inherited: store.last_fold(),
             half_told: (0, 0),
             remade: false,
+            mends: false,
             window: backing.window,
             rows_at_ease: usize::try_from(backing.memory / 1024).unwrap_or(usize::MAX),
             store,
@@ -172,6 +175,11 @@ impl Disk {
     pub(super) fn are_remade(&mut self, remade: bool) {
         self.remade = remade;
         self.store.check_told(if remade { u64::MAX } else { 0 });
+    }
+
+    /// Whether a fold would mend files for good.
+    pub(super) fn wants_mending(&self) -> bool {
+        self.mends && self.store.wants_mending()
     }
 
     /// After this nothing goes on; the owner is told at the next [`Repository::maintain`].

@@ -113,11 +113,19 @@ impl Repository {
                 disk.last_fold = Some(now);
                 self.begin_fold(FoldJob::everywhere);
             }
-        } else if may_fold && (disk.store.wants_fold() || is_old) {
+        } else if may_fold && (disk.store.wants_fold() || is_old || disk.wants_mending()) {
             disk.last_fold = Some(now);
             self.begin_fold(|job| job);
         }
         Ok(())
+    }
+
+    /// Files with damage that was made good when they were read are written anew, by a fold: for the owner, not for
+    /// those who only look.
+    pub fn mend_files(&mut self) {
+        if let Some(disk) = &mut self.disk {
+            disk.mends = true;
+        }
     }
 
     /// Whether there is more than memory should hold, or so long a past that a start should not read
@@ -315,7 +323,7 @@ impl Repository {
             return Ok(false);
         };
         disk.open_commits = 0;
-        let is_all = !disk.store.has_unfolded() && disk.moving.is_none();
+        let is_all = !disk.store.has_unfolded() && disk.moving.is_none() && !disk.wants_mending();
         if is_all {
             return self.hear_all_news();
         }
@@ -341,7 +349,7 @@ impl Repository {
             self.find_hosts()?;
             return Ok(visited > 0);
         }
-        if !disk.store.has_unfolded() {
+        if !disk.store.has_unfolded() && !disk.wants_mending() {
             return self.hear_all_news();
         }
         disk.deciding = Deciding::Folding;
@@ -362,7 +370,9 @@ impl Repository {
         }
         let mut visited = self.wait_for_fold()?;
         let unfolded = self.disk.as_ref().is_some_and(|disk| {
-            disk.open_commits == 0 && disk.store.has_unfolded() && disk.failure.get().is_none()
+            disk.open_commits == 0
+                && (disk.store.has_unfolded() || disk.wants_mending())
+                && disk.failure.get().is_none()
         });
         if unfolded && let Some(job) = self.seal() {
             let done = job.everywhere().run()?;
