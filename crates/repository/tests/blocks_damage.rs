@@ -5,7 +5,7 @@
 
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,10 @@ use std::sync::Arc;
 use support::Draw;
 use teia_base::{DiskFiles, Files, SimulatedDisk};
 use teia_repository::blocks::{
-    Decided, Link, News, Settlement, Standing, Store, StoreConfig, StoreError, WindowOrder,
+    Decided, HostCounts, Link, News, Settlement, Standing, Store, StoreConfig, StoreError,
+    WindowOrder,
 };
+use xxhash_rust::xxh3::xxh3_64;
 
 fn config() -> StoreConfig {
     StoreConfig {
@@ -135,8 +137,8 @@ fn parts(name: &str, bytes: &[u8]) -> Vec<Range<usize>> {
     };
     vec![
         0..number(1),
-        number(1)..number(3),
-        number(3)..trailer,
+        number(1)..number(1) + number(2),
+        number(1) + number(2)..trailer,
         trailer..bytes.len(),
     ]
 }
@@ -290,6 +292,175 @@ fn whatever_happens_to_one_file_the_rest_goes_on() {
             }
         }
     }
+}
+
+/// The files of a life that have pages.
+fn files_with_pages(life: &Life) -> Vec<PathBuf> {
+    let names = life.disk.list(Path::new("urls")).unwrap().into_iter();
+    let names = names.filter(|name| !name.starts_with("manifest"));
+    names.map(|name| Path::new("urls").join(name)).collect()
+}
+
+#[test]
+fn two_files_that_were_exchanged_are_both_named_and_nothing_in_them_is_called_new_again() {
+    let life = life();
+    let files = files_with_pages(&life);
+    let mut draw = Draw::new(11);
+    for round in 0..40 {
+        let mut place = || usize::try_from(draw.below(files.len() as u64)).unwrap();
+        // News that waits stands first: it is exchanged with files of blocks, too.
+        let one = if round % 4 == 0 { 0 } else { place() };
+        let (one, other) = (&files[one], &files[place()]);
+        assert!(files[0].to_string_lossy().contains("pending"));
+        let (first, second) = (life.disk.read(one).unwrap(), life.disk.read(other).unwrap());
+        if first == second {
+            continue;
+        }
+        let disk = copied(&life.disk);
+        disk.replace(one, &second).unwrap();
+        disk.replace(other, &first).unwrap();
+        let what = format!("{} and {}", one.display(), other.display());
+        let mut store = open(&disk).unwrap();
+        let problems = store.verify().problems;
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        for path in [one, other] {
+            let name = path.to_string_lossy();
+            let is_named = |it: &&String| it.contains(&*name) && it.contains("another file");
+            // One that tells news, too, is named for that as well.
+            assert!(told.iter().any(|it| is_named(&it)), "{what}: {told:?}");
+        }
+        assert!(problems.iter().all(StoreError::is_loss), "{what}: {told:?}");
+        assert!(store.lost_run().is_some(), "{what}");
+        // Whoever goes on without them all the same decides nothing where something is missing.
+        for url in &life.told {
+            store.offer(&Link::new(url, 1));
+        }
+        store.fold_everything(21).unwrap();
+        for url in listen(&mut store, &mut life.noted.clone()) {
+            assert!(life.waiting.contains(&url), "{what}: {url} was not new");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_was_found_again_is_written_anew_by_the_next_fold_and_by_no_other() {
+    let life = life();
+    let mut all = BTreeMap::new();
+    for url in life.told.iter().chain(&life.waiting) {
+        let host = url.split('/').nth(2).unwrap().to_owned();
+        *all.entry(host).or_default() += 1;
+    }
+    for path in files_with_pages(&life) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let whole = life.disk.read(&path).unwrap();
+        let parts = parts(&name, &whole);
+        let mut hurts = vec![whole.clone(); 4];
+        hurts[0][whole.len() - 20] ^= 1;
+        hurts[1].extend([0xA5; 100]);
+        hurts[2][parts[1].start + 9] ^= 1;
+        // What waits has no directory.
+        match parts[2].len() {
+            0 => drop(hurts.pop()),
+            len => hurts[3][parts[2].start + len / 2] ^= 1,
+        }
+        for (way, bytes) in hurts.into_iter().enumerate() {
+            let what = format!("{name} {way}");
+            let disk = copied(&life.disk);
+            disk.replace(&path, &bytes).unwrap();
+            let mut store = open(&disk).unwrap();
+            assert!(!store.verify().problems.is_empty(), "{what}");
+            store.hosts(|_| {}).unwrap();
+            // The owner has heard of the last fold; what he has not heard of stays.
+            store.acknowledge(life.noted);
+            assert!(store.wants_mending(), "{what}");
+            let report = store.fold(20).unwrap();
+            assert!(report.damaged.iter().all(StoreError::is_mended), "{what}");
+            assert!(!store.wants_mending(), "{what}");
+            drop(store);
+            let mut store = open(&disk).unwrap();
+            assert_eq!(store.verify().problems.len(), 0, "{what}");
+            assert!(
+                !store.wants_mending() && store.take_damage().is_empty(),
+                "{what}"
+            );
+            let mut noted = life.noted;
+            for url in life.told.iter().chain(&life.waiting) {
+                store.offer(&Link::new(url, 1));
+            }
+            store.fold_everything(21).unwrap();
+            store.fold_everything(21).unwrap();
+            let mut waiting = life.waiting.clone();
+            for url in listen(&mut store, &mut noted) {
+                assert!(waiting.remove(&url), "{what}: {url} was not new");
+            }
+            assert!(waiting.is_empty(), "{what}: {waiting:?}");
+            assert_eq!(counts(&store), all, "{what}");
+        }
+    }
+    assert!(!open(&copied(&life.disk)).unwrap().wants_mending());
+}
+
+/// URLs of each host.
+fn counts(store: &Store) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    let add = |host: HostCounts| *counts.entry(host.host).or_default() += host.urls;
+    store.hosts(add).unwrap();
+    counts
+}
+
+#[test]
+fn files_of_earlier_builds_do_not_know_their_number_and_are_read() {
+    let life = life();
+    let disk = copied(&life.disk);
+    for path in files_with_pages(&life) {
+        let mut bytes = disk.read(&path).unwrap();
+        let index = parts("run", &bytes).swap_remove(1);
+        let sum = xxh3_64(&bytes[index.start + 8..index.end]);
+        bytes[index.start..index.start + 8].copy_from_slice(&sum.to_le_bytes());
+        let trailer = bytes.len() - 64;
+        let bytes_of = |number: usize| (number as u64).to_le_bytes();
+        bytes[trailer..trailer + 8].copy_from_slice(b"teiarun1");
+        bytes[trailer + 24..trailer + 32].copy_from_slice(&bytes_of(index.end));
+        let sum = xxh3_64(&bytes[trailer..trailer + 56]);
+        bytes[trailer + 56..].copy_from_slice(&sum.to_le_bytes());
+        disk.replace(&path, &bytes).unwrap();
+    }
+    for name in ["manifest", "manifest.copy"] {
+        let path = Path::new("urls").join(name);
+        let mut bytes = disk.read(&path).unwrap();
+        bytes[16..20].copy_from_slice(&4_u32.to_le_bytes());
+        let sum = xxh3_64(&bytes[16..]);
+        bytes[8..16].copy_from_slice(&sum.to_le_bytes());
+        disk.replace(&path, &bytes).unwrap();
+    }
+    let mut store = open(&disk).unwrap();
+    assert_eq!(store.verify().problems.len(), 0);
+    for url in life.told.iter().chain(&life.waiting) {
+        store.offer(&Link::new(url, 1));
+    }
+    let report = store.fold_everything(21).unwrap();
+    assert!(report.damaged.is_empty());
+    let told: BTreeSet<String> = listen(&mut store, &mut life.noted.clone())
+        .into_iter()
+        .collect();
+    assert_eq!(told, life.waiting);
+    // An index of theirs is found again, too.
+    drop(store);
+    let path = files_with_pages(&life)
+        .into_iter()
+        .find(|path| disk.exists(path));
+    let path = path.unwrap();
+    let mut bytes = disk.read(&path).unwrap();
+    let index = parts("run", &bytes).swap_remove(1);
+    bytes[index.start + 9] ^= 1;
+    disk.replace(&path, &bytes).unwrap();
+    assert!(
+        open(&disk)
+            .unwrap()
+            .take_damage()
+            .iter()
+            .all(StoreError::is_mended)
+    );
 }
 
 #[test]

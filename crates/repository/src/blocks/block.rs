@@ -120,6 +120,7 @@ impl Disk {
         RunWriter::create(
             &*self.files,
             &path,
+            id,
             self.config.page_bytes,
             packing,
             directory,

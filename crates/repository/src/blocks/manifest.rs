@@ -18,8 +18,11 @@ use super::error::{Flaw, StoreError};
 use super::key::OwnedKey;
 
 const MAGIC: &[u8; 8] = b"teiaurls";
-/// Since 4 pages may be packed with LZ4.
-const FORMAT: u32 = 4;
+/// Since 4 pages may be packed with LZ4; since 5 the files of URLs know their numbers.
+const FORMAT: u32 = 5;
+
+/// No number of a store comes near it: sums of them are no danger.
+const MOST: u64 = 1 << 48;
 
 /// The store as of its last fold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,7 +138,22 @@ impl Manifest {
         } else {
             postcard::from_bytes(body)
         };
-        read.map_err(|_| damaged("the manifest does not read"))
+        let read: Self = read.map_err(|_| damaged("the manifest does not read"))?;
+        if read.is_sane() {
+            Ok(read)
+        } else {
+            Err(damaged("the manifest tells of what cannot be"))
+        }
+    }
+
+    /// Whether one can reckon with it: blocks in order, and numbers that a store can come to.
+    fn is_sane(&self) -> bool {
+        let blocks = self.blocks.iter();
+        let of_blocks = blocks.flat_map(|it| [it.visited, it.visited_fold, it.urls]);
+        let numbers = [self.next_id, self.next_sequence, self.fold].into_iter();
+        let mut numbers = numbers.chain(self.states).chain(of_blocks);
+        numbers.all(|number| number < MOST)
+            && self.blocks.is_sorted_by(|one, next| one.lower < next.lower)
     }
 
     /// Replaces it and then its copy: from here on the store is another one.

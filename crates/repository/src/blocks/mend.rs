@@ -2,7 +2,8 @@
 //!
 //! A page says by itself how long it is, and has checksums: from the first page on, each is found
 //! behind the one before it. That these are all of them is proved by what is left: a trailer that
-//! says where they end, or an index right behind them that has as many entries.
+//! says where they end, or an index right behind them that has as many entries. That they are of this
+//! file says the same: both know its number.
 
 use teia_base::ReadFile;
 
@@ -25,10 +26,10 @@ pub(crate) struct Mended {
     pub(crate) news: u64,
 }
 
-/// The pages of a run; nothing where it cannot be proved that these are all.
+/// The pages of the file with this number; nothing where it cannot be proved that these are all.
 pub(crate) fn mend(
     file: &dyn ReadFile,
-    len: u64,
+    (id, len): (u64, u64),
     trailer: Option<&Trailer>,
     key: u64,
 ) -> Option<Mended> {
@@ -48,7 +49,7 @@ pub(crate) fn mend(
     }
     let are_all = match trailer {
         Some(trailer) => offset == trailer.index_at && mended.rows == trailer.rows,
-        None => has_index(file, offset, len, mended.index.len()),
+        None => has_index(file, (id, len), offset, mended.index.len()),
     };
     are_all.then_some(mended)
 }
@@ -109,8 +110,9 @@ fn describe(
     Ok(entry)
 }
 
-fn has_index(file: &dyn ReadFile, offset: u64, len: u64, pages: usize) -> bool {
+fn has_index(file: &dyn ReadFile, (id, len): (u64, u64), offset: u64, pages: usize) -> bool {
     let mut stored = vec![0; 8 + pages * ENTRY];
     let fits = len.saturating_sub(offset) >= stored.len() as u64;
-    fits && file.read_exact_at(offset, &mut stored).is_ok() && read_index(&stored).is_ok()
+    fits && file.read_exact_at(offset, &mut stored).is_ok()
+        && read_index(&stored, id, offset).is_ok()
 }

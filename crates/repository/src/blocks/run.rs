@@ -5,15 +5,19 @@
 //! index                      checksum u64 | for each page: hash of its first host u64, offset u64,
 //!                            state length, text length, rows, waiting, least due: u32 each
 //! directory                  see `directory`
-//! trailer (64 bytes)         magic | offset and length of index and directory | rows u64
-//!                            | news u64 | checksum u64
+//! trailer (64 bytes)         magic | offset and length of the index | number of the file
+//!                            | length of the directory | rows | news | checksum: u64 each
 //! ```
+//!
+//! The trailer says which file of the store this is, and the checksum of the index begins with that
+//! number: whole files that were exchanged are found, with their trailers and without. Files of earlier
+//! builds (`teiarun1`) do not know their number, and are taken as they are.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use teia_base::{AppendFile, Files, ReadFile};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::config::Packing;
 use super::delta::Delta;
@@ -25,7 +29,9 @@ use super::page::{Cells, Packer, PageBuilder};
 use super::row::{DUE, MARK, news_of, state_of};
 use crate::row::State;
 
-const MAGIC: &[u8; 8] = b"teiarun1";
+const MAGIC: &[u8; 8] = b"teiarun2";
+/// Its fourth number is the offset of the directory, and the checksum of the index begins with nothing.
+const MAGIC_WITHOUT_NUMBER: &[u8; 8] = b"teiarun1";
 const TRAILER: usize = 64;
 pub(crate) const ENTRY: usize = 36;
 /// Written and read in pieces of about this size.
@@ -50,6 +56,8 @@ pub(crate) struct PageEntry {
 #[derive(Debug)]
 pub(crate) struct RunWriter {
     path: PathBuf,
+    /// The number of the file.
+    id: u64,
     /// None for a run that is kept in memory until another one absorbs it.
     file: Option<Box<dyn AppendFile>>,
     /// The pieces of such a run.
@@ -81,6 +89,7 @@ impl RunWriter {
     pub(crate) fn create(
         files: &dyn Files,
         path: &Path,
+        id: u64,
         page_bytes: usize,
         packing: Packing,
         directory: Option<Directory>,
@@ -90,6 +99,7 @@ impl RunWriter {
             .map_err(StoreError::disk("create", path))?;
         Ok(Self {
             path: path.to_owned(),
+            id,
             file: Some(file),
             buffer: Vec::with_capacity(PIECE + PIECE / 4),
             directory,
@@ -102,6 +112,7 @@ impl RunWriter {
     pub(crate) fn aside(page_bytes: usize, packing: Packing) -> Self {
         Self {
             path: PathBuf::new(),
+            id: 0,
             file: None,
             pieces: Vec::new(),
             buffer: Vec::new(),
@@ -224,7 +235,7 @@ impl RunWriter {
         for entry in &self.index {
             write_entry(entry, &mut self.buffer);
         }
-        let sum = xxh3_64(&self.buffer[start + 8..]);
+        let sum = xxh3_64_with_seed(&self.buffer[start + 8..], self.id);
         self.buffer[start..start + 8].copy_from_slice(&sum.to_le_bytes());
         let directory_at = self.len();
         if let Some(directory) = &mut self.directory {
@@ -236,7 +247,7 @@ impl RunWriter {
         for number in [
             index_at,
             directory_at - index_at,
-            directory_at,
+            self.id,
             end - directory_at,
             self.rows,
             self.news,
@@ -293,6 +304,7 @@ fn read_entry(bytes: &[u8; ENTRY]) -> PageEntry {
 }
 
 const GONE: Flaw = Flaw("the file is gone");
+const PAGES_DO_NOT_MEET: Flaw = Flaw("the pages of a run do not meet");
 
 /// A run to be read; its index is in memory.
 #[derive(Debug)]
@@ -324,31 +336,57 @@ pub(crate) struct Trailer {
 }
 
 impl Trailer {
-    fn read(file: &dyn ReadFile, bytes: u64) -> Result<Result<Self, Flaw>, std::io::Error> {
+    fn read(
+        file: &dyn ReadFile,
+        bytes: u64,
+        id: u64,
+    ) -> Result<Result<Self, Flaw>, std::io::Error> {
         let Some(at) = bytes.checked_sub(TRAILER as u64) else {
             return Ok(Err(Flaw("a run is cut off")));
         };
         let mut trailer = [0; TRAILER];
         file.read_exact_at(at, &mut trailer)?;
+        Ok(Self::decode(&trailer, at, id))
+    }
+
+    /// The index, if it tells of as many rows.
+    fn fits(&self, index: Vec<PageEntry>) -> Result<Vec<PageEntry>, Flaw> {
+        let rows: u64 = index.iter().map(|page| u64::from(page.rows)).sum();
+        if rows == self.rows && self.news <= rows {
+            Ok(index)
+        } else {
+            Err(Flaw("index and trailer of a run tell of different rows"))
+        }
+    }
+
+    /// Of the file with this number, where it lies at this offset.
+    fn decode(trailer: &[u8; TRAILER], at: u64, id: u64) -> Result<Self, Flaw> {
         let number = |at: usize| {
             u64::from_le_bytes(trailer[8 * at..8 * at + 8].try_into().expect("eight bytes"))
         };
-        if trailer[..8] != *MAGIC || number(7) != xxh3_64(&trailer[..56]) {
-            return Ok(Err(Flaw("the trailer of a run is wrong")));
-        }
-        let (index_at, index_len) = (number(1), number(2));
-        let (directory_at, directory_len) = (number(3), number(4));
-        if index_at.checked_add(index_len) != Some(directory_at)
-            || directory_at.checked_add(directory_len) != Some(at)
+        let knows_number = trailer[..8] == *MAGIC;
+        if !(knows_number || trailer[..8] == *MAGIC_WITHOUT_NUMBER)
+            || number(7) != xxh3_64(&trailer[..56])
         {
-            return Ok(Err(Flaw("the parts of a run do not meet")));
+            return Err(Flaw("the trailer of a run is wrong"));
         }
-        Ok(Ok(Self {
-            index_at,
-            directory: (directory_at, at),
-            rows: number(5),
-            news: number(6),
-        }))
+        if knows_number && number(3) != id {
+            return Err(Flaw(
+                "this is another file of the URLs, with the wrong name",
+            ));
+        }
+        let (index_at, index_len, directory_len) = (number(1), number(2), number(4));
+        let directory_at = index_at.checked_add(index_len);
+        let meet = directory_at.and_then(|directory| directory.checked_add(directory_len));
+        match directory_at {
+            Some(directory_at) if meet == Some(at) => Ok(Self {
+                index_at,
+                directory: (directory_at, at),
+                rows: number(5),
+                news: number(6),
+            }),
+            _ => Err(Flaw("the parts of a run do not meet")),
+        }
     }
 }
 
@@ -383,7 +421,7 @@ impl RunFile {
             opened => opened.map_err(StoreError::disk("open", path))?,
         };
         let bytes = file.len().map_err(StoreError::disk("measure", path))?;
-        let trailer = Trailer::read(&*file, bytes).map_err(StoreError::disk("read", path))?;
+        let trailer = Trailer::read(&*file, bytes, id).map_err(StoreError::disk("read", path))?;
         run.bytes = bytes;
         run.file = Some(file);
         match trailer {
@@ -393,7 +431,8 @@ impl RunFile {
                 let len = usize::try_from(directory - trailer.index_at).unwrap_or(0);
                 let mut stored = vec![0; len];
                 run.read(trailer.index_at, &mut stored)?;
-                match read_index(&stored) {
+                let read = read_index(&stored, id, trailer.index_at);
+                match read.and_then(|index| trailer.fits(index)) {
                     Ok(index) => {
                         run.index = index;
                         run.rows = trailer.rows;
@@ -411,7 +450,7 @@ impl RunFile {
     fn mend(&mut self, offset: u64, flaw: Flaw, trailer: Option<&Trailer>, key: u64) {
         self.flaw = Some((offset, flaw));
         let file = self.file.as_deref();
-        match file.and_then(|file| mend(file, self.bytes, trailer, key)) {
+        match file.and_then(|file| mend(file, (self.id, self.bytes), trailer, key)) {
             Some(mended) => {
                 self.index = mended.index;
                 self.rows = mended.rows;
@@ -522,18 +561,35 @@ fn least_due_of(index: &[PageEntry]) -> u32 {
     dues.min().unwrap_or(u32::MAX)
 }
 
-pub(crate) fn read_index(stored: &[u8]) -> Result<Vec<PageEntry>, Flaw> {
+/// The index of the file with this number, whose pages end at this offset.
+pub(crate) fn read_index(stored: &[u8], id: u64, end: u64) -> Result<Vec<PageEntry>, Flaw> {
     let (sum, body) = stored
         .split_first_chunk::<8>()
         .ok_or(Flaw("the index of a run is cut off"))?;
-    if u64::from_le_bytes(*sum) != xxh3_64(body) {
+    // No file has the number 0: so were those of earlier builds written, whichever number they have.
+    if ![id, 0]
+        .map(|seed| xxh3_64_with_seed(body, seed).to_le_bytes())
+        .contains(sum)
+    {
         return Err(Flaw("the checksum of an index is wrong"));
     }
     let (entries, rest) = body.as_chunks::<ENTRY>();
     if !rest.is_empty() {
         return Err(Flaw("the index of a run has an odd length"));
     }
-    Ok(entries.iter().map(read_entry).collect())
+    let entries: Vec<PageEntry> = entries.iter().map(read_entry).collect();
+    let mut offset = 0;
+    for entry in &entries {
+        if entry.offset != offset {
+            return Err(PAGES_DO_NOT_MEET);
+        }
+        offset += u64::from(entry.state_len) + u64::from(entry.text_len);
+    }
+    if offset == end {
+        Ok(entries)
+    } else {
+        Err(PAGES_DO_NOT_MEET)
+    }
 }
 
 /// Pages read in large pieces, one after another.
