@@ -208,7 +208,8 @@ impl Checkpoints {
         while offset < len {
             let (bytes, end) = read_frame(&*file, &path, offset)?;
             let piece = postcard::from_bytes(&bytes).map_err(|_| damaged(&path, offset))?;
-            is_whole = matches!(piece, Piece::Head(_));
+            // The file of another position is whole, and not what is wanted.
+            is_whole = matches!(&piece, Piece::Head(head) if head.position == position);
             each(piece)?;
             offset = end;
         }
@@ -522,6 +523,27 @@ mod tests {
             file.append(&good).unwrap();
             Checkpoints::find(&files, &layout()).1.unwrap();
         }
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_another_is_found_and_named() {
+        let files = disk();
+        let checkpoints = saved(&files, 16, 4, 10);
+        let paths: Vec<PathBuf> = checkpoints
+            .named
+            .iter()
+            .map(|&at| checkpoints.path(at))
+            .collect();
+        let (first, second) = (
+            files.read(&paths[0]).unwrap(),
+            files.read(&paths[1]).unwrap(),
+        );
+        for (path, bytes) in [(&paths[0], second), (&paths[1], first)] {
+            let mut file = files.create(path).unwrap();
+            file.append(&bytes).unwrap();
+        }
+        let error = Checkpoints::find(&files, &layout()).1.unwrap_err();
+        assert!(error.to_string().contains("damaged at byte"), "{error}");
     }
 
     #[test]
