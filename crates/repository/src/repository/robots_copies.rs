@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = 64 << 20;
 #[derive(Debug, Default)]
 pub(super) struct LongCopies {
     bytes: u64,
-    /// Hosts that have some, the one that has had them for longest first.
+    /// Hosts that have some, each once, the one that has had them for longest first.
     hosts: VecDeque<u32>,
 }
 
@@ -26,6 +26,11 @@ impl LongCopies {
         if is_long(stored) {
             self.bytes = self.bytes.saturating_sub(stored.len() as u64);
         }
+    }
+
+    /// A host has none any more.
+    fn leave_out(&mut self, host: u32) {
+        self.hosts.retain(|other| *other != host);
     }
 }
 
@@ -42,9 +47,12 @@ impl Repository {
         {
             self.long_copies.forget(&stored);
         }
+        let has_long = robots.values().any(|stored| is_long(stored));
         if is_long(stored) {
             self.long_copies.bytes += stored.len() as u64;
             self.bound_copies(host, had_long);
+        } else if had_long && !has_long {
+            self.long_copies.leave_out(host);
         }
     }
 
@@ -56,6 +64,8 @@ impl Repository {
         self.long_copies.bytes = self.long_copies.bytes.saturating_sub(had) + has;
         if has > 0 {
             self.bound_copies(host, had > 0);
+        } else if had > 0 {
+            self.long_copies.leave_out(host);
         }
     }
 
@@ -163,6 +173,21 @@ mod tests {
         assert!(robots.contains_key("https://a.test"));
         assert!(robots.contains_key("http://a.test:1999"), "the newest");
         assert_eq!(repository.long_copies.bytes, kept(&repository) - 9);
+    }
+
+    #[test]
+    fn a_host_whose_copy_is_long_and_short_by_turns_is_listed_once() {
+        let mut repository = repository();
+        for _ in 0..100 {
+            tell(&mut repository, "a.test", "http://a.test", 9);
+            assert_eq!(repository.long_copies.hosts.len(), 0);
+            tell(&mut repository, "a.test", "http://a.test", 50_000);
+            tell(&mut repository, "a.test", "https://a.test", 50_000);
+            assert_eq!(repository.long_copies.hosts.len(), 1);
+            tell(&mut repository, "a.test", "https://a.test", 9);
+            assert_eq!(repository.long_copies.hosts.len(), 1, "one is long still");
+        }
+        assert_eq!(repository.long_copies.bytes, 50_000);
     }
 
     #[test]
