@@ -3,7 +3,8 @@
 
 use teia_base::journal::{
     Added, ArchivePosition, Attempt, Commit, Entry, Exclusion, Folded, HostUpdate, LinkRecord,
-    LinkVerdict, Next, Quarantined, Record, RunStarted, SeedRecord, UrlChange,
+    LinkVerdict, Next, Quarantined, Record, Recovered, RecoveredUrl, RunEnded, RunStarted,
+    SeedRecord, UrlChange,
 };
 use teia_base::{
     CaptureId, Charset, CharsetSource, FoundUrl, LinkKind, NormalForm, Outcome, Rel, Timestamp,
@@ -64,7 +65,7 @@ fn url(text: &str) -> FoundUrl {
     NormalForm::default().parse(text).expect("a URL")
 }
 
-/// One of each kind that has something in it.
+/// One of each kind that has something in it: all but `Paused` and `Resumed`.
 fn records() -> Vec<Record> {
     let (page, other) = (url("http://a.example/x?y=1"), url("http://b.example/"));
     let wall = Timestamp::from_micros(1_800_000_000_000_000);
@@ -136,6 +137,23 @@ fn records() -> Vec<Record> {
             host: "a.example".to_owned(),
             pattern: "/calendar/{n}".to_owned(),
         }),
+        Record::Lifted(Quarantined {
+            host: "a.example".to_owned(),
+            pattern: "/calendar/{n}".to_owned(),
+        }),
+        Record::RunEnded(RunEnded {
+            reason: "max-pages".to_owned(),
+        }),
+        Record::Recovered(Recovered {
+            urls: vec![RecoveredUrl {
+                url: page.clone(),
+                depth: 2,
+                requisite: true,
+                seed: Some(true),
+                verdict: excluded,
+            }],
+        }),
+        Record::Spelled("sort-query = true".to_owned()),
         Record::Prioritised(vec![(page.normal().clone(), -5)]),
         Record::Changed("[]".to_owned()),
     ]
