@@ -160,7 +160,7 @@ impl Half<'_> {
 fn parts_of(disk: &Disk, block: &Block) -> u64 {
     let base = &block.runs[0];
     let bytes_per_row = (base.bytes / base.rows.max(1)).max(1);
-    let bytes = bytes_per_row * block.urls;
+    let bytes = bytes_per_row.saturating_mul(block.urls);
     if bytes <= disk.config.block_bytes {
         return 1;
     }

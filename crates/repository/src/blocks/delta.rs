@@ -342,18 +342,20 @@ fn settle(row: &mut Row<'_>, rare: &mut Rare, settlement: Settled) {
         let interval = u64::from(settlement.at.saturating_sub(visited.last_attempt));
         let before = (visited.outcome, visited.text_digest);
         match has_changed(before, (settlement.outcome, settlement.text_digest)) {
-            Some(true) => visited.changed_seconds += interval,
-            Some(false) => visited.quiet_seconds += interval,
+            Some(true) => {
+                visited.changed_seconds = visited.changed_seconds.saturating_add(interval);
+            }
+            Some(false) => visited.quiet_seconds = visited.quiet_seconds.saturating_add(interval),
             None => {}
         }
         let differs = visited.text_digest.is_some()
             && settlement.text_digest.is_some()
             && visited.text_digest != settlement.text_digest;
         if differs {
-            visited.changes += 1;
+            visited.changes = visited.changes.saturating_add(1);
             visited.last_change = settlement.at;
         }
-        visited.visits += 1;
+        visited.visits = visited.visits.saturating_add(1);
     }
     visited.last_attempt = settlement.at;
     visited.outcome = settlement.outcome;

@@ -12,6 +12,9 @@ use super::varint::{self, take, take_bytes, take_len};
 
 const CHUNK: usize = 64 << 10;
 
+/// No chunk is longer than this when unpacked: a damaged length must not eat the memory.
+const MOST_CHUNK: usize = 16 << 20;
+
 /// Collects the hosts of a run that is being written.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
@@ -139,6 +142,9 @@ pub(crate) fn for_each_host(
         let chunk = take_bytes(&mut stored, packed)?;
         if sum != xxh3_64(&body[..8 + packed]).to_le_bytes() {
             return Err(Flaw("the checksum of a directory is wrong"));
+        }
+        if plain > MOST_CHUNK {
+            return Err(Flaw("a directory is too long"));
         }
         let plain = zstd::bulk::decompress(chunk, plain)
             .map_err(|_| Flaw("a directory does not unpack"))?;

@@ -86,8 +86,8 @@ fn read_directories(block: &Block) -> Result<Counts, StoreError> {
         let stored = run.read_directory()?;
         for_each_host(&stored, |entry| {
             let count = counts.entry_ref(entry.host).or_default();
-            count.0 += entry.urls;
-            count.1 += entry.waiting;
+            count.0 = count.0.saturating_add(entry.urls);
+            count.1 = count.1.saturating_add(entry.waiting);
         })
         .map_err(|flaw| flaw.at(&run.path, run.directory_offset()))?;
     }

@@ -26,6 +26,9 @@ pub(crate) type Cells = [u64; COLUMNS];
 /// No page is longer than this when unpacked: a damaged length must not eat the memory.
 const MOST_TEXT: usize = 64 << 20;
 
+const MOST_ROWS: usize = 1 << 16;
+const TOO_MANY_ROWS: Flaw = Flaw("a page has too many rows");
+
 const HEAD: usize = 13;
 
 /// Collects rows in order and writes them as a page.
@@ -384,6 +387,9 @@ impl<'a> Groups<'a> {
         let len = take_len(&mut self.heads)?;
         let host = take_bytes(&mut self.heads, len)?;
         let rows = take_len(&mut self.heads)?;
+        if rows > MOST_ROWS {
+            return Err(TOO_MANY_ROWS);
+        }
         let bytes = take_len(&mut self.heads)?;
         let group = Group {
             host,
@@ -437,8 +443,8 @@ impl<'a> Facts<'a> {
         let mut bytes = part.get(8..).ok_or(Flaw("a page is cut off"))?;
         let head = take_bytes(&mut bytes, 4)?;
         let rows = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
-        if rows > usize::from(u16::MAX) + 1 {
-            return Err(Flaw("a page has too many rows"));
+        if rows > MOST_ROWS {
+            return Err(TOO_MANY_ROWS);
         }
         let mut columns = [Column::Same(0); COLUMNS];
         for column in &mut columns {

@@ -65,34 +65,28 @@ impl Store {
         problems
     }
 
-    /// The manifest and its copy must read, and be the same. A process that collects may be replacing
-    /// them meanwhile.
+    /// The manifest and its copy must read, and be the same. A process that collects may be between the
+    /// two, each of which is replaced at once: only where both read is it worth another look.
     fn verify_manifest(&self) -> Result<(), StoreError> {
-        let mut looks = 0;
-        loop {
-            looks += 1;
-            match self.compare_manifests() {
-                Err(_) if looks < 5 => std::thread::sleep(Duration::from_millis(20)),
-                compared => return compared,
-            }
-        }
-    }
-
-    fn compare_manifests(&self) -> Result<(), StoreError> {
         let files = &*self.disk.files;
         let path = self.disk.config.prefix.join("manifest");
+        let copy = copy_of(&path);
         if !files.exists(&path) {
             return Ok(());
         }
-        let read = |path: &Path| files.read(path).map_err(StoreError::disk("read", path));
-        let (first, second) = (read(&path)?, read(&copy_of(&path))?);
-        Manifest::decode(&first, &path)?;
-        Manifest::decode(&second, &copy_of(&path))?;
-        if first == second {
-            Ok(())
-        } else {
-            Err(Flaw("it is not the same as the manifest").at(copy_of(&path), 0))
+        let read = |path: &Path| {
+            let bytes = files.read(path).map_err(StoreError::disk("read", path))?;
+            Manifest::decode(&bytes, path).map(|_| bytes)
+        };
+        for look in 0..5 {
+            if look > 0 {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            if read(&path)? == read(&copy)? {
+                return Ok(());
+            }
         }
+        Err(Flaw("it is not the same as the manifest").at(copy, 0))
     }
 
     fn verify_run(&self, run: &RunFile, bounds: Option<&Bounds>, report: &mut VerifyReport) {
