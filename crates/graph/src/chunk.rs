@@ -156,7 +156,7 @@ impl File {
     pub(crate) fn damaged(&self, offset: u64, what: &'static str) -> GraphError {
         GraphError::Damaged {
             path: self.path.clone(),
-            offset: offset / PAYLOAD as u64 * CHUNK as u64,
+            offset: (offset / PAYLOAD as u64).saturating_mul(CHUNK as u64),
             what,
         }
     }
@@ -186,7 +186,7 @@ impl File {
     }
 
     fn load(&self, index: u64) -> Result<Arc<[u8]>, GraphError> {
-        let start = index * CHUNK as u64;
+        let start = index.saturating_mul(CHUNK as u64);
         let damaged = |what| GraphError::Damaged {
             path: self.path.clone(),
             offset: start,
