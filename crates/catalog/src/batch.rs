@@ -26,6 +26,7 @@ pub(crate) struct LastRun {
     pub(crate) version: String,
     pub(crate) seeds: i64,
     pub(crate) started_at: i64,
+    pub(crate) last_at: i64,
 }
 
 /// Rows of one table that wait, at most one for each key.
@@ -204,12 +205,20 @@ impl Batch {
                     }
                 }
             }
+            // Nor an erasure, of which only the time is told.
+            record if record.is_of_no_run() => {}
             record => {
+                // What comes after the end of a run makes it no longer.
+                let goes_on = self.run.ended.is_none();
                 if let Record::RunStarted(_) = record {
                     self.begin_run(entry);
-                } else if !self.run.is_paused {
+                    self.run.last_at = entry.wall.as_micros();
+                } else if goes_on {
+                    self.run.last_at = entry.wall.as_micros();
                     // Time in which nobody ran, or a person let it rest, is no time of work.
-                    active = micros(entry.wall.since(self.last_at));
+                    if !self.run.is_paused {
+                        active = micros(entry.wall.since(self.last_at));
+                    }
                 }
                 counts = self.add_record(entry);
                 self.run.is_paused = record.is_paused_after(self.run.is_paused);
@@ -287,7 +296,7 @@ impl Batch {
             self.collection.into(),
             i64::from(entry.run).into(),
             run.started_at.into(),
-            entry.wall.as_micros().into(),
+            run.last_at.into(),
             run.ended.as_deref().into(),
             run.is_paused.into(),
             run.version.as_str().into(),

@@ -145,7 +145,7 @@ impl Catalog {
 /// The newest run that is in the database.
 fn last_run(database: &mut Database, collection: i64) -> Result<Option<LastRun>, CatalogError> {
     let question = format!(
-        "SELECT number, is_paused, ended, version, seeds, started_at FROM run WHERE collection = {collection} ORDER BY number DESC LIMIT 1"
+        "SELECT number, is_paused, ended, version, seeds, started_at, last_at FROM run WHERE collection = {collection} ORDER BY number DESC LIMIT 1"
     );
     let mut found = None;
     database.ask(&question, &mut |row: Row| {
@@ -156,6 +156,7 @@ fn last_run(database: &mut Database, collection: i64) -> Result<Option<LastRun>,
             version: row[3].clone().unwrap_or_default(),
             seeds: number(&row, 4),
             started_at: number(&row, 5),
+            last_at: number(&row, 6),
         });
         true
     })?;

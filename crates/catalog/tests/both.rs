@@ -252,6 +252,40 @@ fn however_it_is_cut_into_transactions_sqlite_says_the_same() {
     }
 }
 
+/// An erasure writes a commit that only says where the archive goes on; a day later, here.
+#[test]
+fn an_erasure_makes_no_run_longer() {
+    let folder = tempfile::tempdir().unwrap();
+    for (ended, every) in [(true, 1), (true, 1000), (false, 1), (false, 1000)] {
+        let mut journal = Journal {
+            run: 1,
+            ..Journal::default()
+        };
+        journal.begin(&["http://a.example/"]);
+        journal.commit(vec![journal.page("http://a.example/", &[])]);
+        if ended {
+            journal.end("done");
+        }
+        let told = |name: &str, entries: &[Entry]| {
+            let store = Store::Sqlite(folder.path().join(format!("{name}-{ended}-{every}")));
+            follow(&store, &identity(), entries, every);
+            let mut reader = Reader::open(&store).unwrap().unwrap();
+            let question = "SELECT number, started_at, last_at, ended, active_seconds FROM runs";
+            reader.ask(question).unwrap()
+        };
+        let before = told("before", &journal.entries);
+        let active = if ended { "14" } else { "7" };
+        assert_eq!(before[0][4].as_deref(), Some(active));
+        journal.seconds += 86_400;
+        journal.commit(Vec::new());
+        if ended {
+            // Nor does anything else that comes after the end.
+            journal.push(Record::Changed(String::new()));
+        }
+        assert_eq!(told("after", &journal.entries), before, "ended: {ended}");
+    }
+}
+
 /// Many rows at once go another way into PostgreSQL than few: those that are there are joined, the others copied.
 #[test]
 fn many_rows_of_which_some_are_there_are_the_same_in_both() {

@@ -69,8 +69,8 @@ struct Part {
 
 impl Part {
     fn take(&mut self, entry: &Entry) {
-        // What a person adds belongs to no run.
-        if matches!(entry.record, Record::Added(_) | Record::Recovered(_)) {
+        // What belongs to no run says nothing of how the last one ended.
+        if entry.record.is_of_no_run() {
             return;
         }
         let ended = match &entry.record {

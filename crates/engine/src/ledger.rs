@@ -66,6 +66,9 @@ pub(crate) struct Ledger {
     pub(crate) most_bodies: usize,
     /// In what the run differs from its file, as the journal says it; it ends with the run.
     pub(crate) changes: String,
+    /// The moment of the last entry but for what people add, also of one that belongs to no run. Checkpoints are
+    /// made in runs, whose last commit it is then.
+    newest: Option<Timestamp>,
     /// Attempts, links and added URLs since it was last saved.
     pub(crate) unsaved: u64,
 }
@@ -89,7 +92,9 @@ impl Ledger {
                 if let Some(position) = &commit.archive {
                     self.head.archive = Some(position.clone());
                 }
-                if let Some(run) = &mut self.head.current {
+                if let Some(run) = &mut self.head.current
+                    && !entry.record.is_of_no_run()
+                {
                     let (fetched, bytes) = (run.stats.fetched, run.stats.bytes);
                     for attempt in &commit.attempts {
                         run.stats.add(attempt);
@@ -114,8 +119,13 @@ impl Ledger {
             }
             _ => {}
         }
+        self.newest = Some(entry.wall);
         if let Some(run) = &mut self.head.current {
-            run.last_commit = entry.wall;
+            // Nothing that comes later makes a run longer than it was: neither an erasure nor what follows its end.
+            let is_its_own = !entry.record.is_of_no_run();
+            if is_its_own && (run.ended.is_none() || matches!(entry.record, Record::RunEnded(_))) {
+                run.last_commit = entry.wall;
+            }
             run.paused = self.head.paused;
         }
     }
@@ -208,9 +218,10 @@ impl Ledger {
         self.head.current.as_ref().map(|run| run.started)
     }
 
-    /// When something was committed last.
+    /// When something was committed last, by a run or by an erasure after it.
     pub(crate) fn last_commit(&self) -> Option<Timestamp> {
-        self.head.current.as_ref().map(|run| run.last_commit)
+        let of_run = self.head.current.as_ref().map(|run| run.last_commit);
+        self.newest.or(of_run)
     }
 
     /// Whether a run with these options has nothing to judge again: the last one had the same, and

@@ -161,6 +161,35 @@ fn an_erased_host_is_gone_from_every_file_and_the_other_is_as_it_was() {
     assert_eq!(scrubbed(&home).wounds, Vec::new());
 }
 
+/// From when to when the collection ran, for how long, and its last commit, as everybody says it.
+fn period(home: &Home) -> (Vec<serde_json::Value>, serde_json::Value) {
+    let summary = home.json(&["stats", "--table", "summary", "--json"]);
+    let rows = summary["rows"].as_array().unwrap().iter();
+    let mut rows: Vec<_> = rows.cloned().collect();
+    rows.retain(|row| {
+        ["from", "to", "effective time in seconds"].contains(&row[0].as_str().unwrap())
+    });
+    assert_eq!(rows.len(), 3, "{summary}");
+    (rows, home.status()["last_commit"].clone())
+}
+
+#[test]
+fn an_erasure_makes_no_run_longer_and_begins_none() {
+    let (plain, home) = (two_hosts(), Home::new());
+    collected(&plain, &home);
+    let before = period(&home);
+    // Moments are told in seconds.
+    std::thread::sleep(Duration::from_millis(2100));
+    home.good(&["remove", "--host", "a.test", "--erase"]);
+    assert_eq!(period(&home), before);
+    home.good(&["catalog", "rebuild"]);
+    assert_eq!(period(&home), before);
+    let reading = home.reading();
+    let last = teia_engine::LastRun::read(&reading.files(), reading.layout());
+    let last = last.unwrap().unwrap();
+    assert!(!last.goes_on(), "a server would go on with it: {last:?}");
+}
+
 #[test]
 fn other_readers_accept_what_is_left() {
     let Ok(python) = std::env::var("TEIA_PYTHON") else {

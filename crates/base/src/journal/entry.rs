@@ -57,6 +57,19 @@ pub enum Record {
 }
 
 impl Record {
+    /// Whether it belongs to no run, whichever number it bears: what a person adds, what a repair finds again, and a
+    /// commit that only says where the archive goes on, as an erasure does. A run writes no such commit.
+    #[must_use]
+    pub fn is_of_no_run(&self) -> bool {
+        match self {
+            Self::Added(_) | Self::Recovered(_) => true,
+            Self::Commit(commit) => {
+                commit.attempts.is_empty() && commit.hosts.is_empty() && commit.changes.is_empty()
+            }
+            _ => false,
+        }
+    }
+
     /// How much it tells: attempts, links, and URLs that were given or changed.
     #[must_use]
     pub fn told(&self) -> u64 {
