@@ -30,6 +30,8 @@ pub enum Event {
         url: CanonicalUrl,
         /// What became of it.
         outcome: Outcome,
+        /// Whether it brought a page as runs count them: an answer for good, with whatever status, and not of robots.txt.
+        is_page: bool,
         /// Bytes that came.
         bytes: u64,
         /// How long its parts took.

@@ -561,6 +561,7 @@ impl Ring {
             self.feedback.hear(&Event::Attempted {
                 url: attempt.url.normal().clone(),
                 outcome: attempt.outcome,
+                is_page: is_answer(&attempt),
                 bytes: attempt.wire_bytes,
                 times: attempt.times,
             });

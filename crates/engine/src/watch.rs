@@ -96,6 +96,9 @@ pub struct Attempted {
 /// What was counted since this process began with the collection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
+    /// Pages, as runs count them: what is tried again and robots.txt are none.
+    #[serde(default)]
+    pub pages: u64,
     /// Attempts by outcome.
     pub outcomes: BTreeMap<i16, u64>,
     /// Bytes received.
@@ -298,11 +301,13 @@ impl Feedback for Watch {
             Event::Attempted {
                 url,
                 outcome,
+                is_page,
                 bytes,
                 times,
             } => {
                 let mut seen = self.seen();
                 let counts = &mut seen.counts;
+                counts.pages += u64::from(*is_page);
                 *counts.outcomes.entry(outcome.number()).or_default() += 1;
                 counts.bytes += bytes;
                 if outcome.is_answered() {
@@ -348,6 +353,7 @@ mod tests {
         Event::Attempted {
             url: CanonicalUrl::parse(&format!("http://a.example/{number}")).unwrap(),
             outcome: Outcome::http(200),
+            is_page: !number.is_multiple_of(2),
             bytes: 10,
             times: Times {
                 first_byte: Duration::from_millis(40),
@@ -374,6 +380,7 @@ mod tests {
         next.hear(&attempted(0));
         let counts = next.counts();
         assert_eq!((counts.outcomes[&200], counts.bytes), (1_001, 10_010));
+        assert_eq!(counts.pages, 500);
         assert_eq!(counts.first_byte.spans[0], 1_001);
         assert_eq!(counts.whole.spans[SPANS.len()], 1_001);
         assert_eq!(next.events().len(), EVENTS);

@@ -1,5 +1,7 @@
-//! `/metrics`: numbers for Prometheus. No host is ever a label; outcomes and collections are bounded.
+//! `/metrics`: numbers for Prometheus. No host is ever a label; outcomes and collections are bounded, and so are all
+//! lines together: what there is of every server comes first, attempts by outcome last.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +19,8 @@ use crate::pages::App;
 
 /// Collections that are told apart; of more, the first ones by name.
 const MOST_COLLECTIONS: usize = 200;
+/// Lines of numbers at most; a gauge says how many are left out.
+const MOST_LINES: usize = 10_000;
 /// Catalogs are asked for no longer than this; those that are left are left out.
 const FOR_CATALOGS: Duration = Duration::from_secs(3);
 /// Upper ends of the spans of our own answers, in microseconds.
@@ -70,11 +74,11 @@ fn text(app: &App) -> String {
     );
     page.line("teia_memory_bytes", &[], count(resident_bytes()));
     served(app, &mut page);
-    collected(&app.desk.counts(), &mut page);
     under_way(&app.desk.under_way(), &mut page);
     indexed(app, &mut page);
     catalogued(app, &mut page);
-    page.0
+    collected(&app.desk.counts(), &mut page);
+    page.end()
 }
 
 fn served(app: &App, page: &mut Page) {
@@ -116,33 +120,18 @@ fn served(app: &App, page: &mut Page) {
 
 fn collected(counts: &BTreeMap<String, Counts>, page: &mut Page) {
     let counts: Vec<_> = counts.iter().take(MOST_COLLECTIONS).collect();
-    let name = "teia_attempts_total";
-    page.begin(
-        name,
-        "counter",
-        "Attempts by outcome, robots.txt among them.",
-    );
-    for (collection, counts) in &counts {
-        // Servers may invent statuses: those outside of the usual ones are one.
-        let mut known: BTreeMap<String, u64> = BTreeMap::new();
-        for (number, attempts) in &counts.outcomes {
-            let outcome = match number {
-                ..=599 => Outcome::from_number(*number).name().into_owned(),
-                _ => "other".to_owned(),
-            };
-            *known.entry(outcome).or_default() += attempts;
-        }
-        for (outcome, attempts) in known {
-            let labels = [("collection", collection.as_str()), ("outcome", &outcome)];
-            page.line(name, &labels, count(attempts));
-        }
-    }
     type Figure = fn(&Counts) -> u64;
-    let simple: [(&str, &str, &str, Figure); 4] = [
+    let simple: [(&str, &str, &str, Figure); 5] = [
         (
             "teia_pages_total",
             "counter",
-            "Answers, with whatever status.",
+            "Pages, as runs count them: answers with whatever status, without robots.txt and what is tried again.",
+            |it| it.pages,
+        ),
+        (
+            "teia_answers_total",
+            "counter",
+            "Answers with whatever status, robots.txt and what is tried again among them.",
             answers,
         ),
         (
@@ -185,6 +174,36 @@ fn collected(counts: &BTreeMap<String, Counts>, page: &mut Page) {
         for (collection, counts) in &counts {
             page.histogram(name, collection, times(counts));
         }
+    }
+    let name = "teia_attempts_total";
+    page.begin(
+        name,
+        "counter",
+        "Attempts by outcome, robots.txt among them.",
+    );
+    for (collection, counts) in &counts {
+        let mut known: BTreeMap<Cow<'static, str>, u64> = BTreeMap::new();
+        for (number, attempts) in &counts.outcomes {
+            *known.entry(outcome_label(*number)).or_default() += attempts;
+        }
+        for (outcome, attempts) in known {
+            let labels = [("collection", collection.as_str()), ("outcome", &outcome)];
+            page.line(name, &labels, count(attempts));
+        }
+    }
+}
+
+/// The name of an outcome. Servers may invent statuses: those that are in no standard are one for each class.
+fn outcome_label(number: i16) -> Cow<'static, str> {
+    match number {
+        ..=0 | 200..=299 | 300..=305 | 307 | 308 => Outcome::from_number(number).name(),
+        400..=418 | 421..=426 | 428 | 429 | 431 | 451 => Outcome::from_number(number).name(),
+        500..=508 | 510 | 511 => Outcome::from_number(number).name(),
+        100..=199 => "http_1xx_other".into(),
+        306..=399 => "http_3xx_other".into(),
+        400..=499 => "http_4xx_other".into(),
+        500..=599 => "http_5xx_other".into(),
+        _ => "other".into(),
     }
 }
 
@@ -284,43 +303,78 @@ fn catalogued(app: &App, page: &mut Page) {
 
 /// The text as it grows.
 #[derive(Default)]
-struct Page(String);
+struct Page {
+    text: String,
+    lines: usize,
+    /// Lines for which there was no room.
+    left_out: u64,
+}
 
 impl Page {
     fn begin(&mut self, name: &str, kind: &str, meaning: &str) {
-        let _ = write!(self.0, "# HELP {name} {meaning}\n# TYPE {name} {kind}\n");
+        let _ = write!(self.text, "# HELP {name} {meaning}\n# TYPE {name} {kind}\n");
+    }
+
+    /// Whether so many lines more belong together and have room; the last line says how many had none.
+    fn has_room(&mut self, lines: usize) -> bool {
+        let has_room = self.lines + lines < MOST_LINES;
+        if !has_room {
+            self.left_out += lines as u64;
+        }
+        has_room
     }
 
     fn line(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
-        self.0.push_str(name);
+        if self.has_room(1) {
+            self.write(name, labels, value);
+        }
+    }
+
+    fn write(&mut self, name: &str, labels: &[(&str, &str)], value: f64) {
+        self.lines += 1;
+        self.text.push_str(name);
         for (at, (label, text)) in labels.iter().enumerate() {
             let begin = if at == 0 { '{' } else { ',' };
             let text = text
                 .replace('\\', r"\\")
                 .replace('"', "\\\"")
                 .replace('\n', r"\n");
-            let _ = write!(self.0, "{begin}{label}=\"{text}\"");
+            let _ = write!(self.text, "{begin}{label}=\"{text}\"");
         }
         if !labels.is_empty() {
-            self.0.push('}');
+            self.text.push('}');
         }
-        let _ = writeln!(self.0, " {value}");
+        let _ = writeln!(self.text, " {value}");
     }
 
+    /// Half of one would be wrong: it is there as a whole or not at all.
     fn histogram(&mut self, name: &str, collection: &str, times: &Histogram) {
+        if !self.has_room(times.spans.len() + 2) {
+            return;
+        }
         let (bucket, mut sum) = (format!("{name}_bucket"), 0);
         let ends = SPANS.iter().map(ToString::to_string);
         for (end, span) in ends.chain(["+Inf".to_owned()]).zip(times.spans) {
             sum += span;
-            self.line(
+            self.write(
                 &bucket,
                 &[("collection", collection), ("le", &end)],
                 count(sum),
             );
         }
         let labels = [("collection", collection)];
-        self.line(&format!("{name}_sum"), &labels, times.sum);
-        self.line(&format!("{name}_count"), &labels, count(sum));
+        self.write(&format!("{name}_sum"), &labels, times.sum);
+        self.write(&format!("{name}_count"), &labels, count(sum));
+    }
+
+    /// The whole text.
+    fn end(mut self) -> String {
+        let name = "teia_metrics_left_out";
+        let meaning = "Numbers that are left out here, because there are more than 10000.";
+        self.begin(name, "gauge", meaning);
+        let left_out = count(self.left_out);
+        self.write(name, &[], left_out);
+        self.text
     }
 }
 
@@ -365,29 +419,74 @@ mod tests {
         assert!(asked > 15, "{asked}");
     }
 
+    /// The numbers of collections, as they are told.
+    fn told(counts: &BTreeMap<String, Counts>) -> String {
+        let mut page = Page::default();
+        collected(counts, &mut page);
+        page.end()
+    }
+
+    fn lines_of<'a>(told: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
+        told.lines().filter(move |line| line.starts_with(name))
+    }
+
     #[test]
     fn ui_26_labels_are_escaped_and_invented_statuses_are_one() {
         let mut page = Page::default();
         page.line("a", &[("b", "x\"y\\z\nend")], 1.5);
-        assert_eq!(page.0, "a{b=\"x\\\"y\\\\z\\nend\"} 1.5\n");
+        assert_eq!(page.text, "a{b=\"x\\\"y\\\\z\\nend\"} 1.5\n");
         let mut counts = Counts::default();
-        for number in 600..1_000 {
+        for number in 100..1_000 {
             counts.outcomes.insert(number, 1);
         }
-        counts.outcomes.insert(200, 7);
-        let mut page = Page::default();
-        collected(&BTreeMap::from([("birds".to_owned(), counts)]), &mut page);
-        let lines = page
-            .0
-            .lines()
-            .filter(|line| line.starts_with("teia_attempts_total{"));
-        assert_eq!(lines.count(), 2, "{}", page.0);
-        assert!(page.0.contains("outcome=\"other\"} 400"), "{}", page.0);
-        assert!(
-            page.0
-                .contains("teia_pages_total{collection=\"birds\"} 407"),
-            "{}",
-            page.0
+        counts.pages = 7;
+        let told = told(&BTreeMap::from([("birds".to_owned(), counts)]));
+        // Those that are in a standard, one for the others of each class, and one for all that are in none.
+        assert_eq!(
+            lines_of(&told, "teia_attempts_total{").count(),
+            50,
+            "{told}"
         );
+        for (outcome, attempts) in [
+            ("ok", 100),
+            ("redirect", 5),
+            ("http_404", 1),
+            ("http_1xx_other", 100),
+            ("http_3xx_other", 92),
+            ("http_4xx_other", 71),
+            ("http_5xx_other", 89),
+            ("other", 400),
+        ] {
+            let line = format!("outcome=\"{outcome}\"}} {attempts}\n");
+            assert!(told.contains(&line), "no {line} in {told}");
+        }
+        assert!(told.contains("teia_pages_total{collection=\"birds\"} 7\n"));
+        assert!(told.contains("teia_answers_total{collection=\"birds\"} 900\n"));
+        assert!(told.ends_with("teia_metrics_left_out 0\n"), "{told}");
+    }
+
+    #[test]
+    fn ui_26_however_many_collections_and_statuses_there_are_the_lines_are_bounded() {
+        let mut counts = BTreeMap::new();
+        for number in 0..300 {
+            let mut of = Counts::default();
+            for status in -120..1_000 {
+                of.outcomes.insert(status, 1);
+            }
+            counts.insert(format!("c{number:03}"), of);
+        }
+        let told = told(&counts);
+        let numbers = told.lines().filter(|line| !line.starts_with('#')).count();
+        assert_eq!(numbers, MOST_LINES, "it is full");
+        let left_out = lines_of(&told, "teia_metrics_left_out ").next().unwrap();
+        let left_out: usize = left_out.split(' ').nth(1).unwrap().parse().unwrap();
+        assert!(left_out > 10_000, "{left_out}");
+        // What there is once for each collection is there, and every histogram as a whole.
+        assert_eq!(lines_of(&told, "teia_pages_total{").count(), 200);
+        assert_eq!(
+            lines_of(&told, "teia_exchange_seconds_bucket{").count(),
+            200 * (SPANS.len() + 1)
+        );
+        assert_eq!(lines_of(&told, "teia_exchange_seconds_count{").count(), 200);
     }
 }
