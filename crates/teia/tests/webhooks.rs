@@ -335,6 +335,66 @@ fn ui_14_a_receiver_in_trouble_is_tried_again_with_the_same_message_and_not_for_
     }
 }
 
+/// Answers each message as it likes, and says how many bytes of that were taken.
+fn receiver_that(answers: fn(&mut TcpStream) -> usize) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let taken = Arc::new(AtomicUsize::new(0));
+    let shared = Arc::clone(&taken);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            read_message(&mut stream);
+            let bytes = answers(&mut stream);
+            shared.fetch_add(bytes.max(1), Ordering::SeqCst);
+        }
+    });
+    (url, taken)
+}
+
+#[test]
+fn ui_14_of_a_huge_answer_a_few_kilobytes_are_read() {
+    // Sixteen mebibytes and no end of a line: more than lies in the buffers between two sockets.
+    let (url, taken) = receiver_that(|stream| {
+        let part = [b'x'; 64 << 10];
+        let sent = (0..256).take_while(|_| stream.write_all(&part).is_ok());
+        sent.count() * part.len()
+    });
+    let (home, web) = (Home::new(), LittleWeb::start());
+    let settings = settings(
+        &url,
+        "events = [\"run_ended\"]\nretries = 0\ntimeout = \"1m\"",
+    );
+    let said = crawl(&home, &web, &settings);
+    assert!(said.contains("could not be told of run_ended"), "{said}");
+    assert!(said.contains("http_head_too_large"), "{said}");
+    until("the end of what was sent", || {
+        taken.load(Ordering::SeqCst) > 0
+    });
+    let bytes = taken.load(Ordering::SeqCst);
+    assert!(bytes < 16 << 20, "all of it was taken");
+}
+
+#[test]
+fn ui_14_a_receiver_that_drips_is_left_when_its_time_is_over() {
+    // A byte now and then, for ever: each of them is an answer that goes on.
+    let (url, _) = receiver_that(|stream| {
+        let mut bytes = 0;
+        while stream.write_all(b"x").is_ok() {
+            bytes += 1;
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        bytes
+    });
+    let (home, web) = (Home::new(), LittleWeb::start());
+    let settings = settings(
+        &url,
+        "events = [\"run_ended\"]\nretries = 0\ntimeout = \"1s\"",
+    );
+    let said = crawl(&home, &web, &settings);
+    assert!(said.contains("could not be told of run_ended"), "{said}");
+    assert!(said.contains("longer than the time limit"), "{said}");
+}
+
 /// A server with an admin's token.
 struct Serving {
     running: Running,
