@@ -125,6 +125,12 @@ fn stats_tell_languages_and_name_the_times() {
         .collect();
     assert_eq!(table.len(), 3, "{text}");
     assert!(table[1].starts_with("pt ") && table[2].starts_with("unknown "));
+    // The tables of `--tables` count documents, this one what was tried.
+    let outcomes = text.lines().find(|line| line.contains("outcome"));
+    assert!(
+        outcomes.is_some_and(|line| line.contains("attempts")),
+        "{text}"
+    );
     for part in ["size", "received", "archive", "growth"] {
         assert!(text.contains(part), "no {part:?} in {text}");
     }

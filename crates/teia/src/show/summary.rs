@@ -99,7 +99,7 @@ pub(crate) fn print_tables(stats: &Stats, is_terminal: bool) -> io::Result<()> {
             "code",
             cut("outcome", names),
             cut(" meaning", meanings),
-            "count",
+            "attempts",
             "%",
             style.plain
         )?;
