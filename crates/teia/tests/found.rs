@@ -264,6 +264,11 @@ fn ui_32_what_was_removed_from_one_collection_is_shown_by_none() {
     let check = |is_hidden: bool| {
         assert_eq!(found(), if is_hidden { 1 } else { 2 });
         assert_eq!(of_alpha(&["get", &one]).code, Some(i32::from(is_hidden)));
+        let told = of_alpha(&["page", &one]).text();
+        assert_eq!(told.contains("removed on request"), is_hidden, "{told}");
+        let told = of_alpha(&["page", &one, "--json"]).text();
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(told["removed"], is_hidden, "{told}");
         let exported = of_alpha(&["export", "cdxj"]).text();
         assert_eq!(exported.contains("/one\""), !is_hidden, "{exported}");
     };

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde_json::json;
 use teia_base::FoundUrl;
 use teia_base::journal::Attempt;
-use teia_engine::{CollectionConfig, Directory, Explanation, Reading, Tester};
+use teia_engine::{CollectionConfig, Directory, Explanation, Reading, Removals, Tester};
 use teia_graph::{Listing, Neighbour, Snapshot};
 
 use super::place::Place;
@@ -33,29 +33,41 @@ pub(crate) fn page(place: &Place, url: &str, as_json: bool, part: Part) -> Resul
     let reading = Reading::open(&directory, place.name())?;
     let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout())?
         .unwrap_or_default();
-    let mut known = None;
+    // Whichever collection of the directory was asked.
+    let removals = Removals::read_all_with(&*reading.files(), reading.layout())?;
+    let (mut known, mut is_removed) = (None, false);
     for candidate in spellings(&config, url)? {
         known = reading.explain(candidate.normal())?;
+        is_removed |= removals.hides(candidate.normal());
         if known.is_some() {
             break;
         }
     }
     let Some(known) = known else {
         if as_json {
-            outln!("{}", json!({ "url": url, "known": false }))?;
+            outln!(
+                "{}",
+                json!({ "url": url, "known": false, "removed": is_removed })
+            )?;
         } else {
             outln!("{url} was never met in the collection `{}`.", place.name())?;
+            if is_removed {
+                outln!("It {}.", removed_in_words(place))?;
+            }
         }
         return Ok(ExitCode::from(1));
     };
+    let is_removed = removals.hides(known.state.url.normal());
     let standing = standing(&reading, &config, &known, part);
     let sites = Tester::sites_of(&config, known.state.url.normal().host_str());
     if as_json {
         let mut told = to_json(&known, standing.as_ref(), part);
         told["settings_of"] = json!(sites);
+        told["removed"] = json!(is_removed);
         outln!("{told}")?;
     } else {
-        print(&known, standing.as_ref(), part)?;
+        let removed = is_removed.then(|| removed_in_words(place));
+        print(&known, removed.as_deref(), standing.as_ref(), part)?;
         for site in &sites {
             outln!("  settings   {}", site.told())?;
         }
@@ -103,7 +115,19 @@ pub(crate) fn spellings(config: &CollectionConfig, text: &str) -> Result<Vec<Fou
     Ok(urls)
 }
 
-fn print(known: &Explanation, standing: Option<&Standing>, part: Part) -> Result<()> {
+fn removed_in_words(place: &Place) -> String {
+    let list = place.command(&["remove", "--list"]);
+    format!(
+        "was removed on request: no run fetches it, and it is shown to nobody; `{list}` tells what is hidden"
+    )
+}
+
+fn print(
+    known: &Explanation,
+    removed: Option<&str>,
+    standing: Option<&Standing>,
+    part: Part,
+) -> Result<()> {
     let state = &known.state;
     outln!("{}", state.url.normal())?;
     if let Some(spelling) = state.url.spelling() {
@@ -119,6 +143,9 @@ fn print(known: &Explanation, standing: Option<&Standing>, part: Part) -> Result
         outln!("  title      {title}")?;
     }
     outln!("  state      {}", state_in_words(known))?;
+    if let Some(removed) = removed {
+        outln!("  hidden     {removed}")?;
+    }
     // Met only through links that are not to be followed: no way leads there.
     let depth = match state.depth {
         u16::MAX => "no way from a seed".to_owned(),
