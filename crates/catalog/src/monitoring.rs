@@ -1,5 +1,7 @@
 //! What is shown of a collection while it is collected, and of a host to its webmaster.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use teia_base::{Outcome, Timestamp};
 
@@ -313,6 +315,23 @@ impl Known {
             minutes: minutes.iter().map(minute).collect(),
             runs: runs.iter().map(run_row).collect(),
         })
+    }
+
+    /// For how long its runs were at work, without pauses, in microseconds; of those from one number to another.
+    pub fn active_micros(
+        self,
+        reader: &mut Reader,
+        from: u32,
+        to: u32,
+    ) -> Result<BTreeMap<i64, i64>, CatalogError> {
+        let rows = reader.ask(&format!(
+            "SELECT number, active_micros FROM run WHERE collection = {} AND number BETWEEN {from} AND {to}",
+            self.id
+        ))?;
+        Ok(rows
+            .iter()
+            .map(|row| (number(row, 0), number(row, 1)))
+            .collect())
     }
 
     /// Some of its hosts whose names have this text in them.

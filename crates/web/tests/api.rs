@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::client::{Client, birds, birds_with};
-use support::{Served, collect};
+use support::{LittleWeb, Served, collect, collect_at};
 use teia_web::{Role, WebConfig};
 
 #[test]
@@ -130,13 +130,192 @@ fn urls_and_hosts_are_listed_in_parts_and_explained() {
     let view = client.get(&format!("/api/collections/birds/hosts/{host}"));
     let recent = view["recent"].as_array().unwrap();
     assert_eq!(recent.len(), 5, "robots.txt and four pages: {view}");
-    assert!(recent[1]["gap_seconds"].as_f64().unwrap() >= 0.0);
     client.bad(
         "GET",
         "/api/collections/birds/hosts/never.example",
         &Value::Null,
         404,
     );
+}
+
+#[test]
+fn the_proof_of_manners_counts_requests_and_no_decisions() {
+    let web = LittleWeb::start();
+    let rules = "User-agent: *\nDisallow: /secret\n";
+    web.put("/robots.txt", "Content-Type: text/plain", rules);
+    web.html(
+        "/",
+        "<a href=/secret1>1</a><a href=/second>2</a><a href=/secret2>3</a><a href=/third>4</a>",
+    );
+    let delay = Duration::from_millis(100);
+    let folder = tempfile::tempdir().unwrap();
+    collect_at(folder.path(), &web, "birds", delay);
+    let served = Served::new(folder, WebConfig::default());
+    let client = Client::new(&served, Role::Viewer);
+    let view = client.get("/api/collections/birds/hosts/127.0.0.1");
+    let recent = view["recent"].as_array().unwrap();
+    assert_eq!(recent.len(), 6, "{view}");
+    let of = |wanted: bool| {
+        let is_wanted = move |it: &&Value| (it["outcome_name"] == "robots_disallowed") == wanted;
+        recent.iter().filter(is_wanted)
+    };
+    assert_eq!(of(true).count(), 2, "{view}");
+    assert!(of(true).all(|it| it["gap_seconds"].is_null()), "{view}");
+    let gaps: Vec<f64> = of(false)
+        .filter_map(|it| it["gap_seconds"].as_f64())
+        .collect();
+    assert_eq!(gaps.len(), 3, "between four requests: {view}");
+    for gap in &gaps {
+        assert!(*gap >= delay.as_secs_f64(), "{view}");
+    }
+    // Over all collections, as the page about the host has it; a part at a time.
+    let report = client.get("/api/hosts/127.0.0.1");
+    assert_eq!(
+        (&report["total"], &report["requests"]),
+        (&json!(4), &json!(4))
+    );
+    assert_eq!(report["collections"], json!(["birds"]));
+    let shortest = gaps.iter().copied().fold(f64::MAX, f64::min);
+    let told = report["shortest_rest_seconds"].as_f64().unwrap();
+    assert!((told - shortest).abs() < 1e-5, "{told} and {shortest}");
+    assert!(report["usual_rest_seconds"].as_f64().unwrap() >= told);
+    let part = client.get("/api/hosts/127.0.0.1?limit=1&offset=3");
+    assert_eq!(part["items"], json!([report["items"][3]]));
+    assert!(part["items"][0]["rest_seconds"].is_null(), "the first one");
+    client.bad("GET", "/api/hosts/never.example", &Value::Null, 404);
+    client.bad("GET", "/api/hosts/127.0.0.1?limit=501", &Value::Null, 400);
+}
+
+#[test]
+fn a_dashboard_says_where_the_time_went_and_for_how_long_a_run_was_at_work() {
+    let (_web, served) = birds();
+    let client = Client::new(&served, Role::Viewer);
+    let dashboard = client.get("/api/collections/birds/dashboard");
+    assert_eq!(dashboard["spent"]["requests"], 5, "{dashboard}");
+    for part in ["connect", "first_byte"] {
+        let seconds = dashboard["spent"][part].as_f64().unwrap();
+        assert!(seconds > 0.0, "{part}: {dashboard}");
+    }
+    assert_eq!(dashboard["types"]["items"][0]["name"], "text/html");
+    assert_eq!(dashboard["types"]["documents"], 3);
+    assert_eq!(dashboard["largest"][0]["fetched"], 4);
+    assert_eq!(dashboard["failing"][0]["errors"], 1);
+    assert_eq!(dashboard["errors"][0]["code"], 404);
+    let minutes = dashboard["minutes"].as_array().unwrap();
+    let errors = minutes.iter().map(|it| it["errors"].as_u64().unwrap());
+    assert_eq!(errors.sum::<u64>(), 1);
+    assert!(
+        minutes[0]["at"].as_str().unwrap().ends_with("00Z"),
+        "{minutes:?}"
+    );
+    let run = &client.get("/api/collections/birds/runs")["items"][0];
+    let active = run["active_seconds"].as_f64().unwrap();
+    assert!(
+        active > 0.0 && active <= run["seconds"].as_f64().unwrap(),
+        "{run}"
+    );
+    assert_eq!(dashboard["runs"][0]["active_seconds"], active);
+    assert_eq!(dashboard["runs"][0]["ended"], "done");
+    client.bad("GET", "/api/collections/never/dashboard", &Value::Null, 404);
+}
+
+#[test]
+fn versions_what_changed_between_them_and_links_are_told_to_programs_too() {
+    let (web, served) = birds();
+    let client = Client::new(&served, Role::Admin);
+    let url = web.url("/second");
+    // Copies are named by their second.
+    std::thread::sleep(Duration::from_millis(1100));
+    web.html(
+        "/second",
+        "<title>Second</title><p>Curlews sleep, answer.</p>",
+    );
+    collect(served.folder.path(), &web, "later");
+    let versions = client.get(&format!("/api/versions?url={url}"));
+    assert_eq!(versions["total"], 2, "{versions}");
+    let [newer, older] = [0, 1].map(|at| &versions["items"][at]);
+    assert_eq!(
+        (&newer["collection"], &newer["is_new"]),
+        (&json!("later"), &json!(true))
+    );
+    assert_eq!(
+        (&older["collection"], &older["status"]),
+        (&json!("birds"), &json!(200))
+    );
+    let part = client.get(&format!("/api/versions?url={url}&limit=1&offset=1"));
+    assert_eq!(part["items"], json!([older]));
+    let [from, to] = [older, newer].map(|it| it["timestamp"].as_str().unwrap().to_owned());
+    let between = |from: &str, to: &str| format!("/api/difference?url={url}&from={from}&to={to}");
+    let changed = client.get(&between(&from, &to));
+    assert_eq!(
+        (&changed["state"], &changed["added"]),
+        (&json!("changed"), &json!(1))
+    );
+    let added = json!({"kind": "added", "text": "sleep,", "words": 1});
+    assert!(
+        changed["parts"].as_array().unwrap().contains(&added),
+        "{changed}"
+    );
+    assert_eq!(client.get(&between(&from, &from))["state"], "equal");
+    client.bad("GET", &between("20010101000000", &to), &Value::Null, 404);
+    client.bad("GET", &between("yesterday", &to), &Value::Null, 400);
+    client.bad(
+        "GET",
+        "/api/versions?url=http://never.example/",
+        &Value::Null,
+        404,
+    );
+    client.bad("GET", "/api/versions", &Value::Null, 400);
+
+    let links = |path: &str, more: &str| {
+        let url = web.url(path);
+        client.get(&format!("/api/collections/birds/links?url={url}{more}"))
+    };
+    let out = links("/", "");
+    assert_eq!(
+        (&out["total"], &out["direction"]),
+        (&json!(4), &json!("out")),
+        "{out}"
+    );
+    let of_second = out["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["url"] == url);
+    assert_eq!(of_second.unwrap()["texts"], json!(["second"]));
+    let paged = links("/", "&limit=1&offset=3");
+    assert_eq!(paged["items"], json!([out["items"][3]]));
+    let into = links("/second", "&direction=in");
+    assert_eq!(into["items"][0]["url"], web.url("/"), "{into}");
+    let never = "/api/collections/birds/links?url=http://never.example/";
+    client.bad("GET", never, &Value::Null, 404);
+    let wrong = format!("/api/collections/birds/links?url={url}&direction=up");
+    client.bad("GET", &wrong, &Value::Null, 400);
+
+    // Whoever asked one collection to hide it is heard by all, and everywhere it is told.
+    let hidden = |host: &str| client.get(host)["hidden"].clone();
+    let hosts = [
+        "/api/collections/birds/hosts/127.0.0.1",
+        "/api/hosts/127.0.0.1",
+    ];
+    let life = format!("/api/collections/birds/explain?url={url}");
+    for path in hosts.iter().copied().chain([life.as_str()]) {
+        assert_eq!(hidden(path), false, "{path}");
+    }
+    let body = json!({"kind": "host", "value": "127.0.0.1"});
+    client.good("PUT", "/api/collections/later/removals", &body);
+    for path in hosts.iter().copied().chain([life.as_str()]) {
+        assert_eq!(hidden(path), true, "{path}");
+    }
+    let links = format!("/api/collections/birds/links?url={url}");
+    for path in [
+        format!("/api/versions?url={url}"),
+        between(&from, &to),
+        links,
+    ] {
+        let detail = client.bad("GET", &path, &Value::Null, 404);
+        assert!(detail.contains("removed from view"), "{path}: {detail}");
+    }
 }
 
 #[test]

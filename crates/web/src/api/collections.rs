@@ -7,13 +7,11 @@ use axum::response::{IntoResponse, Response};
 
 use serde::Deserialize;
 use serde_json::Value;
-use teia_base::Timestamp;
-use teia_catalog::{Failed, Statistic};
+use teia_catalog::Statistic;
 
 use super::asked::{Asked, Json, Nothing, Part, Steps, json, json_with};
 use super::problem::Problem;
 use crate::access::{Caller, Role};
-use crate::address::clean;
 use crate::desk::{
     Changes, HostOrder, HostsAsked, NewCollection, Removal, RemovalKind, ToCheck, UrlsAsked,
 };
@@ -113,30 +111,6 @@ pub(crate) async fn depths(
         let depths = dashboard.map(|it| it.depths.clone()).unwrap_or_default();
         let documents: i64 = depths.iter().map(|depth| depth.documents).sum();
         json(&serde_json::json!({ "items": depths, "documents": documents }))
-    })
-    .await
-}
-
-/// Failed attempts among the newest.
-pub(crate) async fn errors(
-    State(app): State<App>,
-    Steps(name): Steps<String>,
-    _: Nothing,
-) -> Answer {
-    app.work(move |app| {
-        let dashboard = app.desk.dashboard(&name, true)?;
-        let errors = dashboard.map(|it| it.errors.clone()).unwrap_or_default();
-        let error = |it: &Failed| {
-            serde_json::json!({
-                "at": Timestamp::from_micros(it.at).to_string(),
-                "url": it.url,
-                "code": it.code,
-                "meaning": it.meaning,
-                "detail": clean(&it.detail),
-            })
-        };
-        let items: Vec<Value> = errors.iter().map(error).collect();
-        json(&serde_json::json!({ "items": items }))
     })
     .await
 }

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! request ──> door (role, CSRF, bounds) ──> collections.rs, runs.rs, tokens.rs ──> Desk ──> JSON, or a Problem
+//!                                       ├─> dashboard.rs ──> Desk ──> catalog
+//!                                       ├─> versions.rs ──> Library: archive and links
 //!                                       └─> live.rs: server-sent events
 //! ```
 //!
@@ -10,11 +12,13 @@
 
 mod asked;
 mod collections;
+mod dashboard;
 mod live;
 mod metrics;
 mod problem;
 mod runs;
 mod tokens;
+mod versions;
 mod wellbeing;
 
 use axum::Router;
@@ -85,8 +89,13 @@ const ROUTES: &[Route] = &[
     route("get", "/api/collections/{name}/traps", Role::Viewer, || get(collections::traps)),
     route("put", "/api/collections/{name}/traps/allowed", Role::Admin, || put(collections::allow_trap)),
     route("get", "/api/collections/{name}/depths", Role::Viewer, || get(collections::depths)),
-    route("get", "/api/collections/{name}/errors", Role::Viewer, || get(collections::errors)),
+    route("get", "/api/collections/{name}/errors", Role::Viewer, || get(dashboard::errors)),
+    route("get", "/api/collections/{name}/dashboard", Role::Viewer, || get(dashboard::dashboard)),
+    route("get", "/api/collections/{name}/links", Role::Viewer, || get(versions::links)),
     route("get", "/api/collections/{name}/map", Role::Viewer, || get(collections::map)),
+    route("get", "/api/hosts/{host}", Role::Viewer, || get(dashboard::host_report)),
+    route("get", "/api/versions", Role::Viewer, || get(versions::versions)),
+    route("get", "/api/difference", Role::Viewer, || get(versions::difference)),
     route("get", "/api/removals", Role::Viewer, || get(collections::all_removals)),
     route("delete", "/api/removals", Role::Admin, || delete(collections::show_kept)),
     route("get", "/api/tokens", Role::Admin, || get(tokens::list)),

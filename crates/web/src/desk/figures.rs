@@ -111,6 +111,16 @@ pub(crate) struct RunRow {
     pub(crate) outcomes: Vec<OutcomeCount>,
 }
 
+/// A run in the list of runs.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ListedRun {
+    /// The run.
+    #[serde(flatten)]
+    pub(crate) run: RunRow,
+    /// Seconds at work, without pauses and the time between its processes, as far as the catalog is; nothing without one.
+    pub(crate) active_seconds: Option<f64>,
+}
+
 /// How often something came of an attempt.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct OutcomeCount {
@@ -269,10 +279,38 @@ impl Desk {
     }
 
     /// Its runs, newest first.
-    pub(crate) fn runs(&self, name: &str, window: Window) -> Result<Page<RunRow>, DeskError> {
+    pub(crate) fn runs(&self, name: &str, window: Window) -> Result<Page<ListedRun>, DeskError> {
         let figures = self.figures(name)?;
         let rows = figures.runs.iter().rev().map(RunRow::of);
-        Ok(window.of(rows.collect()))
+        let Page {
+            items,
+            total,
+            offset,
+            limit,
+        } = window.of(rows.collect());
+        let numbers = items.last().zip(items.first());
+        let active = numbers.map(|(from, to)| {
+            let active = self.in_catalog(name, |reader, known| {
+                known.active_micros(reader, from.number, to.number)
+            });
+            // A catalog that does not answer keeps nobody from the list.
+            active.ok().flatten().unwrap_or_default()
+        });
+        let active = active.unwrap_or_default();
+        let active_seconds = |run: &RunRow| {
+            let micros = active.get(&i64::from(run.number))?;
+            Some(Duration::from_micros(u64::try_from(*micros).ok()?).as_secs_f64())
+        };
+        let listed = |run: RunRow| ListedRun {
+            active_seconds: active_seconds(&run),
+            run,
+        };
+        Ok(Page {
+            items: items.into_iter().map(listed).collect(),
+            total,
+            offset,
+            limit,
+        })
     }
 
     /// What is left out as a trap.

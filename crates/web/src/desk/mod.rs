@@ -164,7 +164,12 @@ impl Window {
     }
 }
 
-fn as_count(number: u64) -> usize {
+/// A place among the rows of a database, which windows never leave.
+pub(crate) fn as_row(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+pub(crate) fn as_count(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 

@@ -69,6 +69,13 @@ impl Desk {
         Ok(window.of(all))
     }
 
+    /// Whether this is hidden, by whichever collection of the directory: whoever asked to be left alone did not ask one.
+    pub(crate) fn is_hidden(&self, by: impl FnOnce(&Removals) -> bool) -> Result<bool, DeskError> {
+        let all = Removals::read_all(&*self.directory()?.files());
+        let all = all.map_err(EngineError::disk("read", "the list of removals"))?;
+        Ok(by(&all))
+    }
+
     /// Takes back what was hidden by collections that are deleted; those that are there hide it still.
     pub(crate) fn show_kept(&self, removal: &Removal) -> Result<(), DeskError> {
         let turn = lock(&self.changing);

@@ -1,11 +1,12 @@
 //! URLs and hosts: lists of them, and the life of one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use teia_base::HostId;
 use teia_base::journal::Attempt;
-use teia_engine::{CollectionConfig, EngineError, Happening, InLink, tell_attempt};
+use teia_base::{HostId, Timestamp};
+use teia_engine::{CollectionConfig, EngineError, Explanation, Happening, InLink, tell_attempt};
 use teia_repository::{Repository, State, UrlState};
 
 use super::{Desk, DeskError, Page, Window, as_count};
@@ -72,7 +73,8 @@ pub(crate) struct AttemptRow {
     pub(crate) started: String,
     /// How long it took.
     pub(crate) seconds: f64,
-    /// The rest before it, from the end of the one before; nothing for the first that is known.
+    /// The rest before it, from the end of the request before; nothing for the first that is known, and for what was
+    /// decided without a request. Less than nothing where it began before that one had ended.
     pub(crate) gap_seconds: Option<f64>,
     /// What came of it: a number.
     pub(crate) outcome: i16,
@@ -103,6 +105,8 @@ pub(crate) struct UrlLife {
     pub(crate) in_links: Vec<InLink>,
     /// How many there are.
     pub(crate) in_link_count: u64,
+    /// Whether some collection hides it, so that no run fetches it and nobody is shown it.
+    pub(crate) hidden: bool,
     /// The time for reading the journal was over before its end.
     pub(crate) partial: bool,
 }
@@ -171,7 +175,7 @@ pub(crate) struct HostView {
     pub(crate) row: HostRow,
     /// Its origins of which robots.txt is known.
     pub(crate) robots: Vec<String>,
-    /// Whether it is hidden.
+    /// Whether some collection hides it, so that no run fetches anything of it and nobody is shown it.
     pub(crate) hidden: bool,
     /// Attempts lately, oldest first, robots.txt among them: the rest between them is the proof of manners.
     pub(crate) recent: Vec<AttemptRow>,
@@ -223,23 +227,34 @@ impl Desk {
         url: &str,
         patience: Duration,
     ) -> Result<UrlLife, DeskError> {
+        let known = self.life_as_spelled(name, url, patience)?;
+        let in_links = known.in_links.iter().take(IN_LINKS).cloned().collect();
+        Ok(UrlLife {
+            url: UrlRow::of(&known.state),
+            life: known.life.clone(),
+            partial: known.is_partial,
+            attempts: rows(&known.attempts),
+            in_links,
+            in_link_count: known.in_link_count,
+            hidden: self.is_hidden(|removals| removals.hides(known.state.url.normal()))?,
+        })
+    }
+
+    /// The life of a URL as a person writes it, who may leave out the scheme.
+    pub(crate) fn life_as_spelled(
+        &self,
+        name: &str,
+        url: &str,
+        patience: Duration,
+    ) -> Result<Arc<Explanation>, DeskError> {
         let (_, reading) = self.reading(name)?;
         let config = CollectionConfig::load(&*reading.files(), reading.root(), reading.layout());
         let config = config.ok().flatten().unwrap_or_default();
         let spellings = config.spellings(url).map_err(EngineError::from)?;
         for spelling in &spellings {
-            let Some(known) = self.life(name, spelling.normal(), patience)? else {
-                continue;
-            };
-            let in_links = known.in_links.iter().take(IN_LINKS).cloned().collect();
-            return Ok(UrlLife {
-                url: UrlRow::of(&known.state),
-                life: known.life.clone(),
-                partial: known.is_partial,
-                attempts: rows(&known.attempts),
-                in_links,
-                in_link_count: known.in_link_count,
-            });
+            if let Some(known) = self.life(name, spelling.normal(), patience)? {
+                return Ok(known);
+            }
         }
         Err(DeskError::Missing(format!(
             "`{url}` was never met in `{name}`"
@@ -294,11 +309,7 @@ impl Desk {
         let (_, reading) = self.reading(name)?;
         let (row, robots) = self.host_row(name, host)?;
         let attempts = reading.attempts_on(&row.host, ATTEMPTS)?;
-        let removals = teia_engine::Removals::read(&*reading.files(), reading.layout());
-        let hidden = removals.is_ok_and(|removals| {
-            let mut lines = removals.lines();
-            lines.any(|(kind, value)| kind == "host" && value == row.host)
-        });
+        let hidden = self.is_hidden(|removals| removals.hides_host(&row.host))?;
         Ok(HostView {
             recent: rows(&attempts),
             row,
@@ -390,13 +401,17 @@ impl HostRow {
     }
 }
 
+/// Attempts with the rests between those that were requests, which alone a server sees.
 fn rows(attempts: &[Attempt]) -> Vec<AttemptRow> {
     let mut rows = Vec::new();
-    let mut ended = None;
+    let mut ended: Option<Timestamp> = None;
     for attempt in attempts {
         let took = attempt.times.total();
-        let gap = ended.map(|ended| attempt.started.since(ended).as_secs_f64());
-        ended = Some(attempt.started.plus(took));
+        let mut gap = None;
+        if attempt.is_request() {
+            gap = ended.map(|ended| seconds_between(ended, attempt.started));
+            ended = Some(attempt.started.plus(took));
+        }
         rows.push(AttemptRow {
             url: attempt.url.normal().to_string(),
             started: attempt.started.to_rfc3339_micros(),
@@ -412,4 +427,45 @@ fn rows(attempts: &[Attempt]) -> Vec<AttemptRow> {
         });
     }
     rows
+}
+
+/// Less than nothing where the second is the earlier one.
+fn seconds_between(first: Timestamp, second: Timestamp) -> f64 {
+    second.since(first).as_secs_f64() - first.since(second).as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use teia_base::journal::Next;
+    use teia_base::{NormalForm, Outcome};
+
+    fn attempt(millis: i64, took: u64, outcome: Outcome, next: Next) -> Attempt {
+        let url = NormalForm::default().parse("http://a.example/").unwrap();
+        let started = Timestamp::from_micros(1_000_000_000 + millis * 1_000);
+        let mut attempt = Attempt::new(url, started, outcome);
+        attempt.answered = outcome.is_answered();
+        attempt.times.first_byte = Duration::from_millis(took);
+        attempt.next = next;
+        attempt
+    }
+
+    #[test]
+    fn a_rest_is_between_requests_and_no_decision_shortens_it() {
+        let ok = Outcome::http(200);
+        let attempts = [
+            attempt(0, 50, ok, Next::Robots),
+            attempt(150, 50, ok, Next::Done),
+            // Nobody was asked for these, a moment before the next request.
+            attempt(299, 0, Outcome::ROBOTS_DISALLOWED, Next::Done),
+            attempt(299, 0, Outcome::ROBOTS_UNREACHABLE, Next::Waiting),
+            attempt(300, 50, ok, Next::Done),
+            attempt(340, 5, ok, Next::Done),
+        ];
+        let gaps: Vec<_> = rows(&attempts).iter().map(|row| row.gap_seconds).collect();
+        let millis = |gap: &Option<f64>| gap.map(|gap| (gap * 1e3).round());
+        let gaps: Vec<_> = gaps.iter().map(millis).collect();
+        let rests = [None, Some(100.0), None, None, Some(100.0), Some(-10.0)];
+        assert_eq!(gaps, rests);
+    }
 }

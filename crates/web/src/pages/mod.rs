@@ -42,6 +42,8 @@ pub(crate) use asking::Asking;
 pub(crate) use failure::{Failure, whole_seconds};
 pub(crate) use frame::Frame;
 pub(crate) use manage::{PARQUET, host_links};
+pub(crate) use page::spellings;
+pub(crate) use panels::text_of;
 
 use crate::access::{Audit, Replays, Role, Sessions, Tokens, Tries, for_people, open_to};
 use crate::desk::{Desk, Inside};

@@ -186,7 +186,7 @@ fn difference(
 }
 
 /// The visible text of a copy; none where it is damaged or has none.
-fn text_of(copy: &Copy) -> Result<Option<String>, WebError> {
+pub(crate) fn text_of(copy: &Copy) -> Result<Option<String>, WebError> {
     let Ok(stored) = copy.shelf.captures()?.read(&copy.entry) else {
         return Ok(None);
     };

@@ -32,9 +32,14 @@ pub(crate) fn collect(root: &Path, web: &LittleWeb, collection: &str) {
 
 /// The same without index and graph.
 pub(crate) fn collect_only(root: &Path, web: &LittleWeb, collection: &str) {
+    collect_at(root, web, collection, Duration::ZERO);
+}
+
+/// The same with this rest between two requests.
+pub(crate) fn collect_at(root: &Path, web: &LittleWeb, collection: &str, delay: Duration) {
     let directory = Directory::create(root).unwrap();
     let mut config = CollectionConfig::default();
-    config.politeness.delay = Duration::ZERO;
+    config.politeness.delay = delay;
     config.run.retries = 0;
     config.run.alias_pages = 0;
     config.traps.enabled = false;
