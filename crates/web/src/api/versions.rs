@@ -81,7 +81,7 @@ pub(crate) async fn difference(State(app): State<App>, mut asked: Asked) -> Answ
             let copy = copy.ok_or_else(|| {
                 DeskError::Missing(format!("there is no copy of `{url}` from {digits}"))
             })?;
-            text_of(copy).map_err(broken)
+            Ok(text_of(copy)?)
         };
         let outcome = match (text(&from)?, text(&to)?) {
             (Some(old), Some(new)) => compare(&old, &new),
@@ -142,14 +142,14 @@ pub(crate) async fn links(
         let shelves = app.library.shelves();
         let shelf = shelves.iter().find(|shelf| shelf.name == name);
         let shelf = shelf.ok_or_else(Problem::broken)?;
-        let snapshot = shelf.links().map_err(broken)?;
+        let snapshot = shelf.links()?;
         let (offset, limit) = (window.offset, as_count(window.limit));
         let listing = if leads_out {
             snapshot.out_links(url, offset, limit)
         } else {
             snapshot.in_links(url, offset, limit).map(Some)
         };
-        let listing = listing.map_err(|error| broken(error.into()))?;
+        let listing = listing.map_err(WebError::from)?;
         let listing = listing.filter(|listing| listing.total > 0);
         let is_from_journal = listing.is_none();
         let (total, items) = match listing {
@@ -232,7 +232,7 @@ fn copies_of(app: &App, asked: &str) -> Result<(String, Vec<Copy>), Problem> {
             hidden.get_or_insert(url);
             continue;
         }
-        let copies = app.library.versions(url.as_str()).map_err(broken)?;
+        let copies = app.library.versions(url.as_str())?;
         if !copies.is_empty() {
             return Ok((url.to_string(), copies));
         }
@@ -245,9 +245,4 @@ fn copies_of(app: &App, asked: &str) -> Result<(String, Vec<Copy>), Problem> {
 
 fn removed(url: &str) -> Problem {
     DeskError::Missing(format!("`{url}` was removed from view on request")).into()
-}
-
-fn broken(error: WebError) -> Problem {
-    tracing::warn!(%error, "a request failed");
-    Problem::broken()
 }
