@@ -695,8 +695,12 @@ fn schemathesis_finds_no_failure_and_nothing_that_is_not_described() {
     let client = Client::new(&home, &running);
     let everything = home.write("everything.toml", "");
     try_all(&tool, &home, &client, &everything, &[]);
-    // Names that it makes up are mostly not there; this one is, and is only read.
-    let real = home.write("real.toml", "[parameters]\n\"path.name\" = \"default\"\n");
+    // Names that it makes up are mostly not there; these are, and are only read.
+    let (host, url) = (server.web().host_name(0), server.web().front(0));
+    let names = format!(
+        "[parameters]\n\"path.name\" = \"default\"\n\"path.host\" = \"{host}\"\n\"query.url\" = \"{url}\"\n"
+    );
+    let real = home.write("real.toml", &names);
     try_all(&tool, &home, &client, &real, &["--include-method", "GET"]);
     assert_eq!(client.get("/api/me")["role"], "admin", "it goes on");
     assert!(
