@@ -20,7 +20,7 @@ async function check() {
     const text = fresh.querySelector("#text");
     if (text && file && !isOwn) file.value = text.value;
     for (const name of ["would", "trials"]) {
-      const [old, next] = [form.querySelector(`[data-part="${name}"]`), fresh.querySelector(`[data-part="${name}"]`)];
+      const [old, next] = [form.querySelector(`[data-checked="${name}"]`), fresh.querySelector(`[data-checked="${name}"]`)];
       if (old && next) old.replaceWith(next);
     }
     for (const field of form.querySelectorAll(".field[data-key]")) {

@@ -10,6 +10,18 @@ function isInUse(part) {
   return part.contains(document.activeElement) || part.querySelector("details[open], a:hover, button:hover, summary:hover, .curve:hover") !== null;
 }
 
+function named(page, name) {
+  return page.querySelector(`[data-part="${name}"]`);
+}
+
+// In its first run a collection has more and more panels: each takes its place behind the one before it.
+function arrive(next) {
+  if (named(document, next.dataset.part)) return;
+  const before = next.previousElementSibling && named(document, next.previousElementSibling.dataset.part);
+  if (before) before.after(next.cloneNode(true));
+  else document.querySelector(".panels")?.prepend(next.cloneNode(true));
+}
+
 // Whoever is not logged in any more is told, instead of being shown what was.
 function ended(login) {
   const words = document.querySelector("[data-ended]");
@@ -31,12 +43,16 @@ async function refresh() {
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of document.querySelectorAll("[data-part]")) {
-      const next = fresh.querySelector(`[data-part="${part.dataset.part}"]`);
-      if (next && !isInUse(part) && next.innerHTML !== part.innerHTML) {
-        part.replaceWith(next);
-        next.querySelectorAll(".chart").forEach(follow);
+      const next = named(fresh, part.dataset.part);
+      if (isInUse(part)) continue;
+      if (!next) part.remove();
+      else if (next.innerHTML !== part.innerHTML) {
+        const copy = next.cloneNode(true);
+        part.replaceWith(copy);
+        copy.querySelectorAll(".chart").forEach(follow);
       }
     }
+    for (const next of fresh.querySelectorAll(".panels > [data-part]")) arrive(next);
   } catch { /* the next time */ }
 }
 
