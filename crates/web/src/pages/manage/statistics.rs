@@ -19,6 +19,11 @@ use crate::words::Words;
 /// Seconds after which a page is asked for again whose tables are being counted.
 const COUNTING: u32 = 5;
 
+/// In microseconds.
+const MINUTE: i64 = 60_000_000;
+/// How the catalog calls the time that runs took.
+const EFFECTIVE: &str = "effective time in seconds";
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Asked {
@@ -61,12 +66,15 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         page.sentences.push(sentence);
     }
     let tables = counted.map(|counted| counted.tables).unwrap_or_default();
+    if !tables.is_empty() {
+        page.sentences.push(w.t("statistics.total").to_owned());
+    }
     for table in tables.iter() {
         let title = format!("table.{}", table.name);
         let mut panel = Panel::new(w, table.name, &title, &[]).noted(like(w, table.like));
         panel.columns = columns(w, table);
         if table.name == "growth" {
-            page.charts.extend(curve(w, table));
+            page.charts.extend(curve(w, table, newest(&tables)));
         }
         // Names of hosts, types and languages are nobody's words: `to` is Tongan there.
         let has_names = ["hosts", "types", "extensions", "languages"].contains(&table.name);
@@ -74,7 +82,7 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
             let is_name = has_names && at < table.rows.len();
             let cells = row.iter().zip(&table.columns);
             let cells = cells.map(|(figure, column)| shown(w, column, figure, is_name));
-            panel.row(cells.collect());
+            panel.row(effective(w, row).unwrap_or_else(|| cells.collect()));
         }
         let of = escape(&name);
         panel.more = [("csv", "CSV"), ("parquet", "Parquet")]
@@ -90,6 +98,17 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
     page.show()
 }
 
+/// The row of the time that runs took: a span is told in units of its own.
+fn effective(w: &Words, row: &[Figure]) -> Option<Vec<Cell>> {
+    match row {
+        [Figure::Text(what), Figure::Count(seconds)] if what == EFFECTIVE => Some(vec![
+            Cell::text(w.t("statistics.effective")),
+            Cell::span(w, seconds.saturating_mul(1_000_000)),
+        ]),
+        _ => None,
+    }
+}
+
 /// A figure as people read it in its column.
 fn shown(w: &Words, column: &str, figure: &Figure, is_name: bool) -> Cell {
     match figure {
@@ -98,22 +117,43 @@ fn shown(w: &Words, column: &str, figure: &Figure, is_name: bool) -> Cell {
         Figure::Count(bytes) if column == "bytes" => Cell::bytes(w, *bytes),
         Figure::Count(count) => Cell::number(w, *count),
         Figure::Share(share) => Cell::text(w.decimal(format!("{share:.2}"))),
+        Figure::Text(text) if ["from", "value"].contains(&column) => {
+            let at = Timestamp::parse(text);
+            at.map_or_else(
+                || Cell::text(w.told(text)),
+                |at| Cell::moment(w, at.as_micros()),
+            )
+        }
         // What stands in parentheses is nobody's name.
         other if is_name && !other.plain().starts_with('(') => Cell::text(other.plain()),
         other => Cell::text(w.told(&other.plain())),
     }
 }
 
-/// Tarântula's Figure 4: documents over time, as a curve.
-fn curve(w: &Words, table: &Statistic) -> Option<Chart> {
-    let point = |row: &Vec<Figure>| {
+/// When the newest entry was written, as the summary has it.
+fn newest(tables: &[Statistic]) -> Option<i64> {
+    let summary = tables.iter().find(|table| table.name == "summary")?;
+    let row = summary.rows.iter().find(|row| row[0].plain() == "to")?;
+    Some(Timestamp::parse(&row.get(1)?.plain())?.as_micros())
+}
+
+/// Tarântula's Figure 4: documents over time, as a curve. A row counts what came from its moment on: its sum is reached
+/// where the next one begins, and the last one's at the newest entry.
+fn curve(w: &Words, table: &Statistic, newest: Option<i64>) -> Option<Chart> {
+    let span = |row: &Vec<Figure>| {
         let at = Timestamp::parse(&row.first()?.plain())?;
         match row.get(2)? {
             Figure::Count(so_far) => Some((at.as_micros(), *so_far as f64)),
             _ => None,
         }
     };
-    let points: Vec<(i64, f64)> = table.rows.iter().filter_map(point).collect();
+    let spans: Vec<(i64, f64)> = table.rows.iter().filter_map(span).collect();
+    let (first, last) = (spans.first()?.0, spans.last()?.0);
+    let end = newest.filter(|newest| *newest > last);
+    let ends = spans.iter().skip(1).map(|span| span.0);
+    let ends = ends.chain([end.unwrap_or(last + MINUTE)]);
+    let sums = ends.zip(&spans).map(|(end, span)| (end, span.1));
+    let points: Vec<(i64, f64)> = [(first, 0.0)].into_iter().chain(sums).collect();
     let chart = Chart::new(w.t("table.growth"), Unit::Count, points);
     chart.is_drawn().then_some(chart)
 }
@@ -226,7 +266,7 @@ fn line<'a>(cells: impl Iterator<Item = Cow<'a, Figure>>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Figure, shown};
+    use super::{Figure, Statistic, curve, effective, newest, shown};
     use crate::pages::manage::Cell;
     use crate::words::Tongue;
     use teia_catalog::{Beside, Catalog, Identity, Store, statistics};
@@ -247,11 +287,108 @@ mod tests {
         }
     }
 
+    fn table(name: &'static str, columns: Vec<&'static str>, rows: Vec<Vec<Figure>>) -> Statistic {
+        Statistic {
+            name,
+            title: String::new(),
+            like: "",
+            columns,
+            rows,
+            total: None,
+        }
+    }
+
     #[test]
-    fn every_table_has_a_name_in_both_languages() {
+    fn the_curve_begins_at_nothing_and_reaches_each_sum_at_the_end_of_its_span() {
+        let w = Tongue::English.words();
+        let row = |from: &str, so_far: i64| {
+            vec![
+                from.into(),
+                Figure::Count(1),
+                so_far.into(),
+                Figure::Count(1),
+            ]
+        };
+        let growth = |rows| {
+            table(
+                "growth",
+                vec!["from", "answers", "answers so far", "bytes"],
+                rows,
+            )
+        };
+        let tables = [table(
+            "summary",
+            vec!["what", "value"],
+            vec![vec!["to".into(), "2026-11-15T10:02:30Z".into()]],
+        )];
+        let end = newest(&tables);
+        let two = growth(vec![
+            row("2026-11-15T10:00:00Z", 5),
+            row("2026-11-15T10:02:00Z", 12),
+        ]);
+        let drawn = curve(w, &two, end).unwrap().rows(w);
+        let drawn: Vec<(&str, &str)> = drawn
+            .iter()
+            .map(|(at, sum)| (&at[11..], sum.as_str()))
+            .collect();
+        assert_eq!(
+            drawn,
+            [("10:00:00", "0"), ("10:02:00", "5"), ("10:02:30", "12")]
+        );
+        // Of a run within one minute, too; and where nobody knows when it ended, that minute is drawn.
+        let one = growth(vec![row("2026-11-15T10:02:00Z", 7)]);
+        for (end, last) in [(end, "10:02:30"), (None, "10:03:00")] {
+            let drawn = curve(w, &one, end).unwrap().rows(w);
+            assert_eq!(drawn.len(), 2);
+            assert_eq!(&drawn[1].0[11..], last);
+        }
+        assert!(curve(w, &growth(Vec::new()), end).is_none());
+    }
+
+    #[test]
+    fn moments_and_spans_are_told_as_on_other_pages() {
+        let w = Tongue::Portuguese.words();
+        let moment = Figure::Text("2026-11-19T21:48:56Z".into());
+        for column in ["from", "value"] {
+            let Cell::Moment { shown, exact } = shown(w, column, &moment, false) else {
+                panic!("{column} is no moment");
+            };
+            assert_eq!(shown, "19 nov 2026, 21:48:56");
+            assert_eq!(exact, "2026-11-19T21:48:56Z");
+        }
+        // The rows of the summary as the catalog has them.
+        let (tables, mut told) = (of_nothing(), Vec::new());
+        for row in tables.iter().flat_map(Statistic::all_rows) {
+            told.extend(effective(w, row));
+        }
+        let [[Cell::Text(what), Cell::Text(span)]] = told
+            .iter()
+            .map(|row| [&row[0], &row[1]])
+            .collect::<Vec<_>>()[..]
+        else {
+            panic!("one row is the time that runs took: {told:?}");
+        };
+        assert_eq!((what.as_str(), span.as_str()), ("tempo efetivo", "0 ms"));
+        let long = [
+            Figure::Text("effective time in seconds".into()),
+            Figure::Count(266),
+        ];
+        let [_, Cell::Text(span)] = &effective(w, &long).unwrap()[..] else {
+            panic!("a span");
+        };
+        assert_eq!(span, "4 min 26 s");
+    }
+
+    /// The tables of a collection that has nothing.
+    fn of_nothing() -> Vec<Statistic> {
         let catalog = Catalog::open(&Store::temporary(), &Identity::new(1, "a")).unwrap();
         let (mut reader, known) = catalog.into_reader().unwrap();
-        let tables = statistics(&mut reader, known, &Beside::default()).unwrap();
+        statistics(&mut reader, known, &Beside::default()).unwrap()
+    }
+
+    #[test]
+    fn every_table_has_a_name_in_both_languages() {
+        let tables = of_nothing();
         for w in [Tongue::English.words(), Tongue::Portuguese.words()] {
             for table in &tables {
                 let keys = table
