@@ -116,6 +116,13 @@ fn values_in<'a>(pattern: &str, text: &'a str) -> Option<Vec<(&'a str, bool)>> {
     rest.is_empty().then_some(values)
 }
 
+/// Whether it is a size as other rooms write it: `16.0 MB`.
+fn is_size(text: &str) -> bool {
+    text.split_once(' ').is_some_and(|(number, unit)| {
+        ["KB", "MB", "GB", "TB", "PB"].contains(&unit) && number.parse::<f64>().is_ok()
+    })
+}
+
 impl Tongue {
     /// What a browser would rather read, by its `Accept-Language`; English where it wants neither.
     pub(crate) fn of_header(header: &str) -> Self {
@@ -206,8 +213,11 @@ impl Words {
         })
     }
 
-    /// What stands in a sentence: `3 hosts`, a list of known words, or something that is nobody's words.
+    /// What stands in a sentence: `3 hosts`, `16.0 MB`, a list of known words, or something that is nobody's words.
     fn part(&self, english: &str, depth: usize) -> String {
+        if is_size(english) {
+            return self.decimal(english);
+        }
         let number = english.find(|c: char| !c.is_ascii_digit() && c != ' ');
         if let Some((number, what)) = number.map(|at| english.split_at(at))
             && let Some(known) = self.told.get(&format!("of {what}"))

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::client::{Client, birds, birds_with};
-use support::{LittleWeb, Served, collect, collect_at};
+use support::{LittleWeb, Served, collect, collect_with};
 use teia_web::{Role, WebConfig};
 
 #[test]
@@ -149,7 +149,9 @@ fn the_proof_of_manners_counts_requests_and_no_decisions() {
     );
     let delay = Duration::from_millis(100);
     let folder = tempfile::tempdir().unwrap();
-    collect_at(folder.path(), &web, "birds", delay);
+    collect_with(folder.path(), &web, "birds", |config| {
+        config.politeness.delay = delay;
+    });
     let served = Served::new(folder, WebConfig::default());
     let client = Client::new(&served, Role::Viewer);
     let view = client.get("/api/collections/birds/hosts/127.0.0.1");
@@ -444,6 +446,8 @@ fn ui_32_what_is_hidden_is_gone_at_once_and_can_come_back() {
     )
     .unwrap();
     assert_eq!(found_status(&served), 200, "a list from before check sums");
+    let copy = served.folder.path().join("birds/removed.copy");
+    std::fs::write(copy, "ur1 http://a.example/").unwrap();
     std::fs::write(
         served.folder.path().join("birds/removed"),
         "ur1 http://a.example/",

@@ -17,6 +17,40 @@ fn both_languages_say_the_same_things() {
 }
 
 #[test]
+fn portuguese_has_one_word_for_one_idea() {
+    let files = [
+        &PORTUGUESE.texts,
+        &PORTUGUESE.told,
+        &PORTUGUESE.settings,
+        &PORTUGUESE.labels,
+    ];
+    let mut said: Vec<&str> = files
+        .iter()
+        .flat_map(|texts| texts.values())
+        .map(String::as_str)
+        .collect();
+    said.extend(PORTUGUESE.sentences.iter().map(|(_, told)| told.as_str()));
+    assert!(said.len() > 1_000, "{}", said.len());
+    // On the left what is not said, because on the right is what is said for it.
+    for (other, word) in [
+        ("língua", "idioma"),
+        ("recolha", "coleta"),
+        ("execução de", "coleta"),
+        ("seção", "secção"),
+        ("acontecimento", "evento"),
+    ] {
+        let found = said.iter().find(|text| text.to_lowercase().contains(other));
+        assert!(found.is_none(), "`{word}` is the word: {found:?}");
+    }
+    let t = |key| PORTUGUESE.t(key);
+    assert_ne!(t("share"), t("part"));
+    // Only people pause a run; between two requests there is rest.
+    for key in ["rest", "rest.shortest", "rest.median", "host.requests.note"] {
+        assert!(t(key).to_lowercase().contains("descanso"), "{key}");
+    }
+}
+
+#[test]
 fn a_language_that_is_told_has_a_name() {
     for text in [
         "Dette er ikke en bog, og det har jeg aldrig sagt til dem",
@@ -94,6 +128,10 @@ fn what_a_collection_would_do_is_told_in_portuguese() {
     assert_eq!(
         PORTUGUESE.sentence("It keeps a search index, a catalog in SQL."),
         "Guarda um índice de pesquisa, um catálogo em SQL."
+    );
+    assert_eq!(
+        PORTUGUESE.sentence("Documents of every type are kept, up to 16.0 MB each."),
+        "Guardam-se documentos de todos os tipos, até 16,0 MB cada um."
     );
     // What others wrote stays as it is, braces too.
     assert_eq!(

@@ -32,20 +32,26 @@ pub(crate) fn collect(root: &Path, web: &LittleWeb, collection: &str) {
 
 /// The same without index and graph.
 pub(crate) fn collect_only(root: &Path, web: &LittleWeb, collection: &str) {
-    collect_at(root, web, collection, Duration::ZERO);
+    collect_with(root, web, collection, |_| {});
 }
 
-/// The same with this rest between two requests.
-pub(crate) fn collect_at(root: &Path, web: &LittleWeb, collection: &str, delay: Duration) {
+/// The same with other settings.
+pub(crate) fn collect_with(
+    root: &Path,
+    web: &LittleWeb,
+    collection: &str,
+    change: impl FnOnce(&mut CollectionConfig),
+) {
     let directory = Directory::create(root).unwrap();
     let mut config = CollectionConfig::default();
-    config.politeness.delay = delay;
+    config.politeness.delay = Duration::ZERO;
     config.run.retries = 0;
     config.run.alias_pages = 0;
     config.traps.enabled = false;
     config.run.disk_reserve = Some(0);
     config.fetch.allow_private = true;
     config.seeds = vec![web.url("/")];
+    change(&mut config);
     let crawl = Crawl {
         files: Arc::new(DiskFiles::new(root).unwrap()),
         root: root.to_owned(),

@@ -3,7 +3,7 @@
 use axum::extract::{Query, State};
 use axum::response::Response;
 use serde::Deserialize;
-use teia_base::Timestamp;
+use teia_base::{Outcome, Timestamp};
 
 use super::{Cell, Field, ListPage, Panel, chosen_name, collection_choices, first_row};
 use crate::address::{Address, cut, escape};
@@ -232,9 +232,10 @@ fn why(w: &Words, url: &UrlRow) -> String {
         if url.state == "unreached" {
             return w.rule(rule).into_owned();
         }
-        return w.f("why.rule", rule);
+        return w.f("why.rule", w.rule(rule));
     }
-    let outcome = url.outcome_name.as_deref().unwrap_or_default();
+    let outcome = url.outcome.map(Outcome::from_number);
+    let outcome = w.told(outcome.map_or("", Outcome::sentence));
     match (url.state, &url.due) {
         ("waiting", Some(due)) if url.tries > 0 => {
             format!("{} ({outcome})", w.f("why.again", when(w, due)))
@@ -246,6 +247,63 @@ fn why(w: &Words, url: &UrlRow) -> String {
         _ => {
             let at = url.last_attempt.as_deref().map(|at| when(w, at));
             format!("{outcome}, {}", at.unwrap_or_default())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{UrlRow, why};
+    use crate::words::Tongue;
+
+    fn row(state: &'static str, rule: Option<&str>, outcome: Option<i16>) -> UrlRow {
+        UrlRow {
+            url: "http://a.example/".to_owned(),
+            state,
+            depth: Some(1),
+            first_seen: "2026-11-15T00:00:00Z".to_owned(),
+            referrer: None,
+            tries: 0,
+            due: None,
+            leased: false,
+            seed: false,
+            requisite: false,
+            rule: rule.map(str::to_owned),
+            last_attempt: outcome.map(|_| "2026-11-16T10:20:30Z".to_owned()),
+            outcome,
+            outcome_name: outcome.map(|outcome| format!("http_{outcome}")),
+            visits: 1,
+            changes: 0,
+        }
+    }
+
+    #[test]
+    fn why_a_url_stands_where_it_does_is_told_in_the_reader_s_words() {
+        let (english, portuguese) = (Tongue::English.words(), Tongue::Portuguese.words());
+        for (row, en, pt) in [
+            (
+                row("excluded", Some("removed on request"), None),
+                "left out: removed on request",
+                "deixado de fora: removido a pedido",
+            ),
+            (
+                row("excluded", Some("exclude /x/"), None),
+                "left out: exclude /x/",
+                "deixado de fora: padrão excluído /x/",
+            ),
+            (
+                row("excluded", Some("trap /d/{n}"), None),
+                "left out: trap /d/{n}",
+                "deixado de fora: armadilha /d/{n}",
+            ),
+            (
+                row("gone", None, Some(404)),
+                "there is no such page, 16 Nov 2026, 10:20:30",
+                "essa página não existe, 16 nov 2026, 10:20:30",
+            ),
+        ] {
+            assert_eq!(why(english, &row), en);
+            assert_eq!(why(portuguese, &row), pt);
         }
     }
 }
