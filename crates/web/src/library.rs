@@ -195,6 +195,12 @@ impl Library {
         })
     }
 
+    /// The same for everything on a host.
+    pub(crate) fn hides_host(&self, host: &str) -> bool {
+        let mut lists = self.removals().into_iter();
+        lists.any(|list| list.map_or(true, |list| list.hides_host(host)))
+    }
+
     /// All lists of what is not to be shown: whoever asked for that did not ask one collection.
     fn removals(&self) -> Vec<Result<Arc<Removals>, WebError>> {
         let path = self.root.join("removed.kept");

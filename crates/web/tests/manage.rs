@@ -346,6 +346,66 @@ fn a_webmaster_reads_what_all_collections_asked() {
 }
 
 #[test]
+fn what_one_collection_hides_is_told_on_the_pages_of_all() {
+    let web = hostile();
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one", "two"] {
+        support::collect(folder.path(), &web, name);
+    }
+    let served = Served::new(folder, teia_web::WebConfig::default());
+    let (session, csrf) = cookie(&served, Role::Admin);
+    let own = format!("http://{}", served.address);
+    let headers = [("Cookie", session.as_str()), ("Origin", own.as_str())];
+    let see = |path: &str| served.ask("GET", path, &[("Cookie", &session)]).text();
+    let act = |what: &str, body: &str| {
+        let body = format!("collection=one&{body}&csrf={csrf}");
+        let answer = served.form(&format!("/removals/{what}"), &headers, &body);
+        assert_eq!(answer.status, 303, "{}", answer.text());
+    };
+    let offered = |text: &str| {
+        ["remove", "restore", "erase"].map(|what| {
+            text.matches(&format!("action=\"/removals/{what}\""))
+                .count()
+        })
+    };
+    let (front, nobodys) = (web.url("/"), web.url("/never-met"));
+    let page = format!("/explain?url={front}");
+    assert_eq!(offered(&see(&page)), [2, 0, 0]);
+
+    act("remove", "kind=host&value=127.0.0.1");
+    for path in [
+        &page,
+        &format!("/explain?url={nobodys}"),
+        "/hosts/127.0.0.1",
+    ] {
+        let text = see(path);
+        assert!(text.contains("This host was removed"), "{path}: {text}");
+    }
+    // The page itself is in nobody's list; the host is in that of `one` alone.
+    assert_eq!(offered(&see(&page)), [0, 0, 2]);
+    assert_eq!(offered(&see("/hosts/127.0.0.1")), [0, 1, 2]);
+    act("restore", "kind=host&value=127.0.0.1");
+
+    act("remove", &format!("kind=url&value={front}"));
+    let text = see(&page);
+    assert!(text.contains("This page was removed"), "{text}");
+    assert_eq!(offered(&text), [0, 1, 2]);
+    assert!(!see("/hosts/127.0.0.1").contains("was removed"));
+}
+
+#[test]
+fn a_cell_with_nothing_to_say_has_no_words_and_no_label() {
+    let web = hostile();
+    let served = Served::of(&web);
+    let (session, _) = cookie(&served, Role::Viewer);
+    let seen = |path: &str| served.ask("GET", path, &[("Cookie", &session)]).text();
+    // A seed was found on no page.
+    let text = seen("/urls?state=fetched");
+    assert!(text.contains("\"></td>"), "{text}");
+    assert!(!text.contains("<bdi></bdi>"), "{text}");
+}
+
+#[test]
 fn other_places_stay_with_the_collection_that_is_looked_at() {
     let web = hostile();
     let folder = tempfile::tempdir().unwrap();

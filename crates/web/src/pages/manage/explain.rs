@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::removing::offer;
+use super::removing::{is_hidden, offer, told};
 use super::{Cell, Field, ListPage, Panel};
 use teia_engine::Trial;
 
@@ -87,6 +87,11 @@ fn answer(app: &App, frame: Frame, asked: &Asked) -> Result<Response, Failure> {
         kind: RemovalKind::Url,
         value: url,
     };
+    // Also what nobody has met may have been removed.
+    let asked = removal(address.url);
+    if is_hidden(app, &asked) {
+        told(app, w, &asked).clone_into(&mut page.said);
+    }
     let of = of.into_iter().map(|(name, url)| (name, removal(url)));
     offer(app, &mut page, &of.collect::<Vec<_>>())?;
     page.show()

@@ -4,12 +4,14 @@ use axum::extract::{Form, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use teia_base::CanonicalUrl;
 
 use super::{Button, ListPage};
 use crate::access::Role;
 use crate::address::escape;
 use crate::desk::{Removal, RemovalKind, Window};
 use crate::pages::{App, Failure, Frame};
+use crate::words::Words;
 
 /// Puts the buttons for it on a page, one of a kind for each collection, for those who may; says what is hidden, and
 /// what is or was erased.
@@ -28,9 +30,11 @@ pub(super) fn offer(
             RemovalKind::Host => "host",
             RemovalKind::Url => "url",
         };
-        let is_hidden = app.desk.removals(name, any)?.items.contains(removal);
+        // Hidden is what any collection hides; only what this one hides itself can be shown again here.
+        let is_own = app.desk.removals(name, any)?.items.contains(removal);
+        let is_hidden = is_own || is_hidden(app, removal);
         if is_hidden {
-            page.said = w.t(&format!("{word}.removed")).to_owned();
+            told(app, w, removal).clone_into(&mut page.said);
         }
         let erasures = app.desk.erasures(name)?;
         let erased = erasures.iter().find(|it| it.items.contains(removal));
@@ -50,10 +54,10 @@ pub(super) fn offer(
         if !page.frame.may(Role::Admin) {
             continue;
         }
-        let choices: &[&str] = if is_hidden {
-            &["restore", "erase"]
-        } else {
-            &["remove"]
+        let choices: &[&str] = match (is_hidden, is_own) {
+            (true, true) => &["restore", "erase"],
+            (true, false) => &["erase"],
+            (false, _) => &["remove"],
         };
         for what in choices {
             let key = match *what {
@@ -81,6 +85,28 @@ pub(super) fn offer(
         }
     }
     Ok(())
+}
+
+/// Whether any collection hides it, by itself or with its host.
+pub(super) fn is_hidden(app: &App, removal: &Removal) -> bool {
+    match removal.kind {
+        RemovalKind::Host => app.library.hides_host(&removal.value),
+        RemovalKind::Url => app.library.hides(&removal.value),
+    }
+}
+
+/// What is said of something that is hidden: of a page, whether it went with its host.
+pub(super) fn told<'a>(app: &App, w: &'a Words, removal: &Removal) -> &'a str {
+    let is_of_host = match removal.kind {
+        RemovalKind::Host => true,
+        RemovalKind::Url => CanonicalUrl::parse(&removal.value)
+            .is_ok_and(|url| app.library.hides_host(url.host_str())),
+    };
+    w.t(if is_of_host {
+        "host.removed"
+    } else {
+        "url.removed"
+    })
 }
 
 /// What a button does.
