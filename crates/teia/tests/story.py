@@ -57,6 +57,16 @@ def until(what, holds):
     raise AssertionError(what)
 
 
+# What a collection has once something was fetched, in this order.
+PANELS = ["now", "events", "errors", "outcomes", "types", "languages", "times", "depths", "largest", "slowest", "failing", "runs"]
+NAMES = "page => [...page.querySelectorAll('[data-part]')].map(part => part.dataset.part)"
+FRESH = f"async () => ({NAMES})(new DOMParser().parseFromString(await (await fetch(location.href)).text(), 'text/html'))"
+
+
+def parts(page):
+    return page.evaluate(f"({NAMES})(document)")
+
+
 def log_in(page):
     page.goto(base + "/collections")
     assert "/login" in page.url, page.url
@@ -88,9 +98,14 @@ def before(page):
     page.click("button[value=save]")
     assert page.url.startswith(base + "/collections/garden"), page.url
     page.click("button[value=start]")
-    # Live: the page brings the number by itself.
+    # Live: the page brings the numbers by itself, and panels that there was nothing for when it was opened.
+    page.evaluate("window.sameDay = true")
     until("pages appear", lambda: figure(page, "Pages") >= 3)
     until("a curve appears", lambda: page.locator("svg.curve").count() > 0)
+    for part in PANELS:
+        until(f"the panel {part} appears", lambda: page.locator(f"[data-part={part}]").count() == 1)
+    until("panels stand in the order of a page that is opened now", lambda: parts(page) == page.evaluate(FRESH))
+    assert page.evaluate("window.sameDay"), "nobody has loaded the page again"
     picture.take(page, folder / "manage-running.png", whole=True)
     page.click("button[value=pause]")
     assert page.locator("[role=status]:not([hidden])").first.inner_text().startswith("The run rests"), "a pause is told"
@@ -106,7 +121,9 @@ def after(page):
     page.fill("[id='politeness.delay']", "20ms")
     page.click("button[value=save]")
     page.locator("button[value=resume], button[value=start]").first.click()
-    until("it ends", lambda: page.goto(page.url) and "ended" in page.locator(".state").inner_text())
+    until("it ends", lambda: "ended" in page.locator(".state").inner_text())
+    until("nothing is fetched now", lambda: "now" not in parts(page))
+    page.goto(page.url)
     assert figure(page, "Pages") == pages, figure(page, "Pages")
     look(page, "ended")
     for size, scheme, name in [((390, 844), "light", "phone"), ((1280, 900), "dark", "dark")]:
@@ -136,20 +153,47 @@ def after(page):
     on_a_phone(page)
 
 
+def legible(page, name):
+    """Letters of drawings are not too small, a state is one line, and no label stands there without its value."""
+    small = page.evaluate("""[...document.querySelectorAll('.curve text, .map-of-hosts text')]
+        .map(it => [it.textContent, parseFloat(getComputedStyle(it).fontSize) * Math.hypot(it.getScreenCTM().a, it.getScreenCTM().b)])
+        .filter(([, size]) => size < 11)""")
+    assert not small, (name, small)
+    broken = page.evaluate("""[...document.querySelectorAll('.headline .state, td .whole')].filter(it => {
+        const range = document.createRange();
+        range.selectNodeContents([...it.childNodes].find(node => node.textContent.trim()));
+        return new Set([...range.getClientRects()].map(line => Math.round(line.top))).size > 1;
+    }).map(it => it.innerText)""")
+    assert not broken, (name, broken)
+    empty = page.evaluate("""[...document.querySelectorAll('.stack :is(td, th) + td')]
+        .filter(it => it.offsetParent && !it.textContent.trim()).map(it => it.outerHTML)""")
+    assert not empty, (name, empty)
+
+
 def on_a_phone(page):
-    """Nothing to read or press in the rows of a table lies beyond the edge."""
+    """Nothing to read or press in the rows of a table lies beyond the edge, and everything can be read."""
     page.set_viewport_size({"width": 390, "height": 844})
     for name, path in [
         ("collections", "/collections"), ("garden", "/collections/garden"), ("urls", "/urls?collection=garden&state=fetched"),
         ("hosts", "/hosts?collection=garden"), ("settings", "/settings"), ("explain", "/explain?url=" + site),
+        ("map", "/map?collection=garden"), ("statistics", "/statistics?collection=garden"), ("bot", "/bot"),
     ]:
         page.goto(base + path)
         look(page, f"phone-{name}")
+        legible(page, name)
         beyond = page.evaluate("""[...document.querySelectorAll('table.stack :is(td, th, a, button, summary)')]
             .filter(it => it.offsetParent && !it.closest('thead') && it.getBoundingClientRect().right > innerWidth)
             .map(it => it.outerHTML.slice(0, 200))""")
         assert not beyond, (name, beyond)
-    page.goto(base + "/settings")
+    # The words of one language are longer than those of another.
+    page.goto(base + "/set?lang=pt&next=/collections/garden")
+    legible(page, "garden in Portuguese")
+    cut = page.evaluate("""['outcomes', 'types', 'languages', 'times', 'depths'].map(id => document.querySelector(`#${id} .scroll`))
+        .filter(it => it && it.scrollWidth > it.clientWidth).map(it => [it.innerText, it.scrollWidth - it.clientWidth])""")
+    assert not cut, cut
+    page.goto(base + "/collections")
+    legible(page, "collections in Portuguese")
+    page.goto(base + "/set?lang=en&next=/settings")
     button = page.locator("#removals tbody button, #removals tbody summary").first.bounding_box()
     assert button and button["x"] + button["width"] <= 390, button
 

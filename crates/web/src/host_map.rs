@@ -23,6 +23,8 @@ pub(crate) struct HostMap {
     pub(crate) curves: Vec<Curve>,
     /// From the middle to the edges: names need room.
     pub(crate) half: u32,
+    /// Pixels below which its names are too small to be read.
+    pub(crate) narrowest: u32,
     /// What is said of it to those who do not see it.
     pub(crate) told: String,
 }
@@ -144,10 +146,13 @@ impl HostMap {
         curves.reverse();
         let longest = dots.iter().map(|dot| dot.label.chars().count()).max();
         let longest = u32::try_from(longest.unwrap_or(0)).unwrap_or(0);
+        // On a phone a letter is 20 high and some 10 wide (manage.css), and is to be 11 pixels high at least.
+        let half = 225 + 10 * longest;
         Self {
             dots,
             curves,
-            half: 225 + 7 * longest,
+            half,
+            narrowest: (2 * half * 11).div_ceil(20),
             told: String::new(),
         }
     }
