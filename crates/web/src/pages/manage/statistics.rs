@@ -138,7 +138,7 @@ fn newest(tables: &[Statistic]) -> Option<i64> {
 }
 
 /// Tarântula's Figure 4: documents over time, as a curve. A row counts what came from its moment on: its sum is reached
-/// where the next one begins, and the last one's at the newest entry.
+/// at the end of its span, and stays until the next one begins. The last span ends with the newest entry.
 fn curve(w: &Words, table: &Statistic, newest: Option<i64>) -> Option<Chart> {
     let span = |row: &Vec<Figure>| {
         let at = Timestamp::parse(&row.first()?.plain())?;
@@ -148,12 +148,18 @@ fn curve(w: &Words, table: &Statistic, newest: Option<i64>) -> Option<Chart> {
         }
     };
     let spans: Vec<(i64, f64)> = table.rows.iter().filter_map(span).collect();
-    let (first, last) = (spans.first()?.0, spans.last()?.0);
-    let end = newest.filter(|newest| *newest > last);
-    let ends = spans.iter().skip(1).map(|span| span.0);
-    let ends = ends.chain([end.unwrap_or(last + MINUTE)]);
-    let sums = ends.zip(&spans).map(|(end, span)| (end, span.1));
-    let points: Vec<(i64, f64)> = [(first, 0.0)].into_iter().chain(sums).collect();
+    // No span is longer than the rows are apart, and one alone is a minute.
+    let apart = spans.windows(2).map(|two| two[1].0 - two[0].0);
+    let length = apart.min().unwrap_or(MINUTE);
+    let mut points = vec![(spans.first()?.0, 0.0)];
+    for (number, (at, sum)) in spans.iter().enumerate() {
+        let end = at + length;
+        match (spans.get(number + 1), newest) {
+            (Some((next, _)), _) if end < *next => points.extend([(end, *sum), (*next, *sum)]),
+            (None, Some(newest)) if newest > *at => points.push((end.min(newest), *sum)),
+            _ => points.push((end, *sum)),
+        }
+    }
     let chart = Chart::new(w.t("table.growth"), Unit::Count, points);
     chart.is_drawn().then_some(chart)
 }
@@ -334,6 +340,21 @@ mod tests {
         assert_eq!(
             drawn,
             [("10:00:00", "0"), ("10:02:00", "5"), ("10:02:30", "12")]
+        );
+        // Of two runs hours apart: nothing came between them.
+        let apart = growth(vec![
+            row("2026-11-15T08:00:00Z", 5),
+            row("2026-11-15T08:01:00Z", 6),
+            row("2026-11-15T10:02:00Z", 12),
+        ]);
+        let drawn = curve(w, &apart, end).unwrap().rows(w);
+        let drawn: Vec<(&str, &str)> = drawn
+            .iter()
+            .map(|(at, sum)| (&at[11..16], sum.as_str()))
+            .collect();
+        assert_eq!(
+            drawn[1..4],
+            [("08:01", "5"), ("08:02", "6"), ("10:02", "6")]
         );
         // Of a run within one minute, too; and where nobody knows when it ended, that minute is drawn.
         let one = growth(vec![row("2026-11-15T10:02:00Z", 7)]);
