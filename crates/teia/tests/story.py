@@ -94,6 +94,7 @@ def before(page):
     page.click("button[value=check]")
     trials = page.locator(".trials li").all_inner_texts()
     assert [text.split(":")[0] for text in trials] == ["in", "out"], trials
+    assert parts(page) == [], "the live page takes nothing away that a form has answered"
     look(page, "new")
     page.click("button[value=save]")
     assert page.url.startswith(base + "/collections/garden"), page.url
