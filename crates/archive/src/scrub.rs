@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use teia_base::ReadFile;
 
-use crate::index::{ArchiveName, entry_of_record, ids_path, packed_ids};
+use crate::index::{ArchiveName, IndexName, Numbers, entry_of_record, ids_path};
+use crate::mend::note_suspects;
 use crate::reader::{Found, Proof, WarcReader};
 use crate::{ArchiveError, CaptureSet, Captures, CdxEntry};
 
@@ -21,6 +22,8 @@ pub struct Wound {
     pub url: Option<String>,
     /// What is wrong.
     pub what: String,
+    /// The records are whole and only their index is not: the next run writes it anew.
+    pub is_of_index: bool,
 }
 
 /// What a scrub found.
@@ -41,9 +44,6 @@ pub struct Scrubbed {
 /// What the index says, by archive file and offset.
 type Indexed = HashMap<(String, u64), CdxEntry>;
 
-/// What helps where the records are whole and only the index is not.
-const INDEX_HELP: &str = "the index follows from the records: remove the `.cdxj` and `.ids` files of the archive, and the next run writes them anew";
-
 impl Captures {
     /// Reads all archive files, checks every check sum and digest, that the index and the files
     /// agree, and that each revisit has its original.
@@ -62,6 +62,8 @@ impl Captures {
                 *scrubbed.missing.entry(file).or_default() += 1;
                 continue;
             }
+            // A line that leads astray, while the record is where it was written; else the record is lost.
+            let is_of_index = entry.id.is_some_and(|id| scrubbed.captures.contains(id));
             scrubbed.captures.extend(entry.id);
             let is_known = scrubbed
                 .wounds
@@ -74,13 +76,43 @@ impl Captures {
                     offset,
                     url: Some(entry.url),
                     what,
+                    is_of_index,
                 });
             }
         }
         scrubbed
             .wounds
             .sort_by(|a, b| (&a.file, a.offset).cmp(&(&b.file, b.offset)));
+        self.note_suspects(&scrubbed);
         Ok(scrubbed)
+    }
+
+    /// Notes which indexes the next run writes anew, though their sums may fit. Where that cannot be written, it reads them in
+    /// their turn.
+    fn note_suspects(&self, scrubbed: &Scrubbed) {
+        let wounds = scrubbed.wounds.iter().filter(|wound| wound.is_of_index);
+        let files: Vec<&Path> = wounds.map(|wound| wound.file.as_path()).collect();
+        let is_suspect = |index: &Path| {
+            let name = index.file_name().and_then(|name| name.to_str());
+            let covers = |file: &Path| {
+                let file = file.file_name().and_then(|name| name.to_str());
+                let archive = file.and_then(ArchiveName::parse);
+                let own = name.and_then(IndexName::parse);
+                archive
+                    .zip(own)
+                    .is_some_and(|(it, own)| own.covers(&it.index()))
+            };
+            let numbers = ids_path(index);
+            let is_hurt = |file: &Path| file == index || file == numbers || covers(file);
+            files.iter().any(|file| is_hurt(file))
+        };
+        let suspects = self.indexes().iter().map(|index| index.path.as_path());
+        let names = suspects.filter(|index| is_suspect(index));
+        let names = names.filter_map(|index| index.file_name()?.to_str());
+        let names: Vec<&str> = names.collect();
+        if let Err(error) = note_suspects(&**self.files(), self.dir(), &names) {
+            tracing::debug!(%error, "damaged indexes could not be noted");
+        }
     }
 
     /// Every line of every index, by the place that it names. A line that cannot be read, one that is not
@@ -93,11 +125,12 @@ impl Captures {
                     file: file.to_owned(),
                     offset,
                     url: None,
-                    what: format!("{what}; {INDEX_HELP}"),
+                    what: what.to_owned(),
+                    is_of_index: true,
                 });
             };
             let mut lines = index.lines_from(b"")?;
-            let (mut before, mut ids, mut len) = (Vec::new(), Vec::new(), 0);
+            let (mut before, mut numbers) = (Vec::new(), Numbers::default());
             loop {
                 let (offset, line) = match lines.next_raw() {
                     Ok(Some(found)) => found,
@@ -108,7 +141,7 @@ impl Captures {
                     }
                     Err(error) => return Err(error),
                 };
-                len = offset + line.len() as u64;
+                numbers.take(&line);
                 let entry = std::str::from_utf8(&line).ok().and_then(CdxEntry::parse);
                 let Some(entry) = entry.filter(|_| line.ends_with(b"\n")) else {
                     wound(&index.path, offset, "no index line");
@@ -117,18 +150,17 @@ impl Captures {
                 if line < before {
                     wound(&index.path, offset, "the lines are not in order");
                 }
-                ids.extend(entry.id.map(|id| (id.0, offset)));
                 before = line;
                 indexed.insert((entry.file.clone(), entry.offset), entry);
             }
-            let numbers = ids_path(&index.path);
+            let path = ids_path(&index.path);
             // Without them numbers are found too, only slowly.
-            if let Ok(found) = self.files().read(&numbers) {
-                let want = packed_ids(ids, len);
+            if let Ok(found) = self.files().read(&path) {
+                let want = numbers.packed_as(&found);
                 if found != want {
                     let same = found.iter().zip(&want).take_while(|(a, b)| a == b);
                     let what = "the numbers do not lead to their lines";
-                    wound(&numbers, same.count() as u64, what);
+                    wound(&path, same.count() as u64, what);
                 }
             }
         }
@@ -156,6 +188,7 @@ impl Captures {
         scrubbed.bytes += len;
         let mut reader = WarcReader::within(Arc::clone(&file), &path, 0, len);
         while let Some(found) = reader.next_found()? {
+            let mut is_of_index = false;
             let (offset, url, what) = match found {
                 Found::Damage(damage) => {
                     let known = indexed.remove(&(name.to_owned(), damage.offset));
@@ -199,10 +232,12 @@ impl Captures {
                         }
                         _ if proof == Proof::Wrong => Some("a digest does not fit".to_owned()),
                         Some(_) if known.is_none() => {
-                            Some(format!("not in the index; {INDEX_HELP}"))
+                            is_of_index = true;
+                            Some("not in the index".to_owned())
                         }
                         Some(entry) if is_other(entry) => {
-                            Some(format!("the index says something else of it; {INDEX_HELP}"))
+                            is_of_index = true;
+                            Some("the index says something else of it".to_owned())
                         }
                         Some(entry)
                             if entry.is_revisit() && self.original_of(entry, &record).is_err() =>
@@ -220,6 +255,7 @@ impl Captures {
                     offset,
                     url,
                     what,
+                    is_of_index,
                 }),
                 None => scrubbed.records += 1,
             }

@@ -14,11 +14,11 @@ use crate::index::{
 /// be run late, again, or after a crash in the middle of it.
 #[derive(Debug)]
 pub struct Upkeep {
-    files: Arc<dyn Files>,
-    dir: PathBuf,
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) dir: PathBuf,
     /// Files with smaller numbers are whole and committed.
     before: u64,
-    lock: Arc<Mutex<()>>,
+    pub(crate) lock: Arc<Mutex<()>>,
 }
 
 impl Upkeep {

@@ -19,7 +19,9 @@ use crate::digest::{labelled, sha1};
 use crate::header::HeaderBlock;
 use crate::index::{ArchiveName, IndexName, OpenLines, open_lines_path, push_framed};
 use crate::member::Packer;
+use crate::mend::{Mending, note_suspects};
 use crate::upkeep::Upkeep;
+use crate::whole::whole_end;
 use crate::{ArchiveConfig, ArchiveError, RecordNames, Records};
 
 /// How far the archive reaches: what a journal entry names.
@@ -98,6 +100,53 @@ impl Writer {
         Ok(writer)
     }
 
+    /// Begins a new file behind what is left of an archive whose committed end is lost; what the journal must name then.
+    ///
+    /// Whole records stay, and what stands behind the last of them goes. A file that has none is set aside.
+    pub fn go_on_without_end(
+        files: Arc<dyn Files>,
+        dir: &Path,
+        config: ArchiveConfig,
+        names: RecordNames,
+        wall: Timestamp,
+    ) -> Result<Option<Committed>, ArchiveError> {
+        let end = whole_end(&*files, dir)?;
+        let last = end.as_ref().and_then(|end| ArchiveName::parse(&end.file));
+        let last = last.map_or(0, |name| name.number);
+        let list = files.list(dir).map_err(ArchiveError::file("list", dir))?;
+        for name in list
+            .iter()
+            .filter(|name| ArchiveName::parse(name).is_some_and(|name| name.number > last))
+        {
+            let (path, aside) = (dir.join(name), dir.join(format!("{name}.uncommitted")));
+            files
+                .rename(&path, &aside)
+                .map_err(ArchiveError::file("rename", &path))?;
+        }
+        // Those of what is lost are to say so.
+        let covers = |name: &&String| IndexName::parse(name).is_some_and(|it| it.last >= last);
+        let suspects: Vec<&str> = list.iter().filter(covers).map(String::as_str).collect();
+        note_suspects(&*files, dir, &suspects)?;
+        let mut writer = Self {
+            files,
+            dir: dir.to_owned(),
+            config,
+            names,
+            current: None,
+            closed: Vec::new(),
+            newest: newest_of(&list),
+            committed: end,
+            has_new_names: false,
+            is_stopped: false,
+            upkeep: Arc::default(),
+        };
+        if writer.committed.is_some() {
+            writer.recover()?;
+        }
+        writer.begin_anew(wall)?;
+        writer.sync()
+    }
+
     /// Appends the records of one capture. They are safe after the next [`Writer::sync`] and its journal entry.
     pub fn append(&mut self, records: &Records, wall: Timestamp) -> Result<(), ArchiveError> {
         if self.is_stopped {
@@ -154,6 +203,12 @@ impl Writer {
             before,
             self.upkeep.clone(),
         )
+    }
+
+    /// What looks at sealed indexes, and writes those anew that are damaged. To be run before anybody reads them.
+    pub fn mending(&self) -> Mending {
+        let upkeep = Upkeep::new(self.files.clone(), self.dir.clone(), 0, self.upkeep.clone());
+        Mending::new(upkeep)
     }
 
     /// Seals the newest file as well, if all of it is in the journal, and ends.
@@ -314,14 +369,7 @@ impl Writer {
             .filter_map(|name| ArchiveName::parse(name))
             .collect();
         archives.sort_unstable_by_key(|name| name.number);
-        let aside = list
-            .iter()
-            .filter_map(|name| ArchiveName::parse(name.strip_suffix(".uncommitted")?));
-        self.newest = archives
-            .iter()
-            .cloned()
-            .chain(aside)
-            .max_by_key(|name| name.number);
+        self.newest = newest_of(&list);
         let indexes: Vec<IndexName> = list
             .iter()
             .filter_map(|name| IndexName::parse(name))
@@ -455,6 +503,21 @@ impl OpenFile {
             self.needs_cut = false;
         }
         Ok(())
+    }
+}
+
+/// The newest name ever given, as far as anything is left of it: a number that an index covers is not used again.
+fn newest_of(list: &[String]) -> Option<ArchiveName> {
+    let names = list
+        .iter()
+        .filter_map(|name| ArchiveName::parse(name.strip_suffix(".uncommitted").unwrap_or(name)));
+    let newest = names.max_by_key(|name| name.number);
+    let indexes = list.iter().filter_map(|name| IndexName::parse(name));
+    let covered = indexes.map(|index| index.last).max().unwrap_or(0);
+    match newest {
+        Some(name) => Some(name.at_least(covered)),
+        None if covered > 0 => Some(ArchiveName::unknown(covered)),
+        None => None,
     }
 }
 

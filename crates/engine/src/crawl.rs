@@ -228,6 +228,7 @@ impl Crawl {
                 names,
                 last_archive.clone(),
             )?;
+            mend_indexes(&writer, &*clock, &*parts.feedback);
             if !ahead.is_zero() {
                 // Dates within one file only grow.
                 writer.begin_anew(clock.wall())?;
@@ -579,6 +580,32 @@ fn mentions_crawl_delay(robots: &[u8]) -> bool {
     robots
         .windows(WORD.len())
         .any(|window| window.eq_ignore_ascii_case(WORD))
+}
+
+/// Before anybody looks anything up: a damaged index says of what it has that it has it not.
+fn mend_indexes(archive: &Writer, clock: &dyn Clock, feedback: &dyn Feedback) {
+    let notice = |text| {
+        let level = Level::Warning;
+        feedback.hear(&Event::Notice { level, text });
+    };
+    let mut tell = |index: &Path| {
+        notice(format!(
+            "the archive index {} is damaged: it is written anew from the records",
+            index.display()
+        ));
+    };
+    if let Err(error) = archive.mending().run(draw(clock), &mut tell) {
+        let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+        notice(format!(
+            "an archive index could not be looked at, or written anew ({error}{}); the next run tries again",
+            cause.unwrap_or_default()
+        ));
+    }
+}
+
+/// Which part of what is looked at in turns.
+fn draw(clock: &dyn Clock) -> u64 {
+    clock.wall().as_micros().unsigned_abs()
 }
 
 /// Large bodies wait on the disk of the data directory, which the reserve watches. What a killed

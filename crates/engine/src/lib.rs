@@ -132,7 +132,7 @@ pub use parts::Parts;
 pub use reading::{Growth, Overview, Reading, RunSummary};
 pub use rekey::{Rekeyed, rekey};
 pub use removals::Removals;
-pub use repair::{Repaired, repair};
+pub use repair::{Repaired, WithoutEnd, go_on_without_end, repair};
 pub use report::{EndReason, Report};
 pub use run_changes::RunChanges;
 pub use schedule::{Due, Missed, Schedule, ScheduleConfig};

@@ -23,6 +23,25 @@ pub struct LostCaptures {
 impl Reading {
     /// Compares the captures that the journal names with those that were found in the archive, by file.
     pub fn lost_captures(&self, found: &CaptureSet) -> Result<Vec<LostCaptures>, EngineError> {
+        let mut lost: BTreeMap<String, LostCaptures> = BTreeMap::new();
+        self.each_lost_capture(found, |file, file_exists, attempt| {
+            let lost = lost.entry(file.to_owned()).or_insert_with(|| LostCaptures {
+                file: file.to_owned(),
+                file_exists,
+                count: 0,
+                url: attempt.url.normal().as_str().to_owned(),
+            });
+            lost.count += 1;
+        })?;
+        Ok(lost.into_values().collect())
+    }
+
+    /// Hands over each attempt whose capture is lost, with its file and whether that is there.
+    pub(crate) fn each_lost_capture(
+        &self,
+        found: &CaptureSet,
+        mut each: impl FnMut(&str, bool, &Attempt),
+    ) -> Result<(), EngineError> {
         let folder = self.layout().archive();
         let files = self.files();
         let list = files
@@ -31,7 +50,6 @@ impl Reading {
         let removed = Removals::read(&*files, self.layout());
         // What is to be erased leaves the archive before it leaves the journal.
         let removed = removed.unwrap_or_default();
-        let mut lost: BTreeMap<String, LostCaptures> = BTreeMap::new();
         let mut before = String::new();
         self.entries(|entry| {
             let Record::Commit(Commit {
@@ -53,16 +71,9 @@ impl Reading {
                 !(is_found || file_exists && removed.hides(attempt.url.normal()))
             };
             for attempt in attempts.iter().filter(is_lost) {
-                let lost = lost.entry(file.clone()).or_insert_with(|| LostCaptures {
-                    file: file.clone(),
-                    file_exists,
-                    count: 0,
-                    url: attempt.url.normal().as_str().to_owned(),
-                });
-                lost.count += 1;
+                each(file, file_exists, attempt);
             }
             before = position.file;
-        })?;
-        Ok(lost.into_values().collect())
+        })
     }
 }

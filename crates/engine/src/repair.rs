@@ -9,9 +9,10 @@
 //! and captures stay as they are; index and links go, and follow the new journal at the next run. A page
 //! of whose visit neither tells is fetched again, though the archive has a copy: its links are lost too.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use teia_archive::whole_end;
+use teia_archive::{CaptureSet, Captures, RecordNames, whole_end};
 use teia_base::journal::{
     ArchivePosition, Attempt, Commit, Entry, LinkVerdict, Lost, Next, Record, Recovered,
     RecoveredUrl, salvage,
@@ -21,7 +22,10 @@ use teia_repository::{Repository, State, UrlState};
 
 use crate::EngineError;
 use crate::collection::CollectionConfig;
+use crate::digests::Digests;
 use crate::directory::{Directory, DirectoryLock, Layout};
+use crate::followers::OrderByRank;
+use crate::past::Past;
 use crate::reading::Reading;
 use crate::rekey::{Aside, Move};
 
@@ -105,6 +109,103 @@ pub fn repair(
     repair.repaired.urls = repair.new.finish(directory.root())?;
     aside.exchange()?;
     Ok(repair.repaired)
+}
+
+/// What became of a collection whose last archive file was cut or is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WithoutEnd {
+    /// The file that the journal named.
+    pub file: String,
+    /// Bytes of it that were committed, and bytes that are there; 0 where it is gone.
+    pub committed: u64,
+    /// The same.
+    pub found: u64,
+    /// The file that is begun behind what is left.
+    pub begun: String,
+    /// URLs whose copies the journal names and the archive does not have, in order of visits.
+    pub lost: Vec<CanonicalUrl>,
+}
+
+/// Lets a collection go on whose archive ends before what is committed: whole records stay, and a new file begins. None where nothing of
+/// its end is lost.
+pub fn go_on_without_end(
+    directory: &Directory,
+    _lock: &DirectoryLock,
+    layout: &Layout,
+    config: &CollectionConfig,
+    clock: &dyn Clock,
+) -> Result<Option<WithoutEnd>, EngineError> {
+    let (files, root, key) = (directory.files(), directory.root(), directory.key());
+    let digests = Digests::new(0, 0);
+    let (order, _) = OrderByRank::policy(config.run.order, key);
+    let place = (layout, key);
+    let mut past = Past::open(&files, root, place, config, &order, clock, &digests)?;
+    let Some(named) = past.ledger.head.archive.clone() else {
+        return Ok(None);
+    };
+    let path = layout.archive().join(&named.file);
+    let found = match files.open(&path).and_then(|file| file.len()) {
+        Ok(len) => len,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(EngineError::disk("read", root.join(path))(error)),
+    };
+    if found >= named.len {
+        return Ok(None);
+    }
+    let begun = teia_archive::Writer::go_on_without_end(
+        Arc::clone(&files),
+        &layout.archive(),
+        config.archive.warc.clone(),
+        RecordNames::new(key),
+        clock.wall(),
+    )?;
+    let Some(begun) = begun else {
+        return Ok(None);
+    };
+    past.journal.append(&Entry {
+        sequence: past.journal.next_sequence(),
+        wall: clock.wall(),
+        run: past.ledger.head.run,
+        record: Record::Commit(Commit {
+            archive: Some(ArchivePosition {
+                file: begun.file.clone(),
+                len: begun.len,
+            }),
+            ..Commit::default()
+        }),
+    })?;
+    drop(past);
+    Ok(Some(WithoutEnd {
+        committed: named.len,
+        found,
+        begun: begun.file,
+        lost: lost_urls(directory, layout)?,
+        file: named.file,
+    }))
+}
+
+/// URLs of captures that the journal names and no archive file holds.
+fn lost_urls(directory: &Directory, layout: &Layout) -> Result<Vec<CanonicalUrl>, EngineError> {
+    let files = directory.files();
+    let folder = layout.archive();
+    let mut lengths: HashMap<String, u64> = HashMap::new();
+    let mut held = CaptureSet::default();
+    for entry in Captures::open(Arc::clone(&files), &folder)?.all()? {
+        let entry = entry?;
+        let len = lengths.entry(entry.file.clone()).or_insert_with(|| {
+            let file = files.open(&folder.join(&entry.file));
+            file.and_then(|file| file.len()).unwrap_or(0)
+        });
+        if entry.offset.saturating_add(entry.length) <= *len {
+            held.extend(entry.id);
+        }
+    }
+    let mut lost = Vec::new();
+    let reading = Reading::open(directory, layout.name())?;
+    reading.each_lost_capture(&held, |_, _, attempt| {
+        lost.push(attempt.url.normal().clone());
+    })?;
+    Ok(lost)
 }
 
 struct Repair<'a> {

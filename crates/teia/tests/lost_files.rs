@@ -214,3 +214,37 @@ fn one_collection_that_cannot_be_read_does_not_hide_the_others() {
     );
     assert!(told.err.contains("default"), "{}", told.err);
 }
+
+#[test]
+fn a_collection_whose_last_archive_file_is_cut_or_gone_says_the_way_out_and_goes_on() {
+    let (_server, home) = collected();
+    let resume = ["resume", "--max-pages", "none", "--delay", "0s"];
+    for is_gone in [false, true] {
+        let archives = files(&home.data().join("default/archive"));
+        let is_archive = |path: &&PathBuf| path.extension().is_some_and(|it| it == "gz");
+        let last = archives.iter().rfind(is_archive).unwrap();
+        let before = home.all_captures().len();
+        if is_gone {
+            std::fs::remove_file(last).unwrap();
+        } else {
+            let len = std::fs::metadata(last).unwrap().len();
+            let file = std::fs::File::options().write(true).open(last).unwrap();
+            file.set_len(len / 2).unwrap();
+        }
+        for _ in 0..2 {
+            let refused = home.run(&resume);
+            assert_eq!(refused.code, Some(1), "{}", refused.err);
+            for word in [last.file_name().unwrap().to_str().unwrap(), "urls repair"] {
+                assert!(refused.err.contains(word), "{word}: {}", refused.err);
+            }
+        }
+        let told = home.json(&["urls", "repair"]);
+        let lost = told["lost_urls"].as_array().unwrap();
+        assert!(!lost.is_empty(), "{told}");
+        assert!(is_gone || lost.len() < before, "{told}");
+        assert_eq!(told["lost_captures"], lost.len());
+        home.good(&resume);
+        let again = home.run(&["urls", "repair"]);
+        assert!(again.err.contains("nothing to repair"), "{}", again.err);
+    }
+}

@@ -36,6 +36,18 @@ impl ArchiveName {
         }
     }
 
+    /// The same with this number, unless its own is larger.
+    pub(crate) fn at_least(mut self, number: u64) -> Self {
+        self.number = self.number.max(number);
+        self
+    }
+
+    /// Of a file of which only an index is left.
+    pub(crate) fn unknown(number: u64) -> Self {
+        let stem = String::new();
+        Self { number, stem }
+    }
+
     /// Reads a file name; `None` where it is not one of ours.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         Self::from_stem(name.strip_suffix(".warc.gz")?)

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Everything here can be made again from the archive files: a missing or damaged index is a
-//! slower start, never a loss. A merged index takes the place of those whose range it contains.
+//! slower start, never a loss (see `mend`). A merged index takes the place of those whose range it contains.
 
 mod file_names;
 mod merge;
@@ -24,4 +24,4 @@ pub(crate) use merge::{MERGE_WIDTH, Merge, merge_indexes};
 pub(crate) use open_lines::{OpenLines, push_framed};
 pub(crate) use scan::entry_of_record;
 pub use scan::index_warc;
-pub(crate) use sorted::{SortedIndex, packed_ids, write_sorted};
+pub(crate) use sorted::{Health, Numbers, SortedIndex, health, number_again, write_sorted};

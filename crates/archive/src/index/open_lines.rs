@@ -91,6 +91,16 @@ impl OpenLines {
         self.places.iter().map(|place| &self.text[place.clone()])
     }
 
+    /// Changes lines that are to say something else.
+    pub(crate) fn rewrite(&mut self, mut changed: impl FnMut(&[u8]) -> Option<String>) {
+        for place in &mut self.places {
+            if let Some(line) = changed(&self.text[place.clone()]) {
+                *place = self.text.len()..self.text.len() + line.len();
+                self.text.extend_from_slice(line.as_bytes());
+            }
+        }
+    }
+
     /// Brings the lines into the order of a sorted index.
     pub(crate) fn sort(&mut self) {
         let text = &self.text;

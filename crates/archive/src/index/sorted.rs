@@ -2,20 +2,24 @@
 //!
 //! Layout of `X.cdxj`: CDXJ lines, sorted by their bytes. Layout of `X.ids`: for each capture of
 //! ours 16 bytes, little-endian: its number, and where its line begins in `X.cdxj`; sorted by
-//! number; then 16 bytes: `TEIAIDS1` and the length of `X.cdxj`. The second follows from the
-//! first: where it is missing or does not fit, numbers are found by reading all lines.
+//! number; then 32 bytes: xxh3 of `X.cdxj`, xxh3 of what stands before in this file, `TEIAIDS2` and the
+//! length of `X.cdxj`. (Up to Teia 0.1 there were no sums, and the mark was `TEIAIDS1`.) The second
+//! follows from the first: where it is missing or does not fit, numbers are found by reading all lines.
 
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use teia_base::{CaptureId, Files, ReadFile};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::ids_path;
 use crate::reader::Input;
 use crate::{ArchiveError, CdxEntry};
 
-const IDS_MAGIC: &[u8; 8] = b"TEIAIDS1";
+const IDS_MAGIC: &[u8; 8] = b"TEIAIDS2";
+/// Without sums.
+const OLD_IDS_MAGIC: &[u8; 8] = b"TEIAIDS1";
 /// A URL may be as long as settings let it be, and a media type as a head.
 const MAX_LINE_BYTES: usize = 4 << 20;
 
@@ -28,18 +32,13 @@ pub(crate) fn write_sorted(
     lines: &mut dyn FnMut() -> Result<Option<Vec<u8>>, ArchiveError>,
 ) -> Result<(), ArchiveError> {
     let aside = path.with_extension("cdxj.new");
-    let ids_aside = path.with_extension("ids.new");
-    let mut ids: Vec<(u64, u64)> = Vec::new();
-    let mut len = 0_u64;
+    let mut numbers = Numbers::default();
     let mut file = files
         .create(&aside)
         .map_err(ArchiveError::file("make", &aside))?;
     let mut buffer = Vec::with_capacity(256 << 10);
     while let Some(line) = lines()? {
-        if let Some(id) = id_of(&line) {
-            ids.push((id.0, len));
-        }
-        len += line.len() as u64;
+        numbers.take(&line);
         buffer.extend_from_slice(&line);
         if buffer.len() >= 192 << 10 {
             file.append(&buffer)
@@ -51,15 +50,7 @@ pub(crate) fn write_sorted(
         .map_err(ArchiveError::file("write", &aside))?;
     file.sync().map_err(ArchiveError::file("sync", &aside))?;
     drop(file);
-    let packed = packed_ids(ids, len);
-    let mut file = files
-        .create(&ids_aside)
-        .map_err(ArchiveError::file("make", &ids_aside))?;
-    file.append(&packed)
-        .map_err(ArchiveError::file("write", &ids_aside))?;
-    file.sync()
-        .map_err(ArchiveError::file("sync", &ids_aside))?;
-    drop(file);
+    let ids_aside = write_numbers(files, path, numbers)?;
     files
         .rename(&ids_aside, &ids_path(path))
         .map_err(ArchiveError::file("name", path))?;
@@ -70,17 +61,70 @@ pub(crate) fn write_sorted(
     files.sync_dir(dir).map_err(ArchiveError::file("sync", dir))
 }
 
-/// The content of `X.ids`, of these captures and a `X.cdxj` of this length.
-pub(crate) fn packed_ids(mut ids: Vec<(u64, u64)>, len: u64) -> Vec<u8> {
-    ids.sort_unstable();
-    let mut packed = Vec::with_capacity(ids.len() * 16 + 16);
-    for (id, at) in ids {
-        packed.extend_from_slice(&id.to_le_bytes());
-        packed.extend_from_slice(&at.to_le_bytes());
+/// Writes the numbers of an index aside; where.
+fn write_numbers(
+    files: &dyn Files,
+    path: &Path,
+    numbers: Numbers,
+) -> Result<PathBuf, ArchiveError> {
+    let aside = path.with_extension("ids.new");
+    let mut file = files
+        .create(&aside)
+        .map_err(ArchiveError::file("make", &aside))?;
+    file.append(&numbers.packed())
+        .map_err(ArchiveError::file("write", &aside))?;
+    file.sync().map_err(ArchiveError::file("sync", &aside))?;
+    Ok(aside)
+}
+
+/// What `X.ids` says of a `X.cdxj`, whose lines are taken one after the other.
+#[derive(Default)]
+pub(crate) struct Numbers {
+    ids: Vec<(u64, u64)>,
+    len: u64,
+    sum: Xxh3,
+}
+
+impl Numbers {
+    pub(crate) fn take(&mut self, line: &[u8]) {
+        self.ids.extend(id_of(line).map(|id| (id.0, self.len)));
+        self.len += line.len() as u64;
+        self.sum.update(line);
     }
-    packed.extend_from_slice(IDS_MAGIC);
-    packed.extend_from_slice(&len.to_le_bytes());
-    packed
+
+    /// The content of the file.
+    pub(crate) fn packed(self) -> Vec<u8> {
+        let sum = self.sum.digest();
+        let mut packed = self.pairs();
+        let own = xxh3_64(&packed);
+        packed.extend_from_slice(&sum.to_le_bytes());
+        packed.extend_from_slice(&own.to_le_bytes());
+        packed.extend_from_slice(IDS_MAGIC);
+        packed.extend_from_slice(&self.len.to_le_bytes());
+        packed
+    }
+
+    /// The same as a file without sums had it.
+    pub(crate) fn packed_as(self, found: &[u8]) -> Vec<u8> {
+        if magic_of(found) != Some(OLD_IDS_MAGIC) {
+            return self.packed();
+        }
+        let mut packed = self.pairs();
+        packed.extend_from_slice(OLD_IDS_MAGIC);
+        packed.extend_from_slice(&self.len.to_le_bytes());
+        packed
+    }
+
+    fn pairs(&self) -> Vec<u8> {
+        let mut ids = self.ids.clone();
+        ids.sort_unstable();
+        let mut packed = Vec::with_capacity(ids.len() * 16 + 32);
+        for (id, at) in ids {
+            packed.extend_from_slice(&id.to_le_bytes());
+            packed.extend_from_slice(&at.to_le_bytes());
+        }
+        packed
+    }
 }
 
 /// The `id` at the end of one of our lines, without reading the rest of it.
@@ -91,6 +135,72 @@ fn id_of(line: &[u8]) -> Option<CaptureId> {
     line[..start]
         .ends_with(b", \"id\": \"")
         .then(|| digits.parse().ok().map(CaptureId))?
+}
+
+/// How a sorted index and its numbers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    Whole,
+    /// The lines are as they were written, or nobody can tell; the numbers are damaged, missing or without sums.
+    OnlyLines,
+    Damaged,
+}
+
+/// Reads a sorted index to its end.
+pub(crate) fn health(files: &dyn Files, path: &Path) -> Result<Health, ArchiveError> {
+    let mut numbers = Numbers::default();
+    let mut lines = SortedIndex::open(files, path)?.lines_from(b"")?;
+    let mut before = Vec::new();
+    let mut is_in_order = true;
+    loop {
+        match lines.next_raw() {
+            Ok(Some((_, line))) => {
+                let entry = std::str::from_utf8(&line).ok().and_then(CdxEntry::parse);
+                is_in_order &= entry.is_some() && line.ends_with(b"\n") && before <= line;
+                numbers.take(&line);
+                before = line;
+            }
+            Ok(None) => break,
+            Err(ArchiveError::Damaged { .. }) => return Ok(Health::Damaged),
+            Err(error) => return Err(error),
+        }
+    }
+    if !is_in_order {
+        return Ok(Health::Damaged);
+    }
+    let found = match files.read(&ids_path(path)) {
+        Ok(found) => found,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Health::OnlyLines),
+        Err(error) => return Err(ArchiveError::read(ids_path(path), 0)(error)),
+    };
+    let is_old = magic_of(&found) == Some(OLD_IDS_MAGIC);
+    let sum = numbers.sum.digest();
+    let want = numbers.packed_as(&found);
+    Ok(if found == want {
+        match is_old {
+            true => Health::OnlyLines,
+            false => Health::Whole,
+        }
+    } else if !is_old && found.len() >= 32 && le(&found[found.len() - 32..][..8]) == sum {
+        Health::OnlyLines
+    } else {
+        Health::Damaged
+    })
+}
+
+/// Writes the numbers of an index anew, out of its lines.
+pub(crate) fn number_again(files: &dyn Files, path: &Path) -> Result<(), ArchiveError> {
+    let mut numbers = Numbers::default();
+    let mut lines = SortedIndex::open(files, path)?.lines_from(b"")?;
+    while let Some((_, line)) = lines.next_raw()? {
+        numbers.take(&line);
+    }
+    let aside = write_numbers(files, path, numbers)?;
+    files
+        .rename(&aside, &ids_path(path))
+        .map_err(ArchiveError::file("name", path))?;
+    let dir = path.parent().unwrap_or(Path::new(""));
+    files.sync_dir(dir).map_err(ArchiveError::file("sync", dir))
 }
 
 /// A sorted index, open for search.
@@ -118,14 +228,17 @@ impl SortedIndex {
         if let Ok(ids) = files.open(&ids_path(path)) {
             let ids_len = ids.len().map_err(ArchiveError::read(path, 0))?;
             let mut tail = [0; 16];
-            let fits = ids_len >= 16
+            let is_read = ids_len >= 16
                 && ids_len % 16 == 0
-                && ids.read_exact_at(ids_len - 16, &mut tail).is_ok()
-                && &tail[..8] == IDS_MAGIC
-                && tail[8..] == len.to_le_bytes();
-            if fits {
+                && ids.read_exact_at(ids_len - 16, &mut tail).is_ok();
+            let behind = match magic_of(&tail) {
+                Some(IDS_MAGIC) => 2,
+                Some(OLD_IDS_MAGIC) => 1,
+                _ => 0,
+            };
+            if is_read && behind > 0 && ids_len / 16 >= behind && tail[8..] == len.to_le_bytes() {
                 index.ids = Some(Arc::from(ids));
-                index.ids_count = ids_len / 16 - 1;
+                index.ids_count = ids_len / 16 - behind;
             }
         }
         Ok(index)
@@ -201,6 +314,11 @@ impl SortedIndex {
             input: Input::new(self.file.clone(), offset, self.len),
         }
     }
+}
+
+/// How the last sixteen bytes begin.
+fn magic_of(ids: &[u8]) -> Option<&[u8; 8]> {
+    ids.last_chunk::<16>()?.first_chunk()
 }
 
 fn le(bytes: &[u8]) -> u64 {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
+use teia_archive::ArchiveError;
 use teia_base::journal::JournalError;
 use teia_engine::EngineError;
 
@@ -145,6 +146,10 @@ impl Place {
                     self.command(&["urls", "repair"])
                 )
             }
+            EngineError::Archive(ArchiveError::Missing { .. }) => format!(
+                "restore it from a copy, or let `{}` go on without what is lost",
+                self.command(&["urls", "repair"])
+            ),
             EngineError::WorkerLost => {
                 format!("`{}` goes on", self.steering("resume"))
             }

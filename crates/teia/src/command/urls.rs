@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::json;
-use teia_base::{NormalForm, SystemClock};
+use teia_base::{CanonicalUrl, NormalForm, SystemClock};
 use teia_engine::{
-    CollectionConfig, Directory, EngineError, INVALID_TOLD, Layout, Reading, UrlList, forget_urls,
+    CollectionConfig, Directory, EngineError, INVALID_TOLD, Layout, Reading, UrlList, WithoutEnd,
+    forget_urls, go_on_without_end,
 };
 use teia_graph::Snapshot;
 use teia_repository::blocks::StoreError;
@@ -514,6 +515,14 @@ fn repair(data: &Path, collection: &str) -> Result<ExitCode> {
             Err(EngineError::Urls(_)) => 1,
             Err(error) => return Err(error.into()),
         };
+        let clock = SystemClock;
+        let without_end = go_on_without_end(&directory, &lock, layout, &config, &clock)?;
+        if let Some(it) = &without_end {
+            tell_of_lost_end(it)?;
+        }
+        if damaged == 0 && without_end.is_some() {
+            return Ok(ExitCode::SUCCESS);
+        }
         if damaged == 0 {
             eprintln!(
                 "teia: journal and URLs of '{collection}' are whole: there is nothing to repair"
@@ -574,6 +583,31 @@ fn repair(data: &Path, collection: &str) -> Result<ExitCode> {
     }
     tell_what_follows(&reading, data, collection);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is lost with the end of an archive, and how it goes on.
+fn tell_of_lost_end(it: &WithoutEnd) -> Result<()> {
+    let lost: Vec<&str> = it.lost.iter().map(CanonicalUrl::as_str).collect();
+    outln!(
+        "{}",
+        json!({
+            "archive_file": it.file,
+            "committed_bytes": it.committed,
+            "found_bytes": it.found,
+            "begun": it.begun,
+            "lost_captures": lost.len(),
+            "lost_urls": lost,
+        })
+    )?;
+    eprintln!(
+        "teia: of {} {} of {} bytes are there: whole records stay, {} copies are lost (`lost_urls`), and the next run goes on in {}",
+        it.file,
+        it.found,
+        it.committed,
+        lost.len(),
+        it.begun
+    );
+    Ok(())
 }
 
 fn verify(data: &Path, collection: &str) -> Result<ExitCode> {

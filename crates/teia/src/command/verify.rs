@@ -156,11 +156,18 @@ fn archive(report: &mut Report<'_>, reading: &Reading) -> u64 {
             return 0;
         }
     };
+    let resume = report.command(&["resume"]);
+    let index_help =
+        format!("nothing is lost, the records have it: {resume} writes the index anew");
     for wound in &scrubbed.wounds {
         let (file, offset) = (wound.file.display(), wound.offset);
         let url = wound.url.as_deref().unwrap_or("an unknown URL");
         let what = format!("{file} at byte {offset}, {url}: {}", wound.what);
-        report.add_text("archive", &what, FROM_A_COPY);
+        if wound.is_of_index {
+            report.add_text("archive index", &what, &index_help);
+        } else {
+            report.add_text("archive", &what, FROM_A_COPY);
+        }
     }
     missing_files(report, reading, &scrubbed);
     scrubbed.records
