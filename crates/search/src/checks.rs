@@ -17,9 +17,10 @@ use tantivy::indexer::{LogMergePolicy, MergeCandidate, MergePolicy};
 use tantivy::{Directory, HasLen, Index, SegmentMeta, SegmentReader};
 
 use crate::error::SearchError;
+use crate::guard::guarded;
 
 /// The files of a segment that are written once.
-const WRITTEN_ONCE: [&str; 6] = ["idx", "pos", "term", "store", "fast", "fieldnorm"];
+pub(crate) const WRITTEN_ONCE: [&str; 6] = ["idx", "pos", "term", "store", "fast", "fieldnorm"];
 
 /// What is known of the files of one index while it is open for writing.
 #[derive(Clone, Debug, Default)]
@@ -180,27 +181,52 @@ impl Checks {
         self.known().suggested.extend(segments);
     }
 
-    fn look(&self, index: &Index, file: &Path) -> Result<(), SearchError> {
-        let is_good = match index.directory().validate_checksum(file) {
-            Ok(is_good) => is_good,
-            Err(error) => {
-                let error = SearchError::Read(error.into());
-                // A disk that cannot be read for now says nothing of what lies there.
-                if !error.is_damage() {
-                    return Err(error);
-                }
-                false
-            }
-        };
-        if is_good {
+    /// The same of a file that a merge may take away meanwhile.
+    pub(crate) fn look_if_there(&self, index: &Index, file: &Path) -> Result<(), SearchError> {
+        match guarded(|| is_good(index, file)) {
+            Ok(true) => return Ok(()),
+            Err(error) if !error.is_damage() => return Err(error),
+            _ => {}
+        }
+        let of = file.file_stem().and_then(|stem| stem.to_str());
+        let left = index.searchable_segment_ids()?;
+        if !left.iter().any(|id| Some(id.uuid_string().as_str()) == of) {
             return Ok(());
         }
+        self.tell(file)
+    }
+
+    /// From now on every commit fails, and says that this file is damaged.
+    pub(crate) fn tell(&self, file: &Path) -> Result<(), SearchError> {
         self.known().damaged = Some(file.to_owned());
         damaged(file)
     }
 
+    fn look(&self, index: &Index, file: &Path) -> Result<(), SearchError> {
+        if is_good(index, file)? {
+            return Ok(());
+        }
+        self.tell(file)
+    }
+
     fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the content of a file has the check sum that stands at its end.
+fn is_good(index: &Index, file: &Path) -> Result<bool, SearchError> {
+    match index.directory().validate_checksum(file) {
+        Ok(is_good) => Ok(is_good),
+        Err(error) => {
+            let error = SearchError::Read(error.into());
+            // A disk that cannot be read for now says nothing of what lies there.
+            if error.is_damage() {
+                Ok(false)
+            } else {
+                Err(error)
+            }
+        }
     }
 }
 
@@ -222,23 +248,29 @@ pub(crate) fn misnamed(folder: &Path, index: &Index) -> Result<Vec<PathBuf>, Sea
     Ok(found)
 }
 
-/// What a file says of the library that wrote it: `{"version":…,"crc":…}`, the length of that, and a mark (u32 each).
+/// What a file says of the library that wrote it.
 fn version_of(path: &Path) -> Result<Option<Vec<u8>>, SearchError> {
+    let (_, end) = end_of(path)?;
+    let sum = end.windows(5).position(|part| part == b"\"crc\"");
+    Ok(sum.map(|sum| end[..sum].to_vec()))
+}
+
+/// The length of a file and what stands behind its content: `{"version":…,"crc":…}`. After that there are the length of it, and a mark
+/// (u32 each). Empty where that cannot be understood.
+pub(crate) fn end_of(path: &Path) -> std::io::Result<(u64, Vec<u8>)> {
     const MOST: u64 = 4 << 10;
     let mut file = File::open(path)?;
-    let from = file.metadata()?.len().saturating_sub(MOST);
-    file.seek(SeekFrom::Start(from))?;
+    let len = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(MOST)))?;
     let mut end = Vec::new();
     file.take(MOST).read_to_end(&mut end)?;
-    let version = || {
+    let json = || {
         let (rest, tail) = end.split_last_chunk::<8>()?;
         let (length, _) = tail.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-        let json = rest.get(rest.len().checked_sub(length)?..)?;
-        let sum = json.windows(5).position(|part| part == b"\"crc\"")?;
-        Some(json[..sum].to_vec())
+        rest.get(rest.len().checked_sub(length)?..)
     };
-    Ok(version())
+    Ok((len, json().unwrap_or_default().to_vec()))
 }
 
 fn file_of(segment: &SegmentReader, extension: &str) -> PathBuf {

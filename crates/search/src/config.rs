@@ -21,6 +21,9 @@ pub struct IndexConfig {
     /// Memory that merging may take, in bytes, over all merges at once. A merge that would take more is made of fewer
     /// pieces, or of none: the index then stays in more of them.
     pub merge_bytes: u64,
+    /// Bytes whose check sums are looked at, on a thread of its own, each time that the index is opened for writing; for none
+    /// with 0. Of a larger index it is another part each time, and a file is always read to its end.
+    pub check_bytes: u64,
 }
 
 impl Default for IndexConfig {
@@ -33,6 +36,7 @@ impl Default for IndexConfig {
             max_pending: 20_000,
             max_pending_bytes: 512 << 20,
             merge_bytes: 512 << 20,
+            check_bytes: 0,
         }
     }
 }

@@ -41,12 +41,15 @@ mod schema;
 mod search;
 mod similar;
 mod store;
+mod sums;
 mod text;
+mod turns;
 mod weights;
 mod writer;
 
 pub use config::{IndexConfig, SearchConfig};
 pub use error::SearchError;
+pub use guard::is_of_index;
 pub use language::{Detected, STEMMED, UNDETERMINED, detect, stem};
 pub use page::{Extras, settled_language};
 pub use query::Repair;

@@ -17,6 +17,8 @@ use crate::inverter::Inverter;
 use crate::page::Page;
 use crate::record::Stored;
 use crate::schema::{FORMAT, Fields, TOKENIZER, schema};
+use crate::sums::Sums;
+use crate::turns;
 
 /// What a commit carries beside its documents.
 #[derive(Debug, Serialize, Deserialize)]
@@ -84,12 +86,14 @@ pub(crate) fn open(path: &Path) -> Result<(Index, Fields), SearchError> {
     Ok((index, fields))
 }
 
-/// Reads every byte of an index, and names the files whose check sums do not fit.
+/// Reads every byte of an index, and names the files whose check sums do not fit, or that are others than those that were written. The next
+/// writer looks at these first.
 pub fn verify(path: &Path) -> Result<Vec<PathBuf>, SearchError> {
     let damaged = guarded(|| {
         let (index, _) = open(path)?;
         let mut damaged = index.validate_checksum().map_err(SearchError::Read)?;
         damaged.extend(checks::misnamed(path, &index)?);
+        damaged.extend(Sums::read(path).others(path, &index)?);
         Ok(damaged)
     })
     .map_err(|error| match error {
@@ -98,6 +102,9 @@ pub fn verify(path: &Path) -> Result<Vec<PathBuf>, SearchError> {
     })?;
     let mut files: Vec<PathBuf> = damaged.iter().map(|name| path.join(name)).collect();
     files.sort_unstable();
+    if !files.is_empty() {
+        turns::suspect(path, &files);
+    }
     Ok(files)
 }
 

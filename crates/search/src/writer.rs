@@ -10,7 +10,7 @@
 //! The position lies inside the commit: after a crash the index stands at the last commit, its
 //! position says what is missing, and adding something twice changes nothing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::{DocAddress, IndexReader, IndexWriter, ReloadPolicy, Searcher, Term};
@@ -24,6 +24,8 @@ use crate::page::{Extras, Page, Repute};
 use crate::pending::{Pending, Standing};
 use crate::schema::{FORMAT, Fields};
 use crate::store::{self, Payload};
+use crate::sums::Sums;
+use crate::turns::Turn;
 
 /// Pages that call another address the right one are held whole until the next commit, beside the memory in which the
 /// index is built: they may take this part of what may be pending.
@@ -59,6 +61,9 @@ pub struct Writer {
     /// Bytes of texts in it.
     pending_bytes: usize,
     checks: Checks,
+    path: PathBuf,
+    sums: Sums,
+    turn: Turn,
 }
 
 impl std::fmt::Debug for Writer {
@@ -77,6 +82,12 @@ impl Writer {
         let checks = Checks::default();
         let (index, fields) = store::open_or_create(path, &checks)?;
         checks.removed(&index)?;
+        let mut sums = Sums::read(path);
+        if let Some(other) = sums.others(path, &index)?.first() {
+            checks.tell(other)?;
+        }
+        sums.note(path, &index)?;
+        let turn = Turn::begin(path, &index, &checks, config.check_bytes);
         let position = store::payload(&index).map_or(0, |payload| payload.position);
         let failed = |source| SearchError::Open {
             path: path.to_owned(),
@@ -110,6 +121,9 @@ impl Writer {
             pending: Pending::default(),
             checks,
             pending_bytes: 0,
+            path: path.to_owned(),
+            sums,
+            turn,
         })
     }
 
@@ -194,6 +208,7 @@ impl Writer {
         let mut prepared = self.index.prepare_commit().map_err(SearchError::Write)?;
         prepared.set_payload(&payload);
         prepared.commit().map_err(SearchError::Write)?;
+        self.sums.note(&self.path, self.index.index())?;
         self.reader.reload()?;
         self.pending.clear();
         self.pending_bytes = 0;
@@ -202,11 +217,14 @@ impl Writer {
     }
 
     /// Commits nothing more, waits for merges under way, and closes. An error where one of them has met a damaged file.
-    pub fn close(self) -> Result<(), SearchError> {
+    /// The same where a check sum did not fit that was looked at meanwhile.
+    pub fn close(mut self) -> Result<(), SearchError> {
         let index = self.index.index().clone();
+        self.turn.wait();
         self.index
             .wait_merging_threads()
             .map_err(SearchError::Write)?;
+        self.sums.note(&self.path, &index)?;
         self.checks.told_at_the_end(&index)
     }
 

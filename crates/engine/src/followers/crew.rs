@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use teia_base::Files;
 use teia_graph::GraphError;
+use teia_search::IndexConfig;
 use tokio::sync::oneshot;
 
 use super::catalog::Cataloguer;
@@ -25,6 +26,8 @@ use crate::directory::Layout;
 use crate::feedback::{Event, Feedback, Level};
 use crate::report::EndReason;
 
+/// Bytes of the index whose check sums a run looks at: those of a small one all, and some seconds of a disk.
+const CHECK_BYTES: u64 = 1 << 30;
 /// A wait that is longer is told of.
 const LONG: Duration = Duration::from_secs(2);
 /// How often ranks are computed, at least, where they decide which URL goes next.
@@ -120,7 +123,15 @@ impl Crew {
                 files: Arc::clone(files),
                 layout: layout.clone(),
                 path,
-                config: config.index.writer(),
+                config: IndexConfig {
+                    // Where it cannot be built anew, whoever looks for damage only takes away what can still be found.
+                    check_bytes: if config.archives_all() {
+                        CHECK_BYTES
+                    } else {
+                        0
+                    },
+                    ..config.index.writer()
+                },
                 links: config.links.clone(),
                 who: Indexed::new(&config),
                 rankings,

@@ -36,6 +36,7 @@ use crate::record::Stored;
 use crate::schema::{BODY, Fields};
 use crate::store;
 use crate::text::fold;
+use crate::turns;
 use crate::weights::Weights;
 
 /// What is asked.
@@ -308,7 +309,16 @@ impl Searcher {
     /// Answers a query. Never fails for what the query says.
     pub fn search(&self, request: &SearchRequest) -> Result<Results, SearchError> {
         let deadline = Deadline::after(Instant::now(), self.config.max_milliseconds);
-        guarded(|| self.answer(request, deadline))
+        let answered = guarded(|| self.answer(request, deadline));
+        if let Err(error) = &answered
+            && error.is_damage()
+        {
+            // One of these is, and nobody knows which.
+            for open in &self.indexes {
+                turns::suspect(&open.warming.path, &[]);
+            }
+        }
+        answered
     }
 
     pub(super) fn answer(

@@ -44,10 +44,13 @@ pub(crate) fn hear_panics() {
     std::panic::set_hook(Box::new(move |panic| {
         let thread = std::thread::current();
         let thread = thread.name().unwrap_or("unnamed").to_owned();
-        write(&shaped(
-            Level::Error,
-            &panic_line(&thread, &panic.to_string()),
-        ));
+        let line = if teia_search::is_of_index(panic) {
+            let at = panic.location().map(ToString::to_string);
+            index_line(&at.unwrap_or_default())
+        } else {
+            panic_line(&thread, &panic.to_string())
+        };
+        write(&shaped(Level::Error, &line));
         let wants_more = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
         if wants_more && !IS_JSON.load(Ordering::Relaxed) {
             usual(panic);
@@ -60,6 +63,13 @@ fn panic_line(thread: &str, panic: &str) -> String {
     let panic = panic.lines().collect::<Vec<_>>().join(" ");
     format!(
         "a fault of this program: the thread {thread} {panic} (please report this line, and the page that was read if one is named next; what was committed is safe)"
+    )
+}
+
+/// What is said where the library of the index gave up over what it read.
+fn index_line(at: &str) -> String {
+    format!(
+        "a search index is damaged: what reads it gave up at {at} (the next run looks at it and builds it anew, `teia index rebuild` does at once; what was committed is safe)"
     )
 }
 
