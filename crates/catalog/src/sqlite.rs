@@ -19,6 +19,8 @@ use crate::value::Value;
 
 /// What stands for something else in an address of a file.
 const NOT_IN_AN_ADDRESS: &AsciiSet = &CONTROLS.add(b'%').add(b'?').add(b'#').add(b' ');
+/// A catalog of so many bytes is looked at as a whole when it is opened, which takes some hundredths of a second.
+const SMALL: u64 = 16 << 20;
 /// How long it is waited while another process writes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -54,6 +56,7 @@ impl Connection {
         inner
             .pragma_update(None, "cache_size", -8192)
             .map_err(&failed)?;
+        check(&inner, path)?;
         migrate(&mut inner, path)?;
         Ok(Self {
             path: path.to_owned(),
@@ -219,6 +222,51 @@ fn as_text(value: ValueRef<'_>) -> Option<String> {
         ValueRef::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
         ValueRef::Blob(bytes) => Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
     }
+}
+
+/// That the file is as long as it says, and, where it is small, that its pages fit together. SQLite looks at neither
+/// until somebody asks for what is gone.
+fn check(inner: &rusqlite::Connection, path: &Path) -> Result<(), CatalogError> {
+    let damaged = |told: String| {
+        let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+        let error = rusqlite::Error::SqliteFailure(corrupt, Some(told));
+        failed("open", path)(error)
+    };
+    if let Some((says, has)) = missing_bytes(path) {
+        let told = format!("it ends at byte {has}, and says that it has {says}");
+        return Err(damaged(told));
+    }
+    let len = std::fs::metadata(path).map_or(0, |it| it.len());
+    if len <= SMALL {
+        let found: String = inner
+            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+            .map_err(failed("open", path))?;
+        if found != "ok" {
+            return Err(damaged(found));
+        }
+    }
+    Ok(())
+}
+
+/// How many bytes a file says that it has, and how many there are, where these are fewer. While there is a log of it, what is missing may be
+/// there.
+fn missing_bytes(path: &Path) -> Option<(u64, u64)> {
+    let mut head = [0; 100];
+    let mut file = std::fs::File::open(path).ok()?;
+    std::io::Read::read_exact(&mut file, &mut head).ok()?;
+    let number =
+        |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    // The size of a page, 1 for 65536; its number of pages counts only where it was written with the last change.
+    let page = match u16::from_be_bytes([head[16], head[17]]) {
+        1 => 1 << 16,
+        size => u64::from(size),
+    };
+    let says = u64::from(number(28)) * page;
+    let has = file.metadata().ok()?.len();
+    let mut log = path.to_owned().into_os_string();
+    log.push("-wal");
+    let has_log = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    (number(24) == number(92) && has < says && !has_log).then_some((says, has))
 }
 
 /// The schema that is there; 0 before the first.

@@ -746,6 +746,24 @@ fn what_a_newer_version_wrote_is_left_alone() {
 }
 
 #[test]
+fn a_catalog_in_a_file_that_was_cut_is_damage_as_soon_as_it_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("teia.db");
+    let store = Store::Sqlite(path.clone());
+    follow(&store, &identity(), &journal().entries, 5);
+    let good = std::fs::read(&path).unwrap();
+    assert!(Catalog::open(&store, &identity()).is_ok());
+    for cut in [1, 4096, good.len() / 2, good.len() - 4096] {
+        std::fs::write(&path, &good[..good.len() - cut]).unwrap();
+        let error = Catalog::open(&store, &identity()).unwrap_err();
+        assert!(error.is_damage(), "without the last {cut}: {error:?}");
+        for beside in ["teia.db-wal", "teia.db-shm"] {
+            let _ = std::fs::remove_file(folder.path().join(beside));
+        }
+    }
+}
+
+#[test]
 fn tables_of_few_documents_are_right_to_the_last_number() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::Sqlite(folder.path().join("teia.db"));
