@@ -256,6 +256,17 @@ impl Crawl {
         if all_seeds.is_empty() && past.repository.is_empty() {
             return Err(EngineError::NoSeeds);
         }
+        let mended = Removals::mend(&*files, &layout);
+        let mended = mended.map_err(EngineError::disk("write the removals in", &root))?;
+        for list in mended {
+            parts.feedback.hear(&Event::Notice {
+                level: Level::Warning,
+                text: format!(
+                    "the list of removals {} was damaged: it is written again from its copy, and everything in it stays removed",
+                    list.display()
+                ),
+            });
+        }
         let removals = Removals::heeded(&*files, &layout).whole();
         let removals = removals.map_err(EngineError::disk("read the removals in", &root))?;
         let has_removals = removals != Removals::default() || Removals::is_begun(&*files);

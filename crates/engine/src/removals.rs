@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Search and archived copies pass them over, and no run fetches them. The archive's records stay as they are,
-//! unless they are erased (`erase`). `NAME/removed.copy` says the same: a list that is gone would show everything. The first line holds the hash of the others: a list that is damaged would
+//! unless they are erased (`erase`). `NAME/removed.copy` says the same, and counts where the list is damaged or gone: a run
+//! writes it again. The first line holds the hash of the others: a list that is damaged would
 //! show what somebody asked to hide, so it is an error. Lists from before there was such a line have none.
 //!
 //! What a collection hid is remembered when it is deleted: `removed.kept` is such a list too, beside the collections,
@@ -50,7 +51,21 @@ impl Removals {
         Self::read_at(files, Path::new(KEPT))
     }
 
+    /// Reads a list, or its copy where that alone is whole.
     fn read_at(files: &dyn Files, path: &Path) -> io::Result<Self> {
+        Self::read_own(files, path).or_else(|error| {
+            // A disk that cannot be read for now may have something newer.
+            let is_lost = matches!(
+                error.kind(),
+                io::ErrorKind::InvalidData | io::ErrorKind::NotFound
+            );
+            let copy = is_lost.then(|| files.read(&copy_of(path)).ok()).flatten();
+            copy.and_then(|copy| Self::parse(&copy)).ok_or(error)
+        })
+    }
+
+    /// The same without its copy.
+    fn read_own(files: &dyn Files, path: &Path) -> io::Result<Self> {
         let content = match files.read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return if files.exists(&copy_of(path)) {
@@ -66,6 +81,37 @@ impl Removals {
             Ok(content) => content,
         };
         Self::parse(&content).ok_or_else(|| unreadable(path, "damaged"))
+    }
+
+    /// What is wrong with the list of a collection, and with the one of collections that are deleted; and whether the copy of it is whole.
+    pub fn damage(files: &dyn Files, layout: &Layout) -> Vec<(io::Error, bool)> {
+        let lists = [path(layout), PathBuf::from(KEPT)];
+        let damage = lists.iter().map(|list| {
+            let error = Self::read_own(files, list).err()?;
+            Some((error, Self::read_at(files, list).is_ok()))
+        });
+        damage.flatten().collect()
+    }
+
+    /// Writes lists again that are damaged or gone and have a whole copy, and copies that are not as their lists; which lists were
+    /// made good.
+    pub(crate) fn mend(files: &dyn Files, own: &Layout) -> io::Result<Vec<PathBuf>> {
+        let mut mended = Vec::new();
+        let all: BTreeSet<PathBuf> = lists(files).into_iter().chain([path(own)]).collect();
+        for list in all {
+            let Ok(whole) = Self::read_at(files, &list) else {
+                continue;
+            };
+            if Self::read_own(files, &list).is_err() {
+                whole.write_at(files, &list)?;
+                mended.push(list);
+            } else if files.exists(&list)
+                && files.read(&copy_of(&list)).ok() != files.read(&list).ok()
+            {
+                whole.write_at(files, &list)?;
+            }
+        }
+        Ok(mended)
     }
 
     /// What no run of the directory fetches, and nobody is shown: all that some collection of it hides, or hid before it was deleted.
@@ -151,8 +197,9 @@ impl Removals {
             text.push_str(&format!("host {host}\n"));
         }
         text.insert_str(0, &format!("check {}\n", check_of(&text)));
-        files.replace(path, text.as_bytes())?;
-        files.replace(&copy_of(path), text.as_bytes())
+        // The copy first: whatever comes between, it hides no less.
+        files.replace(&copy_of(path), text.as_bytes())?;
+        files.replace(path, text.as_bytes())
     }
 
     /// Hides one URL; false where it was hidden already.
@@ -449,13 +496,43 @@ mod tests {
         removals.add_host("b.example");
         removals.write(&files, &layout).unwrap();
         files.remove(&path(&layout)).unwrap();
+        let damage = Removals::damage(&files, &layout);
+        let (error, has_copy) = &damage[0];
+        assert!(
+            *has_copy && error.to_string().contains("missing"),
+            "{error}"
+        );
+        assert_eq!(Removals::read(&files, &layout).unwrap(), removals);
+        files.replace(&copy_of(&path(&layout)), b"check").unwrap();
         let error = Removals::read(&files, &layout).unwrap_err();
         assert!(error.to_string().contains("missing"), "{error}");
         assert!(Removals::read_all(&files).is_ok(), "no such collection");
-        files
-            .rename(&copy_of(&path(&layout)), &path(&layout))
-            .unwrap();
-        assert_eq!(Removals::read(&files, &layout).unwrap(), removals);
+    }
+
+    #[test]
+    fn a_damaged_list_whose_copy_is_whole_hides_the_same_and_is_written_again() {
+        let (files, layout) = (SimulatedDisk::new(), Layout::new("default").unwrap());
+        let mut removals = Removals::default();
+        removals.add_host("b.example");
+        removals.write(&files, &layout).unwrap();
+        let list = path(&layout);
+        let good = files.read(&list).unwrap();
+        assert!(Removals::mend(&files, &layout).unwrap().is_empty());
+        for (hurt, told) in [(list.clone(), 1), (copy_of(&list), 0)] {
+            for at in 0..good.len() {
+                let mut bad = good.clone();
+                bad[at] ^= 1;
+                files.replace(&hurt, &bad).unwrap();
+                assert_eq!(Removals::read(&files, &layout).unwrap(), removals, "{at}");
+                let damaged = Removals::damage(&files, &layout);
+                assert_eq!(damaged.len(), told, "byte {at} of {}", hurt.display());
+                assert!(damaged.iter().all(|(_, has_copy)| *has_copy));
+                let mended = Removals::mend(&files, &layout).unwrap();
+                assert_eq!(mended.len(), told);
+                assert_eq!(files.read(&list).unwrap(), good);
+                assert_eq!(files.read(&copy_of(&list)).unwrap(), good);
+            }
+        }
     }
 
     #[test]
@@ -466,6 +543,7 @@ mod tests {
         removals.add_url(&CanonicalUrl::parse("http://a.example/x").unwrap());
         removals.write(&files, &layout).unwrap();
         let good = files.read(&path(&layout)).unwrap();
+        files.remove(&copy_of(&path(&layout))).unwrap();
         for at in 0..good.len() {
             let mut bad = good.clone();
             bad[at] ^= 1;

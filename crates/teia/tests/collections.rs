@@ -170,6 +170,8 @@ fn what_a_deleted_collection_hid_is_listed_and_can_be_shown_again() {
     let kept = home.data().join("removed.kept");
     let good = std::fs::read(&kept).unwrap();
     std::fs::write(&kept, "check 0\n").unwrap();
+    let copy = home.data().join("removed.kept.copy");
+    std::fs::write(&copy, "check 0\n").unwrap();
     let refused = home.run(&["remove", "--list", "--collection", "other"]);
     assert_eq!(refused.code, Some(1), "{}", refused.err);
     assert!(

@@ -59,13 +59,15 @@ pub(crate) fn verify(place: &Place) -> Result<ExitCode> {
     if let Err(error) = CollectionConfig::load(&*files, reading.root(), &layout) {
         report.add("settings", error, "mend the file, it is text");
     }
-    if let Err(error) = Removals::read(&*files, &layout) {
-        let error = EngineError::disk("read", format!("{}/removed", layout.name()))(error);
-        report.add("removals", error, FROM_A_COPY);
-    }
-    if let Err(error) = Removals::read_kept(&*files) {
-        let error = EngineError::disk("read", "removed.kept")(error);
-        report.add("removals", error, FROM_A_COPY);
+    let resume = report.command(&["resume"]);
+    for (error, has_copy) in Removals::damage(&*files, &layout) {
+        let error = EngineError::disk("read", "the removals")(error);
+        let help = if has_copy {
+            format!("its copy is whole and counts: {resume} writes it again")
+        } else {
+            FROM_A_COPY.to_owned()
+        };
+        report.add("removals", error, &help);
     }
     notes(&mut report, &directory, &*files, &layout);
     let urls = journal_and_urls(&mut report, &reading)?;
