@@ -1,4 +1,4 @@
-//! Every kind of file that the program writes, damaged in six ways: it is found and named, nothing panics, nothing
+//! Every kind of file that the program writes, damaged in seven ways: it is found and named, nothing panics, nothing
 //! is silently wrong, and what follows from something else is made again.
 //!
 //! `TEIA_DAMAGES=N` damages each kind in N places instead of one (`./dev soak damage`); `TEIA_DAMAGE_KIND=TEXT` only the kinds whose name
@@ -77,6 +77,10 @@ fn kind(path: &str) -> Option<(&'static str, Nature)> {
         ("", _, _) if name.starts_with("format.new.") => ("begun", Empty),
         ("default/index/", _, _) if name.starts_with(".tmp") => ("begun", Empty),
         ("default/index/", ".managed.json", _) => ("search index, its files", Unguarded),
+        // Begun anew where it is damaged.
+        ("default/index/", "sums", _) => ("search index, sums", Unguarded),
+        // What somebody found damaged, for the next run to look at first.
+        ("default/index/" | "default/archive/", "suspect", _) => ("suspects", Empty),
         ("default/index/", "meta.json", _) => ("search index, its head", Unguarded),
         ("default/index/", _, "lock") => ("search index, lock", Empty),
         ("default/index/", _, "idx") => ("search index, postings", Derived),
@@ -113,6 +117,14 @@ fn kind(path: &str) -> Option<(&'static str, Nature)> {
     })
 }
 
+/// Whether the next run makes a file good without any command: no more is to be done than to collect.
+fn mends_itself(path: &str) -> bool {
+    let is_of_archive = path.ends_with(".cdxj") || path.ends_with(".ids");
+    let is_of_index =
+        path.starts_with("default/index/") && kind(path).is_some_and(|it| it.1 == Nature::Derived);
+    is_of_archive || is_of_index || path.ends_with("removed") || path.ends_with("removed.kept")
+}
+
 /// The ways in which a file is damaged.
 #[derive(Clone, Copy, Debug)]
 enum Harm {
@@ -122,15 +134,18 @@ enum Harm {
     Swap,
     Append,
     Delete,
+    /// With another file of its kind.
+    Exchange,
 }
 
-const HARMS: [Harm; 6] = [
+const HARMS: [Harm; 7] = [
     Harm::Flip,
     Harm::Zero,
     Harm::Cut,
     Harm::Swap,
     Harm::Append,
     Harm::Delete,
+    Harm::Exchange,
 ];
 
 /// Damages a file somewhere; where, or nothing where it is as it was.
@@ -157,7 +172,7 @@ fn harm(path: &Path, harm: Harm, draw: &mut Draw) -> Option<usize> {
             }
         }
         Harm::Append => bytes.extend((0..100).map(|_| u8::try_from(place(256)).unwrap())),
-        Harm::Flip => {}
+        Harm::Flip | Harm::Exchange => {}
         Harm::Delete => {
             fs::remove_file(path).unwrap();
             return Some(0);
@@ -166,6 +181,16 @@ fn harm(path: &Path, harm: Harm, draw: &mut Draw) -> Option<usize> {
     (bytes != good).then(|| {
         fs::write(path, bytes).unwrap();
         at
+    })
+}
+
+/// Exchanges two files; nothing where they say the same.
+fn exchange(one: &Path, other: &Path) -> Option<usize> {
+    let (of_one, of_other) = (fs::read(one).unwrap(), fs::read(other).unwrap());
+    (of_one != of_other).then(|| {
+        fs::write(one, of_other).unwrap();
+        fs::write(other, of_one).unwrap();
+        0
     })
 }
 
@@ -655,10 +680,12 @@ impl Case<'_> {
             assert!(self.names(&ended.err), "{}: {}", self.label, ended.err);
             return;
         }
-        self.mend();
+        if !mends_itself(&self.path) {
+            self.mend();
+        }
         let verified = self.look(&["verify"]);
         let is_still_named = verified.code != Some(0);
-        if nature == Nature::Source && is_still_named {
+        if nature == Nature::Source && is_still_named && !mends_itself(&self.path) {
             // Nothing else has it, and so it stays as it is, and is named.
             return;
         }
@@ -699,19 +726,6 @@ impl Case<'_> {
                         fs::remove_file(self.home.data().join("teia.db")).unwrap();
                     }
                     self.look(&["catalog", "rebuild"]);
-                }
-                "archive"
-                    if problem["what"]
-                        .as_str()
-                        .unwrap()
-                        .contains("remove the `.cdxj`") =>
-                {
-                    for path in files(self.home.data()) {
-                        if path.ends_with(".cdxj") || path.ends_with(".ids") {
-                            fs::remove_file(self.home.data().join(path)).unwrap();
-                        }
-                    }
-                    self.look(&["resume", "--max-pages", "none", "--delay", "0s"]);
                 }
                 _ => {}
             }
@@ -757,7 +771,17 @@ fn check_share(share: u64, shares: u64) {
                 let chosen = usize::try_from(draw.next() % paths.len() as u64).unwrap();
                 let home = copy_of(&collected.home);
                 let path = paths[chosen].clone();
-                let Some(at) = harm(&home.data().join(&path), way, &mut draw) else {
+                let place = home.data().join(&path);
+                let at = match way {
+                    // What a start makes good by itself. Lists of removed pages are not told apart by name.
+                    Harm::Exchange if mends_itself(&path) && !path.ends_with(".del") => {
+                        let other = &paths[(chosen + 1) % paths.len()];
+                        exchange(&place, &home.data().join(other))
+                    }
+                    Harm::Exchange => None,
+                    way => harm(&place, way, &mut draw),
+                };
+                let Some(at) = at else {
                     continue;
                 };
                 damages += 1;
