@@ -3,8 +3,8 @@
 #
 #   ./dev bench traps [--products N] [--each N]
 #
-# Over a generated site with known truth (crates/city/src/trap_web.rs): the detector alone with 20,000 honest pages
-# and nine kinds of traps, then the real program over HTTP on a smaller one. MISSED, and an error at the end, where a goal is
+# Over a generated site with known truth (crates/city/src/trap_web.rs): the detector alone with 21,000 honest pages
+# and eighteen kinds of traps, then the real program over HTTP on a smaller one. MISSED, and an error at the end, where a goal is
 # missed.
 set -euo pipefail
 cargo build --release --workspace --bins --examples

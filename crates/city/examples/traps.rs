@@ -33,7 +33,7 @@ fn main() -> Result<()> {
     );
     if let Some(program) = &options.program {
         let small = TrapWeb {
-            products: options.products / 20,
+            products: options.products / 4,
         };
         let counts = crawl(small, program, options.pages)?;
         is_met &= counts.print(
@@ -61,10 +61,10 @@ struct Options {
 impl Options {
     fn read() -> Result<Self> {
         let mut options = Self {
-            products: 12_000,
+            products: 7500,
             each: 2000,
             program: None,
-            pages: 40_000,
+            pages: 60_000,
         };
         let mut given = std::env::args().skip(1);
         while let Some(name) = given.next() {
@@ -175,6 +175,7 @@ fn simulate(web: TrapWeb, each: usize) -> Result<Counts> {
         ..Counts::default()
     };
     let start = CanonicalUrl::parse(&format!("{ORIGIN}/"))?;
+    let name = start.host_str().to_owned();
     let mut met: HashSet<CanonicalUrl> = HashSet::from([start.clone()]);
     let mut queue: VecDeque<CanonicalUrl> = VecDeque::from([start]);
     while let Some(url) = queue.pop_front() {
@@ -182,10 +183,12 @@ fn simulate(web: TrapWeb, each: usize) -> Result<Counts> {
         let Some(kind) = web.kind(&path) else {
             continue;
         };
+        let host = HostId(u32::from(url.host_str() != name));
         // The last one stands for the whole host.
         let mut own = patterns(&url);
         own.push("/**".to_owned());
-        if own.iter().any(|pattern| held.contains(pattern)) {
+        let is_held = |pattern: &String| held.contains(&format!("{}{pattern}", url.host_str()));
+        if own.iter().any(is_held) {
             counts.honest_left_out += u64::from(kind == Kind::Honest);
             continue;
         }
@@ -230,9 +233,10 @@ fn simulate(web: TrapWeb, each: usize) -> Result<Counts> {
             else_new,
             bytes: body.len() as u64,
         };
-        if let Some(found) = watch.note(&config, HostId(0), &url, &sketch, brought) {
-            counts.quarantined.push(found.pattern.clone());
-            held.insert(found.pattern);
+        if let Some(found) = watch.note(&config, host, &url, &sketch, brought) {
+            let found = format!("{}{}", url.host_str(), found.pattern);
+            counts.quarantined.push(found.clone());
+            held.insert(found);
         }
     }
     // What nobody led to any more was lost as well.
@@ -272,8 +276,10 @@ fn crawl(web: TrapWeb, program: &str, pages: u64) -> Result<Counts> {
     let door = runtime.block_on(Door::open(&corner, &Authority::new()?))?;
     let data = tempfile::tempdir()?;
     let output = std::process::Command::new(program)
-        .args(["crawl", &door.url("/"), &door.url("/mixed/real0")])
-        .args(["--delay", "0s", "--no-index"])
+        .args(["crawl", &format!("{ORIGIN}/")])
+        .arg(format!("{ORIGIN}/mixed/real0"))
+        .args(["--resolve", &format!("*.test={}", door.address())])
+        .args(["--delay", "0s", "--no-index", "--scope", "any"])
         .args(["--max-pages", &pages.to_string()])
         .arg("--data")
         .arg(data.path())

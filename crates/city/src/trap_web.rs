@@ -1,7 +1,8 @@
 //! A generated site with known truth: honest pages of many kinds, and a trap of each kind.
 //!
 //! Every page follows from its address. Honest pages have an end and traps have none; which is
-//! which, [`TrapWeb::kind`] says.
+//! which, [`TrapWeb::kind`] says. Honest pages stand between the menu and the footer of their section, up to 300
+//! words that say nothing; traps have the furniture of real ones: links to log in, to print, to share, and clocks.
 
 use std::fmt::Write;
 
@@ -22,7 +23,7 @@ pub enum Kind {
 }
 
 /// The traps of the site.
-pub const TRAPS: [&str; 9] = [
+pub const TRAPS: [&str; 18] = [
     "calendar",
     "session",
     "facets",
@@ -32,6 +33,15 @@ pub const TRAPS: [&str; 9] = [
     "random",
     "soft-404",
     "pixels",
+    "log-in",
+    "print",
+    "share",
+    "clock",
+    "stamp",
+    "zigzag",
+    "uuid",
+    "in-path",
+    "letters",
 ];
 
 const PER_LIST: u64 = 20;
@@ -53,6 +63,16 @@ impl TrapWeb {
             "r" => "random",
             "void" => "soft-404",
             "pixels" => "pixels",
+            "agenda" | "login" => "log-in",
+            "planner" | "print" => "print",
+            "events" | "sharer" => "share",
+            "diary" => "clock",
+            "almanac" => "stamp",
+            "event" | "ticket" => "zigzag",
+            _ if session_of(first).is_some() => session_of(first)?,
+            "items" | "item" | "person" | "word" | "tides" | "timetable" => {
+                return Some(Kind::Honest);
+            }
             "" | "shop" | "product" | "archive" | "user" | "gallery" | "weather" => {
                 return Some(Kind::Honest);
             }
@@ -65,7 +85,19 @@ impl TrapWeb {
     pub fn honest_pages(&self) -> u64 {
         let months = (YEARS.end - YEARS.start) * 12;
         let lists = self.products.div_ceil(PER_LIST);
-        1 + lists + self.products + self.users() + months * (1 + POSTS) + 2 * self.chain()
+        let items = self.items() + self.items().div_ceil(PER_LIST);
+        let chains = 4 * self.chain() + 2 * self.entries();
+        1 + lists + self.products + self.users() + months * (1 + POSTS) + items + chains
+    }
+
+    /// Products of which little is said.
+    fn items(&self) -> u64 {
+        self.products / 5
+    }
+
+    /// Entries of the directory, and of the dictionary.
+    fn entries(&self) -> u64 {
+        self.products / 4
     }
 
     fn users(&self) -> u64 {
@@ -84,6 +116,7 @@ impl TrapWeb {
             .collect();
         let number = |at: usize| parts.get(at).and_then(|part| part.parse::<u64>().ok());
         let mut page = String::from("<!doctype html><title>");
+        let section = path.split(['/', '?']).nth(1).unwrap_or("");
         match parts.first().copied() {
             None => self.home(&mut page),
             Some("shop") => self.shop(&mut page, number(2).unwrap_or(0))?,
@@ -101,9 +134,30 @@ impl TrapWeb {
             Some("r") => random(&mut page, path),
             Some("void") => void(&mut page, path),
             Some("pixels") => pixels(&mut page, number(1)?, number(2)?),
-            Some(_) => return None,
+            Some("items") => self.item_list(&mut page, number(2).unwrap_or(0))?,
+            Some("item") => self.item(&mut page, number(1)?)?,
+            Some("person") => self.person(&mut page, number(1)?)?,
+            Some("word") => self.word(&mut page, number(1)?)?,
+            Some("tides") => self.tides(&mut page, number(1)?)?,
+            Some("timetable") => self.timetable(&mut page, number(1)?)?,
+            Some("agenda" | "planner" | "events" | "diary" | "almanac") => {
+                furnished(&mut page, section, number(1)?, number(2)?);
+            }
+            Some("login") => page += "Log in</title><p>Please log in with your name to see it.",
+            Some("print") => page += "Print</title><p>To be printed. No events this month.",
+            Some("sharer") => page += "Share</title><p>Share this with all your friends.",
+            Some("event") => {
+                page += "Event</title><p>This event is over.";
+                link(&mut page, &format!("/ticket/{}", number(1)?), "tickets");
+            }
+            Some("ticket") => {
+                page += "Ticket</title><p>Tickets are sold out.";
+                let next = format!("/event/{}", number(1)? + 1);
+                link(&mut page, &next, "next event");
+            }
+            Some(_) => session_in_path(&mut page, session_of(section)?, path)?,
         }
-        Some(page)
+        Some(framed(&page, section))
     }
 
     fn home(&self, page: &mut String) {
@@ -122,6 +176,20 @@ impl TrapWeb {
             "/r/00000000000000aa",
             "/void/first/page",
             "/pixels/2026/11",
+            "/items?page=0",
+            "/person/0",
+            "/word/0",
+            "/tides/0",
+            "/timetable/0",
+            "/agenda/2026/11",
+            "/planner/2026/11",
+            "/events/2026/11",
+            "/diary/2026/11",
+            "/almanac/2026/11",
+            "/event/0",
+            "/0a1b2c3d-4e5f-4a7b-8c9d-0e1f2a3b4c5d/page/0",
+            "/(S(abcdefghijklmnopqrstuvwx))/page/0",
+            "/qwertzuiopasdfgh/page/0",
         ] {
             link(page, path, "go");
         }
@@ -231,6 +299,225 @@ impl TrapWeb {
         }
         Some(())
     }
+
+    fn item_list(&self, page: &mut String, number: u64) -> Option<()> {
+        let items = number * PER_LIST..((number + 1) * PER_LIST).min(self.items());
+        if items.is_empty() {
+            return None;
+        }
+        let _ = write!(page, "Items, page {number}</title><p>");
+        for item in items {
+            link(page, &format!("/item/{item}"), &name(item));
+        }
+        if (number + 1) * PER_LIST < self.items() {
+            link(page, &format!("/items?page={}", number + 1), "next");
+        }
+        Some(())
+    }
+
+    /// A name, a price, at most a few words that everybody uses, and four others.
+    fn item(&self, page: &mut String, item: u64) -> Option<()> {
+        (item < self.items()).then_some(())?;
+        let name = name(item);
+        let _ = write!(page, "{name}</title><h1>{name}</h1><p>");
+        for at in 0..[0, 15, 70][usize::try_from(item % 3).ok()?] {
+            *page += &word(mix(item * 1000 + at) % COMMON);
+            page.push(' ');
+        }
+        let price = mix(item) % 10_000;
+        let _ = write!(page, "<p>Price: {}.{:02} euro", price / 100, price % 100);
+        for other in 0..4 {
+            let other = mix(item * 4 + other) % self.items();
+            link(page, &format!("/item/{other}"), "more");
+        }
+        Some(())
+    }
+
+    /// An entry of a directory.
+    fn person(&self, page: &mut String, number: u64) -> Option<()> {
+        (number < self.entries()).then_some(())?;
+        let name = name(5_000_000_000 + number);
+        let telephone = mix(number) % 100_000_000;
+        let _ = write!(
+            page,
+            "{name}</title><h1>{name}</h1><p>Telephone: {telephone}"
+        );
+        if number + 1 < self.entries() {
+            link(page, &format!("/person/{}", number + 1), "next");
+        }
+        Some(())
+    }
+
+    /// An entry of a dictionary: none of its words is its own.
+    fn word(&self, page: &mut String, number: u64) -> Option<()> {
+        (number < self.entries()).then_some(())?;
+        let head = word(number % COMMON);
+        let _ = write!(page, "{head}</title><h1>{head}</h1><p>");
+        for at in 0..10 {
+            *page += &word(mix(6_000_000_000 + number * 10 + at) % COMMON);
+            page.push(' ');
+        }
+        if number + 1 < self.entries() {
+            link(page, &format!("/word/{}", number + 1), "next");
+        }
+        Some(())
+    }
+
+    /// Four moments and four heights of a day.
+    fn tides(&self, page: &mut String, day: u64) -> Option<()> {
+        (day < self.chain()).then_some(())?;
+        let _ = write!(page, "Tides of day {day}</title><p>");
+        for tide in 0..4 {
+            let drawn = mix(7_000_000_000 + day * 4 + tide);
+            let (minute, height) = (tide * 360 + drawn % 360, (drawn >> 20) % 60);
+            let (hour, minute) = (minute / 60, minute % 60);
+            let what = ["High", "Low"][usize::try_from(tide % 2).ok()?];
+            let (metres, rest) = (height / 10, height % 10);
+            let _ = write!(
+                page,
+                "{what} water {hour:02}:{minute:02} {metres}.{rest} m. "
+            );
+        }
+        if day + 1 < self.chain() {
+            link(page, &format!("/tides/{}", day + 1), "next day");
+        }
+        Some(())
+    }
+
+    /// When buses leave a stop.
+    fn timetable(&self, page: &mut String, stop: u64) -> Option<()> {
+        (stop < self.chain()).then_some(())?;
+        let _ = write!(page, "Stop {stop}</title><table>");
+        let mut minute = 300 + mix(8_000_000_000 + stop) % 60;
+        while minute < 1380 {
+            let _ = write!(page, "<td>{:02}:{:02}", minute / 60, minute % 60);
+            minute += 20 + mix(stop * 2000 + minute) % 40;
+        }
+        *page += "</table>";
+        if stop + 1 < self.chain() {
+            link(page, &format!("/timetable/{}", stop + 1), "next stop");
+        }
+        Some(())
+    }
+}
+
+/// A page between the menu and the footer of its section.
+fn framed(page: &str, section: &str) -> String {
+    let count = match section {
+        "shop" => 120,
+        "item" => 120,
+        "items" | "product" | "archive" => 200,
+        "person" | "weather" => 150,
+        "word" => 90,
+        "tides" | "user" | "agenda" | "maze" => 300,
+        "timetable" | "filter" | "session" | "diary" | "events" => 100,
+        _ => 0,
+    };
+    if count == 0 {
+        return page.to_owned();
+    }
+    let seed = hash(section);
+    let frame = |from: u64, to: u64| -> String {
+        let words = (from..to).map(|at| word(mix(seed.wrapping_add(at)) % COMMON));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let (title, body) = page.split_once("</title>").unwrap_or(("", page));
+    let (menu, footer) = (frame(0, count / 2), frame(count / 2, count));
+    format!("{title}</title><nav>{menu}</nav>{body}<footer>{footer}</footer>")
+}
+
+/// A name of two words.
+fn name(of: u64) -> String {
+    let part = |at: u64| word(400 + mix(of * 2 + at) % 7600);
+    format!("{} {}", part(0), part(1))
+}
+
+/// A calendar with what real ones have beside their months.
+fn furnished(page: &mut String, section: &str, year: u64, month: u64) {
+    let seed = mix(year * 12 + month);
+    if section == "almanac" {
+        calendar(page, year, month);
+    } else {
+        flat_calendar(page, year, month);
+    }
+    *page = page.replace("/calendar/", &format!("/{section}/"));
+    match section {
+        "agenda" => link(
+            page,
+            &format!("/login?next=/agenda/{year}/{month}"),
+            "log in",
+        ),
+        "planner" => link(page, &format!("/print/{year}/{month}"), "print"),
+        "events" => link(
+            page,
+            &format!("http://share.test/sharer?u=http://site.test/events/{year}/{month}"),
+            "share",
+        ),
+        "diary" => {
+            let (hour, minute, second) = (seed % 24, seed / 24 % 60, seed / 1440 % 60);
+            let took = seed / 7 % 10_000;
+            let _ = write!(
+                page,
+                "<footer>Made in 0.0{took:04} seconds at {hour:02}:{minute:02}:{second:02}, \
+                 request {}</footer>",
+                uuid(seed)
+            );
+        }
+        _ => {
+            let _ = write!(
+                page,
+                "<footer>{}.{}</footer>",
+                seed % 1_000_000_000,
+                seed % 997
+            );
+        }
+    }
+}
+
+fn uuid(seed: u64) -> String {
+    let more = mix(seed);
+    format!(
+        "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+        seed >> 32,
+        seed & 0xffff,
+        seed >> 16 & 0xfff,
+        more >> 52,
+        more & 0xffff_ffff_ffff
+    )
+}
+
+/// The trap whose session a first segment is.
+fn session_of(segment: &str) -> Option<&'static str> {
+    let is_letters = segment.bytes().all(|byte| byte.is_ascii_lowercase());
+    if segment.len() == 36 && segment.matches('-').count() == 4 {
+        Some("uuid")
+    } else if segment.starts_with("(S(") {
+        Some("in-path")
+    } else {
+        (segment.len() == 16 && is_letters).then_some("letters")
+    }
+}
+
+/// Thirty pages, whose links have another session in front at each visit.
+fn session_in_path(page: &mut String, kind: &str, path: &str) -> Option<()> {
+    let number: u64 = path.rsplit('/').next()?.parse().ok()?;
+    *page += "Chapter</title><p>";
+    prose(page, 9_000_000_000 + number % 30, 60);
+    let seed = hash(path);
+    for other in 0..3 {
+        let seed = mix(seed.wrapping_add(other));
+        let letters = |count: u64| -> String {
+            let letter = |at| char::from(b'a' + u8::try_from(mix(seed ^ at) % 26).unwrap_or(0));
+            (0..count).map(letter).collect()
+        };
+        let session = match kind {
+            "uuid" => uuid(seed),
+            "in-path" => format!("(S({}))", letters(24)),
+            _ => letters(16),
+        };
+        link(page, &format!("/{session}/page/{}", seed % 30), "chapter");
+    }
+    Some(())
 }
 
 fn calendar(page: &mut String, year: u64, month: u64) {
@@ -239,6 +526,19 @@ fn calendar(page: &mut String, year: u64, month: u64) {
         let _ = write!(page, " {day}");
     }
     *page += "<p>No events this month.";
+    months_beside(page, year, month);
+}
+
+/// The same text in each month.
+fn flat_calendar(page: &mut String, year: u64, month: u64) {
+    let _ = write!(
+        page,
+        "Calendar</title><p>Events of {month}/{year}: none. Come back later, or take our letter to hear of new ones."
+    );
+    months_beside(page, year, month);
+}
+
+fn months_beside(page: &mut String, year: u64, month: u64) {
     let (next_year, next_month) = if month >= 12 {
         (year + 1, 1)
     } else {
