@@ -17,7 +17,7 @@ const WEB: TrapWeb = TrapWeb { products: 40 };
 /// With chains that are longer than what a trap needs.
 const HONEST_WEB: TrapWeb = TrapWeb { products: 1600 };
 
-/// The part of the site below these first segments.
+/// The part of the site below these first segments, and traps of these names.
 fn open_web(sections: &'static [&'static str]) -> Door {
     open_part(WEB, sections)
 }
@@ -28,7 +28,8 @@ fn open_part(web: TrapWeb, sections: &'static [&'static str]) -> Door {
         if path.ends_with(".png") {
             return Some(answer("Content-Type: image/png\r\n", path));
         }
-        let is_wanted = sections.contains(&first);
+        let is_trap = |name: &&'static str| web.kind(path) == Some(Kind::Trap(name));
+        let is_wanted = sections.contains(&first) || sections.iter().any(is_trap);
         is_wanted.then(|| web.page(path)).flatten().map(html)
     })
 }
@@ -202,6 +203,101 @@ fn trap_01() {
     assert!(!said.iter().any(|text| text.contains("trap")), "{said:?}");
 }
 
+/// With links to log in and to print, with clocks, and between events and their tickets.
+#[test]
+fn trap_01_is_found_with_the_furniture_of_real_pages() {
+    is_caught(&["log-in"], "/agenda/2026/11", 150);
+    is_caught(&["print"], "/planner/2026/11", 150);
+    is_caught(&["clock"], "/diary/2026/11", 150);
+    is_caught(&["stamp"], "/almanac/2026/11", 150);
+    is_caught(&["zigzag"], "/event/0", 150);
+}
+
+#[test]
+fn trap_01_is_found_where_nobody_may_log_in() {
+    let robots = |path: &str| match path {
+        "/robots.txt" => Some(answer(
+            "Content-Type: text/plain\r\n",
+            "User-agent: *\nDisallow: /login\n",
+        )),
+        path if path.starts_with("/login") => None,
+        path => WEB.page(path).map(html),
+    };
+    let forbidden = |path: &str| match path {
+        path if path.starts_with("/login") => None,
+        path => WEB.page(path).map(html),
+    };
+    for door in [open_site(robots), open_site(forbidden)] {
+        let mut config = crawl_config();
+        config.filter.max_pages = Some(1000);
+        let seeds = [door.url("/agenda/2026/11")];
+        let (_, said) = crawl_heard(&SimulatedDisk::new(), &config, &seeds);
+        assert!(
+            said.iter().any(|text| text.contains("/agenda/{n}/{n}")),
+            "{said:?}"
+        );
+        let asked = asked(&door)[&Kind::Trap("log-in")];
+        assert!(asked <= 150, "{asked}");
+    }
+}
+
+/// Words of letters only.
+fn letters(number: usize) -> String {
+    let letter = |at: u32| char::from(b'a' + u8::try_from(number / 20_usize.pow(at) % 20).unwrap());
+    (0..4).map(letter).collect()
+}
+
+/// Directories without end, each a trap of its own: one pattern and few warnings; none is left out where they are not
+/// alike, for honest pages may lie beside them, but nobody is warned of it for ever.
+#[test]
+fn trap_01_in_ever_more_directories_does_not_fill_the_warnings() {
+    let door = |shape: fn(usize, usize) -> String| {
+        open_site(move |path| {
+            let mut parts = path.split('/').skip(1);
+            let name = parts.next().filter(|name| name.len() == 4)?;
+            let (mut number, mut unit) = (0, 1);
+            for byte in name.bytes() {
+                number += usize::from(byte.checked_sub(b'a')?) * unit;
+                unit *= 20;
+            }
+            let page: usize = path.rsplit('/').next()?.parse().ok()?;
+            let other = match page {
+                0 => format!("<a href={}>other</a>", shape(number + 1, 0)),
+                _ => String::new(),
+            };
+            Some(html(format!(
+                "The {name} part, with {} and {}, has nothing new <a href={}>next</a>{other}",
+                letters(number * 7 + 1),
+                letters(number * 3 + 2),
+                shape(number, page + 1),
+            )))
+        })
+    };
+    let mut config = crawl_config();
+    config.filter.max_pages = Some(4000);
+    let alike = door(|number, page| format!("/{}/{page}", letters(number)));
+    let (_, said) = crawl_heard(&SimulatedDisk::new(), &config, &[alike.url("/aaaa/0")]);
+    assert!(
+        said.iter().any(|text| text.contains("/{any}/{n}")),
+        "{said:?}"
+    );
+    assert!(said.len() <= 40, "{}", said.len());
+    assert!(alike.requests().len() < 1000, "{}", alike.requests().len());
+    let unlike = door(|number, page| {
+        let name = letters(number);
+        format!("/{name}/x{name}/{page}")
+    });
+    let (crawled, said) = crawl_heard(
+        &SimulatedDisk::new(),
+        &config,
+        &[unlike.url("/aaaa/xaaaa/0")],
+    );
+    assert!(said.len() <= 201, "{}", said.len());
+    let of_all = |text: &&String| text.contains("200 patterns that look like traps");
+    assert_eq!(said.iter().filter(of_all).count(), 1, "{said:?}");
+    assert_eq!(crawled.report.fetched, 4000);
+}
+
 #[test]
 fn trap_01_may_be_switched_off() {
     let door = open_web(&["calendar"]);
@@ -235,6 +331,10 @@ fn trap_01_may_be_lifted_under_a_run() {
 #[test]
 fn trap_02() {
     is_caught(&["session"], "/session/0?sid=00000000000000aa", 200);
+    let uuid = "/0a1b2c3d-4e5f-4a7b-8c9d-0e1f2a3b4c5d/page/0";
+    is_caught(&["uuid"], uuid, 200);
+    is_caught(&["in-path"], "/(S(abcdefghijklmnopqrstuvwx))/page/0", 200);
+    is_caught(&["letters"], "/qwertzuiopasdfgh/page/0", 200);
 }
 
 #[test]
@@ -469,7 +569,19 @@ fn trap_14_in_a_crawl(form: &NormalForm) {
 #[test]
 fn trap_15() {
     const HONEST: &[&str] = &[
-        "", "shop", "product", "archive", "user", "gallery", "weather",
+        "",
+        "shop",
+        "product",
+        "archive",
+        "user",
+        "gallery",
+        "weather",
+        "items",
+        "item",
+        "person",
+        "word",
+        "tides",
+        "timetable",
     ];
     let door = open_part(HONEST_WEB, HONEST);
     let (crawled, said) = crawl_heard(&SimulatedDisk::new(), &crawl_config(), &[door.url("/")]);

@@ -179,6 +179,7 @@ impl Ring {
                 self.send_page(host, url)
             }
             Reading::Disallowed(rule) => {
+                self.traps.note_nothing(url.url.normal());
                 self.settle_unasked(&url, Outcome::ROBOTS_DISALLOWED, rule, Next::Done);
                 Sent::Settled
             }

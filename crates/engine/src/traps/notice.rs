@@ -3,21 +3,27 @@
 use std::sync::{Arc, PoisonError};
 
 use teia_base::journal::{Attempt, Exclusion, LinkRecord, LinkVerdict, Next, Quarantined, Record};
-use teia_base::{Flags, HostId, LinkKind, Outcome};
+use teia_base::{Flags, HostId, LinkKind, Outcome, Retry};
 use teia_repository::{Admission, State, UrlState};
 use url::Url;
 
 use super::farms::{Closed, NamedBy, as_told};
-use super::pattern::{patterns, rule};
+use super::pattern::{patterns, rule, wild};
 use super::quarantine::Quarantine;
 use super::sketch::Sketch;
 use super::soft::{Standing, made_up};
-use super::watch::Brought;
+use super::watch::{Brought, WHOLE_HOST};
 use crate::feedback::{Event, Level};
 use crate::ring::Ring;
 use crate::robots_book::Reading;
 use crate::stage::extract::{Judged, Page};
 use crate::stage::fetch::Errand;
+
+/// Patterns of one host that are left out.
+const MOST_OF_HOST: usize = 200;
+/// So many of them that differ in their first directory only, and they are half of those directories or more: all are left
+/// out, as one pattern.
+const ALIKE: u32 = 20;
 
 /// What is said of a page that stands for none.
 const SHOWN_FOR_ANY: &str = "the page that this host shows for any URL";
@@ -28,16 +34,23 @@ impl Ring {
         if !self.settings(host).traps.enabled {
             return;
         }
+        if is_nothing(attempt) {
+            self.traps.note_nothing(attempt.url.normal());
+        }
         let Some(sketch) = sketch else {
             let is_new = attempt.outcome.is_ok() && !attempt.flags.has(Flags::DUPLICATE);
             self.traps.note_requisite(attempt.url.normal(), is_new);
             return;
         };
         // Not what stands for "not found", nor what may do so: were it counted, honest pages beside it would be left out.
+        let url = attempt.url.normal();
+        let is_missing = self.soft.is_missing(host, sketch.digest);
         if self.soft.holds_back(host, sketch.digest) {
+            if is_missing {
+                self.traps.note_nothing(url);
+            }
             return;
         }
-        let url = attempt.url.normal();
         let name = url.host_str();
         // Pages that were on their way when their pattern was found out tell nothing more.
         let own = patterns(url);
@@ -61,8 +74,6 @@ impl Ring {
             }
             if link.kind.is_requisite() {
                 else_new |= self.traps.may_be_new(link.url.normal());
-            } else if link.url.normal().host_str() != name {
-                else_new = true;
             } else {
                 new.push(link.url.normal());
             }
@@ -76,12 +87,12 @@ impl Ring {
         let Some(found) = self.traps.note(traps, host, url, sketch, brought) else {
             return;
         };
-        let one = Quarantined {
-            host: name.to_owned(),
-            pattern: found.pattern,
+        let Some(one) = self.one_more(host, name, found.pattern) else {
+            return;
         };
         let is_told = self.ledger.head.quarantined.contains(&one) || self.trapped.contains(&one);
         let is_full = Quarantine::is_full(&self.ledger.head.quarantined);
+        let traps = &self.settings(host).traps;
         if is_told || is_full || traps.allows(name, &one.pattern) {
             return;
         }
@@ -98,6 +109,36 @@ impl Ring {
         ));
         self.soft.blame(host, sketch.digest, one.clone());
         self.trapped.push(one);
+    }
+
+    /// What is to be left out for a pattern that was found. Where most directories are the same trap, all of them; none where
+    /// a host has had as many patterns as one may have: what it may cost is bounded by the budget of a day, and its honest
+    /// pages are not lost.
+    fn one_more(&mut self, host: HostId, name: &str, pattern: String) -> Option<Quarantined> {
+        let told = self.ledger.head.quarantined.iter().chain(&self.trapped);
+        let of_host = told.filter(|one| one.host == name);
+        let wider = wild(&pattern);
+        let (mut all, mut alike) = (0, 1);
+        for one in of_host {
+            all += 1;
+            alike += u32::from(wider.is_some() && wild(&one.pattern) == wider);
+        }
+        if all >= MOST_OF_HOST {
+            if self.traps.note_full(host) {
+                self.warn(format!(
+                    "{name} has {all} patterns that look like traps: more of them are not left out by themselves. To leave out \
+                     all of it, add '{}' to `exclude` in [filter]; `urls-per-host-day` there says how much of it is collected a day",
+                    rule(name, WHOLE_HOST),
+                ));
+            }
+            return None;
+        }
+        let wider = wider
+            .filter(|wider| alike >= ALIKE && alike * 2 >= self.traps.directories(host, wider));
+        Some(Quarantined {
+            host: name.to_owned(),
+            pattern: wider.unwrap_or(pattern),
+        })
     }
 
     /// Writes down what was found, and goes by it from there on: no URL is left out for a pattern that
@@ -343,4 +384,13 @@ impl Ring {
         self.record(attempt);
         self.wake(host);
     }
+}
+
+/// Whether there is no page at a URL for good, and what it leads to is known.
+fn is_nothing(attempt: &Attempt) -> bool {
+    let outcome = attempt.outcome;
+    let is_none = outcome.is_redirect() || (400..500).contains(&outcome.number());
+    let is_final = outcome.retry() == Retry::Final && matches!(attempt.next, Next::Done);
+    let leads_on = |link: &LinkRecord| matches!(link.verdict, LinkVerdict::New);
+    is_none && is_final && !attempt.links.iter().any(leads_on)
 }

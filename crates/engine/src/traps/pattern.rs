@@ -1,7 +1,8 @@
 //! Patterns: what URLs of one kind have in common.
 //!
 //! ```text
-//! /2031/04/view-17.html        /{n}/{n}/view-{n}.html     /{n}/**
+//! /2031/04/view-17.html        /{n}/{n}/view-{n}.html     /{any}/{n}/view-{n}.html     /{n}/**
+//! /(S(kd2vxq))/shop            /(S({id}))/shop            /{any}/shop                  /(S({id}))/**
 //! /p7;sid=9f3a77c2d1           /p{n};sid={id}
 //! /shop?size=xl&page=3         /shop?page={n}&size=xl     /shop?*     /**?page&size
 //! ```
@@ -17,6 +18,9 @@ const WORD_LETTERS: usize = 32;
 /// Parameters that make up a pattern; later ones are passed over. (More look like a trap by themselves.)
 const MOST_PARAMETERS: usize = 32;
 
+/// Whatever the first directory is called.
+pub(super) const WILD: &str = "/{any}";
+
 /// The patterns of a URL, narrowest first: at least one, at most three. URLs of a kind have as many.
 pub fn patterns(url: &CanonicalUrl) -> Vec<String> {
     let whole = url.path_and_query();
@@ -25,7 +29,7 @@ pub fn patterns(url: &CanonicalUrl) -> Vec<String> {
     let mut first_end = 0;
     for segment in path.split('/').skip(1) {
         shape.push('/');
-        fold(segment, &mut shape);
+        fold_segment(segment, &mut shape);
         if first_end == 0 {
             first_end = shape.len();
         }
@@ -34,7 +38,8 @@ pub fn patterns(url: &CanonicalUrl) -> Vec<String> {
         let directory = format!("{}/**", &shape[..first_end]);
         // A directory of one level is the same as its files.
         return if first_end > 1 && first_end < shape.len() {
-            vec![shape, directory]
+            let wild = format!("{WILD}{}", &shape[first_end..]);
+            vec![shape, wild, directory]
         } else {
             vec![shape]
         };
@@ -63,6 +68,16 @@ pub fn patterns(url: &CanonicalUrl) -> Vec<String> {
         format!("{shape}?*"),
         format!("/**?{}", names.join("&")),
     ]
+}
+
+/// The pattern of URLs that differ from those of another in their first directory only. None for directories and
+/// queries.
+pub(super) fn wild(pattern: &str) -> Option<String> {
+    if pattern.contains('?') || pattern.ends_with("/**") || pattern.starts_with(WILD) {
+        return None;
+    }
+    let rest = pattern.get(1..)?;
+    Some(format!("{WILD}{}", &rest[rest.find('/')?..]))
 }
 
 /// A regular expression for `exclude` that leaves out the URLs of a host with this pattern.
@@ -118,6 +133,12 @@ fn push_shape(shape: &str, rule: &mut String) {
         } else if let Some(after) = rest.strip_prefix("{id}") {
             rule.push_str("[0-9A-Za-z_]+");
             rest = after;
+        } else if let Some(after) = rest.strip_prefix("{uuid}") {
+            rule.push_str("[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}");
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("{any}") {
+            rule.push_str("[^/?]+");
+            rest = after;
         } else {
             rule.push_str(r"\{");
             rest = rest.strip_prefix("{brace}").unwrap_or(&rest[1..]);
@@ -137,10 +158,37 @@ fn regex_text(text: &str) -> String {
     escaped
 }
 
+/// Folds a segment of a path. Some servers write the session into it: `(S(kd2vxq))`, `(X(1)S(kd2vxq))`.
+fn fold_segment(segment: &str, shape: &mut String) {
+    let inner = segment
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'))
+        .filter(|inner| inner.ends_with(')'));
+    let Some(inner) = inner else {
+        return fold(segment, shape);
+    };
+    shape.push('(');
+    for part in inner.split_inclusive(')') {
+        let kept = part.strip_suffix(')').and_then(|part| part.split_once('('));
+        match kept {
+            Some((name, id)) if !id.is_empty() && id.chars().all(is_word) && id.is_ascii() => {
+                fold(name, shape);
+                shape.push_str("({id})");
+            }
+            _ => fold(part, shape),
+        }
+    }
+    shape.push(')');
+}
+
 /// Folds numbers and ids of a text; words stay.
 fn fold(text: &str, shape: &mut String) {
     let mut rest = text;
     while !rest.is_empty() {
+        if let Some(after) = after_uuid(rest) {
+            shape.push_str("{uuid}");
+            rest = after;
+        }
         let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         fold_word(word, shape);
@@ -149,6 +197,19 @@ fn fold(text: &str, shape: &mut String) {
         shape.push_str(&after[..divider].replace('{', "{brace}"));
         rest = &after[divider..];
     }
+}
+
+/// What follows the hexadecimal groups of 8, 4, 4, 4 and 12 that a text begins with.
+pub(super) fn after_uuid(text: &str) -> Option<&str> {
+    const LENGTH: usize = 36;
+    let is_of_one = |(at, byte): (usize, &u8)| match at {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    let bytes = text.as_bytes().get(..LENGTH)?;
+    let after = &text.get(LENGTH..)?;
+    (bytes[8] == b'-' && bytes.iter().enumerate().all(is_of_one) && !after.starts_with(is_word))
+        .then_some(after)
 }
 
 fn is_word(c: char) -> bool {
@@ -175,7 +236,10 @@ fn fold_word(word: &str, shape: &mut String) {
 }
 
 /// Whether nobody would have made it up: letters and digits mixed, or far too long for a word.
-fn is_id(word: &str) -> bool {
+pub(super) fn is_id(word: &str) -> bool {
+    if word.len() < ID_LETTERS {
+        return false;
+    }
     let is_digit = |c: char| c.is_ascii_digit();
     let digits = word.chars().filter(|c| is_digit(*c)).count();
     if digits == word.len() {
@@ -186,7 +250,7 @@ fn is_id(word: &str) -> bool {
     }
     let runs = word.split(|c| !is_digit(c)).filter(|run| !run.is_empty());
     let is_hex = word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    digits > 0 && word.len() >= ID_LETTERS && (is_hex || runs.count() > 1)
+    digits > 0 && (is_hex || runs.count() > 1)
 }
 
 #[cfg(test)]
@@ -227,11 +291,45 @@ mod tests {
         check("/about", &["/about"]);
         check(
             "/2031/04/view-17.html",
-            &["/{n}/{n}/view-{n}.html", "/{n}/**"],
+            &[
+                "/{n}/{n}/view-{n}.html",
+                "/{any}/{n}/view-{n}.html",
+                "/{n}/**",
+            ],
         );
         check("/p7;sid=9f3a77c2d1", &["/p{n};sid={id}"]);
-        check("/mp3/x", &["/mp{n}/x", "/mp{n}/**"]);
-        check("/a/b/", &["/a/b/", "/a/**"]);
+        check("/mp3/x", &["/mp{n}/x", "/{any}/x", "/mp{n}/**"]);
+        check("/a/b/", &["/a/b/", "/{any}/b/", "/a/**"]);
+    }
+
+    #[test]
+    fn sessions_in_the_path_are_folded_whole() {
+        check(
+            "/9f3a77c2-abcd-4def-8abc-deadbeefcafe/page-3",
+            &["/{uuid}/page-{n}", "/{any}/page-{n}", "/{uuid}/**"],
+        );
+        check(
+            "/(S(kdvxqabcdefghijklmnopqrs))/x",
+            &["/(S({id}))/x", "/{any}/x", "/(S({id}))/**"],
+        );
+        check(
+            "/(X(1)S(kdvxq))/x",
+            &["/(X({id})S({id}))/x", "/{any}/x", "/(X({id})S({id}))/**"],
+        );
+        check("/f(x)", &["/f(x)"]);
+        check("/(a)", &["/(a)"]);
+        check(
+            "/deadbeef-cafe-4abc-8def-abcdefabcdefg",
+            &["/deadbeef-cafe-{n}abc-{n}def-abcdefabcdefg"],
+        );
+    }
+
+    #[test]
+    fn what_differs_in_its_first_directory_only_is_one_kind() {
+        assert_eq!(wild("/a/{n}").as_deref(), Some("/{any}/{n}"));
+        for none in ["/a", "/", "/a/**", "/a/b?x", "/{any}/{n}", ""] {
+            assert_eq!(wild(none), None, "{none}");
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) struct Quarantine {
 }
 
 impl Quarantine {
-    /// More are not taken in: a host that has so many kinds of traps gives no reason to trust the rest.
+    /// More are not taken in, of all hosts together.
     const MOST: usize = 100_000;
 
     /// What the journal says, but for what a person allows.
