@@ -6,7 +6,8 @@
 //!
 //! First the detector alone, over a generated site with known truth; each trap of it would be
 //! followed for so many requests (`--each`). Then, with `--program`, one real crawl of a smaller
-//! site by the program, over HTTP, where honest pages lie in one directory with pages that stand for "not found" besides.
+//! site by the program, over HTTP, where honest pages lie in one directory with pages that stand for "not found" besides, on
+//! another host.
 //! (Only a host that is asked can tell them apart.) Ends with an error where a goal is missed.
 #![allow(clippy::print_stdout, reason = "its figures are what it is for")]
 
@@ -126,7 +127,8 @@ impl Counts {
     }
 }
 
-/// Honest pages among soft 404s.
+/// Honest pages among soft 404s, on a host of their own: a host is asked for pages that do not exist 16 times at most, and
+/// the chapters of the sessions use that up.
 const MIXED: u64 = 100;
 
 /// What lies at a path of theirs.
@@ -277,7 +279,7 @@ fn crawl(web: TrapWeb, program: &str, pages: u64) -> Result<Counts> {
     let data = tempfile::tempdir()?;
     let output = std::process::Command::new(program)
         .args(["crawl", &format!("{ORIGIN}/")])
-        .arg(format!("{ORIGIN}/mixed/real0"))
+        .arg("http://mixed.test/mixed/real0")
         .args(["--resolve", &format!("*.test={}", door.address())])
         .args(["--delay", "0s", "--no-index", "--scope", "any"])
         .args(["--max-pages", &pages.to_string()])
