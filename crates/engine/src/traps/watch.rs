@@ -28,7 +28,7 @@ const STALE_PAGES: u32 = 5;
 /// Kinds of which that is known, of the newer and of the older ones each.
 const MOST_KINDS: usize = 4096;
 /// Where the first directory is of any name, only repeats count, and so many times more of them.
-const WILD_REPEATS: u32 = 10;
+const WILD_REPEATS: u32 = 6;
 
 /// So many pictures of one pattern in a row that were there before, and a new URL of it is nothing new.
 const STALE_REQUISITES: u32 = 5;
