@@ -380,11 +380,14 @@ fn store_config(packing: Packing) -> StoreConfig {
     }
 }
 
+/// Files by name.
+type Content = Vec<(PathBuf, Vec<u8>)>;
+
 /// The files of two small stores: with texts as they are, so that what is changed in them is read, and with packed ones.
-static STORED: LazyLock<[Vec<(PathBuf, Vec<u8>)>; 2]> =
+static STORED: LazyLock<[Content; 2]> =
     LazyLock::new(|| [Packing::Plain, Packing::Lz4].map(files_of_store));
 
-fn files_of_store(packing: Packing) -> Vec<(PathBuf, Vec<u8>)> {
+fn files_of_store(packing: Packing) -> Content {
     let disk = Arc::new(SimulatedDisk::new());
     let config = store_config(packing);
     let prefix = config.prefix.clone();
