@@ -196,6 +196,19 @@ fn what_only_the_index_says_of_a_page_stays_when_it_is_written_anew() {
     assert_eq!(begin(&disk, &committed, u64::MAX, 0).len(), 1);
     let entry = captures(&disk).find(&pages[2].url, None).unwrap().unwrap();
     assert!(entry.noarchive);
+    check(&disk, &pages, "found by its number too");
+    // Files of before passed over its number, and are no damage.
+    let ids = path.unwrap().with_extension("ids");
+    let good = disk.read(&ids).unwrap();
+    let (pairs, tail) = good.split_at(good.len() - 32);
+    let others = pairs.chunks(16).filter(|pair| pair[0] != 2);
+    let others: Vec<u8> = others.flatten().copied().collect();
+    assert_eq!(others.len() + 16, pairs.len());
+    disk.replace(&ids, &[&others, &b"TEIAIDS1"[..], &tail[24..]].concat())
+        .unwrap();
+    assert_eq!(captures(&disk).scrub().unwrap().wounds, []);
+    assert!(begin(&disk, &committed, u64::MAX, 0).is_empty());
+    assert!(disk.read(&ids).unwrap() == good);
 }
 
 /// Goes on behind what is left; which of the pages are.

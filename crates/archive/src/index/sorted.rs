@@ -80,14 +80,18 @@ fn write_numbers(
 /// What `X.ids` says of a `X.cdxj`, whose lines are taken one after the other.
 #[derive(Default)]
 pub(crate) struct Numbers {
-    ids: Vec<(u64, u64)>,
+    ids: Vec<Numbered>,
     len: u64,
     sum: Xxh3,
 }
 
 impl Numbers {
     pub(crate) fn take(&mut self, line: &[u8]) {
-        self.ids.extend(id_of(line).map(|id| (id.0, self.len)));
+        self.ids.extend(id_of(line).map(|id| Numbered {
+            id: id.0,
+            at: self.len,
+            is_flagged: line.ends_with(FLAGGED),
+        }));
         self.len += line.len() as u64;
         self.sum.update(line);
     }
@@ -95,7 +99,7 @@ impl Numbers {
     /// The content of the file.
     pub(crate) fn packed(self) -> Vec<u8> {
         let sum = self.sum.digest();
-        let mut packed = self.pairs();
+        let mut packed = self.pairs(|_| true);
         let own = xxh3_64(&packed);
         packed.extend_from_slice(&sum.to_le_bytes());
         packed.extend_from_slice(&own.to_le_bytes());
@@ -109,27 +113,42 @@ impl Numbers {
         if magic_of(found) != Some(OLD_IDS_MAGIC) {
             return self.packed();
         }
-        let mut packed = self.pairs();
+        let mut packed = self.pairs(|numbered| !numbered.is_flagged);
         packed.extend_from_slice(OLD_IDS_MAGIC);
         packed.extend_from_slice(&self.len.to_le_bytes());
         packed
     }
 
-    fn pairs(&self) -> Vec<u8> {
-        let mut ids = self.ids.clone();
+    fn pairs(&self, has: impl Fn(&Numbered) -> bool) -> Vec<u8> {
+        let mut ids: Vec<_> = self.ids.iter().filter(|it| has(it)).collect();
         ids.sort_unstable();
         let mut packed = Vec::with_capacity(ids.len() * 16 + 32);
-        for (id, at) in ids {
-            packed.extend_from_slice(&id.to_le_bytes());
-            packed.extend_from_slice(&at.to_le_bytes());
+        for numbered in ids {
+            packed.extend_from_slice(&numbered.id.to_le_bytes());
+            packed.extend_from_slice(&numbered.at.to_le_bytes());
         }
         packed
     }
 }
 
+/// One capture of ours and the place of its line.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Numbered {
+    id: u64,
+    at: u64,
+    /// Files without sums passed over these.
+    is_flagged: bool,
+}
+
+/// How a line ends whose author wants no copy shown.
+const FLAGGED: &[u8] = b", \"robotflags\": \"A\"}\n";
+
 /// The `id` at the end of one of our lines, without reading the rest of it.
 fn id_of(line: &[u8]) -> Option<CaptureId> {
-    let line = line.strip_suffix(b"\"}\n")?;
+    let line = line
+        .strip_suffix(FLAGGED)
+        .or_else(|| line.strip_suffix(b"}\n"))?
+        .strip_suffix(b"\"")?;
     let start = line.iter().rposition(|byte| !byte.is_ascii_digit())? + 1;
     let digits = std::str::from_utf8(&line[start..]).ok()?;
     line[..start]
