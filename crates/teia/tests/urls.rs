@@ -8,6 +8,7 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use support::{Home, Plain, crawl};
 use teia_testweb::{Listen, Server, WebConfig};
@@ -194,6 +195,76 @@ fn damage_is_told_with_its_remedy_and_repair_makes_the_urls_again() {
         json(&home, &["urls", "verify"])["problems"],
         serde_json::json!([])
     );
+}
+
+/// The files of the blocks, in order.
+fn runs(home: &Home) -> Vec<PathBuf> {
+    let folder = home.data().join("default/part-0/urls");
+    let files = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let mut runs: Vec<PathBuf> = files.map(|file| file.path()).collect();
+    runs.retain(|path| {
+        path.file_name()
+            .unwrap()
+            .to_string_lossy()
+            .starts_with("run-")
+    });
+    runs.sort();
+    runs
+}
+
+fn problems(home: &Home) -> String {
+    let ended = home.run(&["urls", "verify"]);
+    let report: serde_json::Value = serde_json::from_slice(&ended.out).unwrap();
+    assert_eq!(
+        ended.code,
+        Some(i32::from(report["problems"] != serde_json::json!([])))
+    );
+    report["problems"].to_string()
+}
+
+#[test]
+fn files_that_were_exchanged_or_damaged_where_they_say_what_is_in_them_are_named_and_mended_without_help()
+ {
+    let home = Home::new();
+    let (text, first) = lines(0, 3000);
+    let file = home.write("list.txt", &text);
+    json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    let all = runs(&home);
+    assert!(all.len() > 10, "{all:?}");
+    let (one, other) = (&all[2], &all[7]);
+    let (bytes, others) = (std::fs::read(one).unwrap(), std::fs::read(other).unwrap());
+    std::fs::write(one, others).unwrap();
+    std::fs::write(other, bytes).unwrap();
+    let named = problems(&home);
+    for path in [one, other] {
+        let name = path.file_name().unwrap().to_string_lossy();
+        assert!(named.contains(&*name), "{named}");
+    }
+    let (text, second) = lines(2000, 4500);
+    let file = home.write("more.txt", &text);
+    let added = json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    assert_eq!(added["new"], second.difference(&first).count());
+    assert_eq!(problems(&home), "[]");
+    // Each file, so that some are of blocks that have no news.
+    for (number, path) in runs(&home).iter().enumerate() {
+        let mut bytes = std::fs::read(path).unwrap();
+        let at = bytes.len() - 20;
+        match number % 2 {
+            0 => bytes[at] ^= 1,
+            _ => bytes.extend([7; 100]),
+        }
+        std::fs::write(path, bytes).unwrap();
+    }
+    assert!(problems(&home).contains("run-"));
+    let (text, _) = lines(0, 10);
+    let file = home.write("again.txt", &text);
+    let added = json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    assert_eq!(added["new"], 0);
+    // What still tells news goes with the fold after the one that heard of it.
+    json(&home, &["urls", "add", &file, "--memory", "16KiB"]);
+    assert_eq!(problems(&home), "[]");
+    let counted = json(&home, &["urls", "count"]);
+    assert_eq!(counted["urls"], first.union(&second).count());
 }
 
 /// What a damaged block cannot take in is found as it was: nobody may wait for it to change.
