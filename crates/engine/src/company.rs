@@ -12,15 +12,17 @@ use teia_frontier::{Courtesy, Guest, Key, Turn};
 use crate::control::Control;
 use crate::directory::Layout;
 use crate::ring::Ring;
+use crate::shares::Shares;
 use crate::webhook::Book;
 
 /// Copies of robots.txt that are shared, at most.
 const COPIES: usize = 10_000;
 
-/// What all runs of a process share: the gap of each host, the requests at once, copies of robots.txt.
+/// What all runs of a process share: the gap of each host, the requests at once, the processor, copies of robots.txt.
 #[derive(Debug)]
 pub struct Company {
     courtesy: Arc<Courtesy>,
+    shares: Arc<Shares>,
     robots: Mutex<HashMap<String, Vec<u8>>>,
     deliveries: Mutex<HashMap<String, Arc<Book>>>,
 }
@@ -30,6 +32,7 @@ impl Company {
     pub fn new(hosts_at_once: usize) -> Arc<Self> {
         Arc::new(Self {
             courtesy: Courtesy::new(hosts_at_once),
+            shares: Arc::default(),
             robots: Mutex::default(),
             deliveries: Mutex::default(),
         })
@@ -48,6 +51,11 @@ impl Company {
             taken: HashMap::new(),
             try_again: None,
         }
+    }
+
+    /// Who reads pages next.
+    pub(crate) fn shares(&self) -> &Arc<Shares> {
+        &self.shares
     }
 
     /// The deliveries of a collection: those of its last run may still be under way.
@@ -185,6 +193,7 @@ impl Ring {
 
     /// Another weight among the others.
     pub(crate) fn weigh(&self, weight: u32) {
+        self.jobs.weigh(weight);
         if let Some(company) = &self.company {
             company.guest.set_weight(weight);
         }

@@ -367,7 +367,9 @@ impl Crawl {
         let (messages, inbox) = mpsc::channel(1024);
         let slack = workers * 16;
         let in_lane = lane_pages(slack, config.run.hosts_at_once);
-        let jobs = Jobs::start(workers, in_lane, &workshop, &messages, &control)
+        let weight = config.schedule.weight;
+        let company = parts.company.as_deref().map(|company| (company, weight));
+        let jobs = Jobs::start(workers, in_lane, company, &workshop, &messages, &control)
             .map_err(EngineError::disk("start a thread for", layout.name()))?;
         let has_analyzers = !parts.analyzers.is_empty();
         let documents = if !has_analyzers {

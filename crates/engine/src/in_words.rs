@@ -189,7 +189,7 @@ fn manners(config: &CollectionConfig) -> Vec<String> {
     let beside = match config.schedule.weight {
         1 => None,
         weight => Some(format!(
-            "While collections that run at once want to ask more than {} together, it gets {weight} times the requests of one with a weight of 1; else its weight changes nothing.",
+            "While collections that run at once want to ask more than {} together, or to read more pages than the machine can, it gets {weight} times as much as one with a weight of 1; else its weight changes nothing.",
             counted(hosts_at_once(None) as u64, "host")
         )),
     };

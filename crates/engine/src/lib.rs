@@ -80,6 +80,7 @@ mod schedule;
 mod seeds_file;
 mod sense;
 mod settings_text;
+mod shares;
 mod sites;
 mod stage;
 mod stats;

@@ -66,9 +66,9 @@ pub struct ScheduleConfig {
     /// Requests are made only in these hours of the day: `01:00-06:00`; those under way end, none is made outside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
-    /// Where several collections run at once and together want to ask more hosts than the process asks at once (256, or
-    /// fewer on a small machine): a weight of 3 gets three times the requests of a weight of 1. With fewer hosts, each
-    /// collection goes as fast as its hosts and the machine let it, whatever its weight.
+    /// Where several collections run at once: a weight of 3 gets three times the requests of a weight of 1 while they want to
+    /// ask more hosts than the process asks at once (256, or fewer on a small machine), and three times the processor while there
+    /// are more pages to read than it reads. What one leaves is for the others.
     pub weight: u32,
 }
 

@@ -18,10 +18,12 @@ use teia_base::{Exchange, HostId};
 use tokio::sync::mpsc;
 
 use crate::EngineError;
+use crate::company::Company;
 use crate::control::Control;
 use crate::lanes::Lane;
 use crate::message::Message;
 use crate::ring::Ring;
+use crate::shares::Share;
 use crate::stage::extract::Workshop;
 use crate::stage::fetch::Job;
 
@@ -40,13 +42,16 @@ pub(crate) struct Jobs {
     /// Pages that go to the slow lane or are there; not more than so many.
     in_slow: Arc<AtomicUsize>,
     most_in_slow: usize,
+    /// This run's part of the processor, among others.
+    share: Option<Arc<Share>>,
 }
 
 impl Jobs {
-    /// Starts so many workers, and a few more for what is dear.
+    /// Starts so many workers, and a few more for what is dear. In company they read by the run's weight.
     pub(crate) fn start(
         workers: usize,
         most_in_slow: usize,
+        company: Option<(&Company, u32)>,
         workshop: &Arc<Workshop>,
         messages: &mpsc::Sender<Message>,
         control: &Control,
@@ -56,10 +61,20 @@ impl Jobs {
         let quick_jobs = Arc::new(Mutex::new(quick_jobs));
         let slow_jobs = Arc::new(Mutex::new(slow_jobs));
         let in_slow: Arc<AtomicUsize> = Arc::default();
+        let share = company.map(|(company, weight)| {
+            let queue: mpsc::WeakSender<Job> = quick.downgrade();
+            let has_pages = move || {
+                queue
+                    .upgrade()
+                    .is_some_and(|queue| queue.capacity() < queue.max_capacity())
+            };
+            Arc::new(company.shares().join(weight, workers, has_pages))
+        });
         let start = |name: String, jobs: &Arc<Mutex<mpsc::Receiver<Job>>>, lane: Lane| {
             let worker = Worker {
                 jobs: Arc::clone(jobs),
                 lane,
+                share: share.clone().filter(|_| lane == Lane::Quick),
                 in_slow: Arc::clone(&in_slow),
                 workshop: Arc::clone(workshop),
                 // The end of a run waits for nobody who may still read a page: it is not committed, and so it is
@@ -87,7 +102,15 @@ impl Jobs {
             slow,
             in_slow,
             most_in_slow,
+            share,
         })
+    }
+
+    /// Another weight among the other runs.
+    pub(crate) fn weigh(&self, weight: u32) {
+        if let Some(share) = &self.share {
+            share.set_weight(weight);
+        }
     }
 
     /// The lane for an answer, by what is known before it is read, and whether that is a long text. Where the slow lane is
@@ -173,6 +196,7 @@ fn is_long_text(exchange: &Exchange) -> bool {
 struct Worker {
     jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
     lane: Lane,
+    share: Option<Arc<Share>>,
     in_slow: Arc<AtomicUsize>,
     workshop: Arc<Workshop>,
     messages: mpsc::WeakSender<Message>,
@@ -190,7 +214,11 @@ impl Worker {
             let Some(job) = job else { return };
             let throttle = &self.workshop.throttle;
             let host = job.host;
-            let turn = self.workshop.memory.turn(self.workshop.room_for(&job));
+            if let Some(share) = &self.share {
+                share.turn(|| self.is_over());
+            }
+            let room = self.workshop.room_for(&job);
+            let turn = self.rest(|| self.workshop.memory.turn(room));
             // A part that a program brought may panic; the run then ends instead of hanging.
             let (worked, computed) =
                 throttle.measure(|| catch_unwind(AssertUnwindSafe(|| self.workshop.work(job))));
@@ -206,14 +234,29 @@ impl Worker {
             if self.lane == Lane::Slow {
                 self.in_slow.fetch_sub(1, Ordering::Relaxed);
             }
+            if let Some(share) = &self.share {
+                share.note(computed);
+            }
             let Some(messages) = self.messages.upgrade() else {
                 return;
             };
-            if messages.blocking_send(message).is_err() {
+            if self.rest(|| messages.blocking_send(message)).is_err() {
                 return;
             }
             drop(turn);
-            throttle.pay(computed, || self.control.end().is_some());
+            self.rest(|| throttle.pay(computed, || self.is_over()));
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.control.end().is_some()
+    }
+
+    /// Waits for something, while no other run waits for this worker.
+    fn rest<T>(&self, waiting: impl FnOnce() -> T) -> T {
+        match &self.share {
+            Some(share) => share.rest(waiting),
+            None => waiting(),
         }
     }
 }
@@ -247,6 +290,7 @@ mod tests {
             slow,
             in_slow: Arc::default(),
             most_in_slow: 3,
+            share: None,
         };
         let (long, short) = (600 << 10, 9);
         assert_eq!(

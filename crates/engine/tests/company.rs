@@ -1,7 +1,11 @@
 //! Two collections in one process: they share the gap of every host, copies of robots.txt, and what
 //! the machine can do at once, by their weights.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may fail loudly and say what it counted"
+)]
 
 #[path = "support/script.rs"]
 mod script;
@@ -152,68 +156,117 @@ impl Fetcher for Counted {
     }
 }
 
-#[test]
-fn requests_go_by_weight() {
-    // Sixty hosts of their own for each, far more pages than are asked for.
-    let web = |prefix: &str| {
-        let mut script = Script::default().slowly(Duration::from_millis(2));
-        for host in 0..60 {
+/// Two runs with hosts of their own, of weights 1 and 3, and far more pages than are asked for: the requests of each.
+#[derive(Clone, Copy)]
+struct Weighed {
+    places: usize,
+    hosts: u32,
+    latency: Duration,
+    words: u32,
+    most: u64,
+}
+
+impl Weighed {
+    fn web(self, prefix: &str) -> Script {
+        let mut script = Script::default().slowly(self.latency);
+        let word = |at: u32| format!("w{} ", at.wrapping_mul(2_654_435_761) % 5000);
+        let text: String = (0..self.words).map(word).collect();
+        for host in 0..self.hosts {
             for page in 0..80 {
                 let next = (page + 1) % 80;
-                let (here, on) = (host, (host + 1) % 60);
-                let links = format!(
-                    "<a href=\"http://{prefix}{here}.test/{next}\">a</a> <a href=\"http://{prefix}{on}.test/0\">b</a>"
+                let (here, on) = (host, (host + 1) % self.hosts);
+                let body = format!(
+                    "<a href=\"http://{prefix}{here}.test/{next}\">a</a> <a href=\"http://{prefix}{on}.test/0\">b</a> {page} {text}"
                 );
-                script = script.html(&format!("http://{prefix}{host}.test/{page}"), &links);
+                script = script.html(&format!("http://{prefix}{host}.test/{page}"), &body);
             }
         }
         script
-    };
-    let company = Company::new(8);
-    let (counts, most) = (Arc::<Mutex<Counts>>::default(), 1600);
-    let controls = [Control::default(), Control::default()];
-    let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
-    let mut runs = Vec::new();
-    for (at, (name, weight)) in [("light", 1), ("heavy", 3)].into_iter().enumerate() {
-        let mut config = CollectionConfig::default();
-        config.politeness.delay = Duration::ZERO;
-        config.filter.scope = "suffix:.test".parse().unwrap();
-        config.run.ignore_robots = true;
-        config.run.hosts_at_once = Some(60);
-        config.run.alias_pages = 0;
-        config.traps.enabled = false;
-        config.archive.enabled = false;
-        config.index.enabled = false;
-        config.links.enabled = false;
-        config.catalog.enabled = false;
-        config.schedule.weight = weight;
-        let counted = Arc::new(Counted {
-            at,
-            script: web(name),
-            counts: Arc::clone(&counts),
-            most,
-            controls: controls.clone(),
-        });
-        let parts = Parts {
-            fetcher: Some(counted),
-            company: Some(Arc::clone(&company)),
-            ..Parts::default()
-        };
-        // All hosts are known from the start, so that both always want more than there is.
-        let seeds: Vec<String> = (0..60)
-            .map(|host| format!("http://{name}{host}.test/0"))
-            .collect();
-        let files = Arc::clone(&files);
-        runs.push(start(files, name, &config, &seeds, parts, &controls[at]));
     }
-    for run in runs {
-        assert_eq!(run.join().unwrap().reason, EndReason::Stopped);
+
+    fn run(self) -> [u64; 2] {
+        let company = Company::new(self.places);
+        let counts = Arc::<Mutex<Counts>>::default();
+        let controls = [Control::default(), Control::default()];
+        let files: Arc<dyn Files> = Arc::new(SimulatedDisk::new());
+        let mut runs = Vec::new();
+        for (at, (name, weight)) in [("light", 1), ("heavy", 3)].into_iter().enumerate() {
+            let mut config = CollectionConfig::default();
+            config.politeness.delay = Duration::ZERO;
+            config.filter.scope = "suffix:.test".parse().unwrap();
+            config.run.ignore_robots = true;
+            config.run.hosts_at_once = Some(60);
+            config.run.alias_pages = 0;
+            config.traps.enabled = false;
+            config.archive.enabled = false;
+            config.index.enabled = false;
+            config.links.enabled = false;
+            config.catalog.enabled = false;
+            config.schedule.weight = weight;
+            let counted = Arc::new(Counted {
+                at,
+                script: self.web(name),
+                counts: Arc::clone(&counts),
+                most: self.most,
+                controls: controls.clone(),
+            });
+            let parts = Parts {
+                fetcher: Some(counted),
+                company: Some(Arc::clone(&company)),
+                ..Parts::default()
+            };
+            // All hosts are known from the start, so that both always want more than there is.
+            let seeds: Vec<String> = (0..self.hosts)
+                .map(|host| format!("http://{name}{host}.test/0"))
+                .collect();
+            let files = Arc::clone(&files);
+            runs.push(start(files, name, &config, &seeds, parts, &controls[at]));
+        }
+        for run in runs {
+            assert_eq!(run.join().unwrap().reason, EndReason::Stopped);
+        }
+        let counted = counts.lock().unwrap().counted;
+        assert_eq!(counted.iter().sum::<u64>(), self.most);
+        counted
     }
-    let [light, heavy] = counts.lock().unwrap().counted;
-    assert_eq!(light + heavy, most);
+}
+
+#[test]
+fn requests_go_by_weight() {
+    let most = 1600;
+    let [light, heavy] = Weighed {
+        places: 8,
+        hosts: 60,
+        latency: Duration::from_millis(2),
+        words: 0,
+        most,
+    }
+    .run();
     let wanted = most / 4;
     assert!(
         light.abs_diff(wanted) <= wanted / 10,
+        "{light} and {heavy} requests; {wanted} and {} are right",
+        3 * wanted
+    );
+}
+
+/// Both have all the places that they can use, and pages that keep every worker busy. How exact it is shows in the tests of
+/// `shares`: here other things of the machine have a say, and without weights both get the half.
+#[test]
+fn the_processor_goes_by_weight_where_there_are_places_for_all() {
+    let most = 1200;
+    let [light, heavy] = Weighed {
+        places: 256,
+        hosts: 20,
+        latency: Duration::ZERO,
+        words: 12_000,
+        most,
+    }
+    .run();
+    println!("{light} and {heavy} requests");
+    let wanted = most / 4;
+    assert!(
+        light.abs_diff(wanted) <= wanted / 3,
         "{light} and {heavy} requests; {wanted} and {} are right",
         3 * wanted
     );
