@@ -467,39 +467,47 @@ fn run(
 #[test]
 fn a_scope_that_is_narrower_holds_though_the_run_is_cut_off_before_all_was_judged() {
     for (on_disk, at_a_start) in [(false, true), (false, false), (true, true), (true, false)] {
-        let what = format!("on disk: {on_disk}, at a start: {at_a_start}");
-        let (disk, script) = (SimulatedDisk::new(), many_pages());
-        let mut wide = config(false);
-        if on_disk {
-            wide.run.repository_memory = 256 << 10;
-        }
-        let mut narrow = wide.clone();
-        narrow.filter.exclude = vec!["/x/".to_owned()];
-        let report = if at_a_start {
-            wide.filter.max_pages = Some(10);
-            run(&disk, &script, &wide, &Control::default());
-            let control = Control::default();
-            control.interrupt();
-            run(&disk, &script, &narrow, &control)
-        } else {
-            let then = Some(Then::Interrupt);
-            run_and_hear(&disk, &script, &wide, Arc::default(), then, |control, _| {
-                control.change(narrow.clone());
-            })
-        };
-        assert_eq!(report.reason, EndReason::Interrupted, "{what}");
-        assert!(report.states["waiting"] > 3000, "{what}: all was judged");
-        let before = script.pages();
-        let control = Control::default();
-        control.resume();
-        let report = run(&disk, &script, &narrow, &control);
-        assert_eq!(report.reason, EndReason::Done, "{what}");
-        let after = script.pages();
-        let count = |pages: &[String], word: &str| of(pages, word).len();
-        assert_eq!(count(&after, "/x/"), count(&before, "/x/"), "{what}");
-        assert_eq!(count(&after, "/y/"), 300, "{what}");
-        assert_eq!(report.states["excluded"], 7000, "{what}");
+        // On a machine that is busy everything may be judged before the end is heard.
+        let was_cut = (0..20).any(|_| check_cut_off(on_disk, at_a_start));
+        assert!(was_cut, "on disk: {on_disk}, at a start: {at_a_start}");
     }
+}
+
+/// Whether the end came before all was judged.
+fn check_cut_off(on_disk: bool, at_a_start: bool) -> bool {
+    let what = format!("on disk: {on_disk}, at a start: {at_a_start}");
+    let (disk, script) = (SimulatedDisk::new(), many_pages());
+    let mut wide = config(false);
+    if on_disk {
+        wide.run.repository_memory = 256 << 10;
+    }
+    let mut narrow = wide.clone();
+    narrow.filter.exclude = vec!["/x/".to_owned()];
+    let report = if at_a_start {
+        wide.filter.max_pages = Some(10);
+        run(&disk, &script, &wide, &Control::default());
+        let control = Control::default();
+        control.interrupt();
+        run(&disk, &script, &narrow, &control)
+    } else {
+        let then = Some(Then::Interrupt);
+        run_and_hear(&disk, &script, &wide, Arc::default(), then, |control, _| {
+            control.change(narrow.clone());
+        })
+    };
+    assert_eq!(report.reason, EndReason::Interrupted, "{what}");
+    let was_cut = report.states["waiting"] > 3000;
+    let before = script.pages();
+    let control = Control::default();
+    control.resume();
+    let report = run(&disk, &script, &narrow, &control);
+    assert_eq!(report.reason, EndReason::Done, "{what}");
+    let after = script.pages();
+    let count = |pages: &[String], word: &str| of(pages, word).len();
+    assert_eq!(count(&after, "/x/"), count(&before, "/x/"), "{what}");
+    assert_eq!(count(&after, "/y/"), 300, "{what}");
+    assert_eq!(report.states["excluded"], 7000, "{what}");
+    was_cut
 }
 
 /// Removes a host and a page while a run rests: what waits is counted without them before anything more is asked for.
