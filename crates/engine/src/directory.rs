@@ -551,11 +551,16 @@ mod tests {
         removals.write(&*files, &layout).unwrap();
         // Before it is known what it hides, it is not deleted.
         let list = place.path().join("birds/removed");
+        let lists = [list.clone(), place.path().join("birds/removed.copy")];
         let good = fs::read(&list).unwrap();
-        fs::write(&list, b"check 0\n").unwrap();
+        for list in &lists {
+            fs::write(list, b"check 0\n").unwrap();
+        }
         assert!(directory.remove_collection(&layout).is_err());
         assert!(list.exists() && directory.collections() == ["birds"]);
-        fs::write(&list, good).unwrap();
+        for list in &lists {
+            fs::write(list, &good).unwrap();
+        }
         directory.remove_collection(&layout).unwrap();
         assert!(!place.path().join("birds").exists());
         assert!(directory.collections().is_empty());

@@ -466,6 +466,9 @@ mod tests {
         assert!(!Removals::read_all(&files).unwrap().hides_host("a.example"));
         // It is guarded as the others are.
         files.remove(Path::new(KEPT)).unwrap();
+        assert_eq!(Removals::read_all(&files).unwrap(), kept, "by its copy");
+        let copy = copy_of(Path::new(KEPT));
+        files.replace(&copy, b"check").unwrap();
         let error = Removals::read_all(&files).unwrap_err();
         assert!(error.to_string().contains("`removed.kept.copy`"), "{error}");
     }
