@@ -222,7 +222,7 @@ fn a_wrong_setting_is_told_by_its_name_and_place_and_not_by_a_line() {
     for (key, value, words) in [
         ("filter.max-depth", json!("three"), "a whole number"),
         ("max-depth", json!(-1), "a whole number"),
-        ("run.retries", json!(300), "255"),
+        ("run.retries", json!(300), "from 0 to 100"),
         ("politeness.delay", json!("soon"), "not a duration"),
         ("filter.exclude", json!(["("]), "not a regular expression"),
         ("filter.exclude", json!([3]), "a text between quotes"),
