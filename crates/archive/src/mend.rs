@@ -9,7 +9,7 @@
 //! Which part is drawn anew at each start: nothing has to be remembered, and where the indexes of an archive are
 //! smaller than the part, all of them are read each time.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
@@ -32,6 +32,7 @@ const MOST_BYTES: u64 = 128 << 20;
 pub struct Mending {
     upkeep: Upkeep,
     most_bytes: u64,
+    most_index_bytes: u64,
 }
 
 /// The list of indexes that are known to be damaged, in the archive's directory: names, a line each.
@@ -48,7 +49,11 @@ pub(crate) fn note_suspects(
     if indexes.is_empty() {
         return Ok(());
     }
-    let (path, lines) = (suspects_path(dir), indexes.join("\n"));
+    let path = suspects_path(dir);
+    let noted = files.read(&path).unwrap_or_default();
+    let noted = String::from_utf8_lossy(&noted);
+    let all: BTreeSet<&str> = noted.lines().chain(indexes.iter().copied()).collect();
+    let lines = all.into_iter().collect::<Vec<_>>().join("\n");
     files
         .replace(&path, lines.as_bytes())
         .map_err(ArchiveError::file("write", &path))
@@ -59,6 +64,7 @@ impl Mending {
         Self {
             upkeep,
             most_bytes: MOST_BYTES,
+            most_index_bytes: MOST_BYTES,
         }
     }
 
@@ -70,8 +76,13 @@ impl Mending {
     }
 
     /// Does it. `draw` says which part is read; `tell` hears of each damaged file before it is written anew. A crash leaves
-    /// each index as it was or as it is to be.
-    pub fn run(self, draw: u64, tell: &mut dyn FnMut(&Path)) -> Result<(), ArchiveError> {
+    /// each index as it was or as it is to be, and so does an end: then what is left is for the next start.
+    pub fn run(
+        self,
+        draw: u64,
+        is_over: &dyn Fn() -> bool,
+        tell: &mut dyn FnMut(&Path),
+    ) -> Result<(), ArchiveError> {
         let Upkeep {
             files, dir, lock, ..
         } = &self.upkeep;
@@ -89,7 +100,9 @@ impl Mending {
             if suspects.contains(index.file().as_str()) {
                 // Whoever read the records knows more than the sums say.
                 tell(&path);
-                self.write_anew(index, &list)?;
+                if !self.write_anew(index, &list, is_over)? {
+                    return Ok(());
+                }
             }
         }
         for index in self.drawn(&indexes, draw)? {
@@ -97,12 +110,15 @@ impl Mending {
             if suspects.contains(index.file().as_str()) {
                 continue;
             }
+            if is_over() {
+                break;
+            }
             match health(&**files, &path)? {
                 Health::Whole => {}
                 Health::OnlyLines => number_again(&**files, &path)?,
                 Health::Damaged => {
                     tell(&path);
-                    self.write_anew(index, &list)?;
+                    self.write_anew(index, &list, is_over)?;
                 }
             }
         }
@@ -115,7 +131,8 @@ impl Mending {
         Ok(())
     }
 
-    /// All indexes, or those from one that is drawn on, until there are enough.
+    /// All indexes, or those from one that is drawn on, until there are enough. One that alone is more than that is left to
+    /// `teia verify`: a start is to end.
     fn drawn<'a>(
         &self,
         indexes: &'a [IndexName],
@@ -128,6 +145,7 @@ impl Mending {
             let len = file.and_then(|file| file.len());
             sized.push((index, len.map_err(ArchiveError::file("open", &path))?));
         }
+        sized.retain(|(_, len)| *len <= self.most_index_bytes);
         let all: u64 = sized.iter().map(|(_, len)| len).sum();
         if all > self.most_bytes {
             let mut from = xxh3_64(&draw.to_le_bytes()) % all;
@@ -147,8 +165,13 @@ impl Mending {
         Ok(wanted.map(|(index, _)| index).collect())
     }
 
-    /// Writes an index anew from the records of the archive files that it covers.
-    fn write_anew(&self, index: &IndexName, list: &[String]) -> Result<(), ArchiveError> {
+    /// Writes an index anew from the records of the archive files that it covers; false where the end came before.
+    fn write_anew(
+        &self,
+        index: &IndexName,
+        list: &[String],
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<bool, ArchiveError> {
         let Upkeep { files, dir, .. } = &self.upkeep;
         let path = dir.join(index.file());
         let names = list.iter().filter_map(|name| ArchiveName::parse(name));
@@ -159,6 +182,10 @@ impl Mending {
         // Under the names that they have by themselves: readers pass over what a merged one covers.
         let mut parts = Vec::new();
         for name in &covered {
+            if is_over() {
+                // Parts are passed over beside the index that covers them.
+                return Ok(false);
+            }
             let part = dir.join(name.index().file());
             let archive = dir.join(name.file());
             let file = files.open(&archive).and_then(|file| file.len());
@@ -172,7 +199,7 @@ impl Mending {
             parts.push(part);
         }
         if parts == [path.clone()] {
-            return Ok(());
+            return Ok(true);
         }
         let mut sources = Vec::with_capacity(parts.len());
         for part in &parts {
@@ -187,7 +214,7 @@ impl Mending {
             // Numbers without their index mean nothing, so it does not matter if this is left behind.
             let _left_behind = files.remove(&ids_path(part));
         }
-        Ok(())
+        Ok(true)
     }
 }
 

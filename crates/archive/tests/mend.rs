@@ -72,7 +72,7 @@ fn begin(
     let mut told = Vec::new();
     let mending = writer.mending().with_most_bytes(most_bytes);
     mending
-        .run(draw, &mut |path| told.push(path.to_owned()))
+        .run(draw, &|| false, &mut |path| told.push(path.to_owned()))
         .unwrap();
     told
 }

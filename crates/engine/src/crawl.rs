@@ -228,7 +228,7 @@ impl Crawl {
                 names,
                 last_archive.clone(),
             )?;
-            mend_indexes(&writer, &*clock, &*parts.feedback);
+            mend_indexes(&writer, &*clock, &*parts.feedback, &control);
             if !ahead.is_zero() {
                 // Dates within one file only grow.
                 writer.begin_anew(clock.wall())?;
@@ -256,9 +256,7 @@ impl Crawl {
         if all_seeds.is_empty() && past.repository.is_empty() {
             return Err(EngineError::NoSeeds);
         }
-        let mended = Removals::mend(&*files, &layout);
-        let mended = mended.map_err(EngineError::disk("write the removals in", &root))?;
-        for list in mended {
+        for list in Removals::mend(&*files, &layout)? {
             parts.feedback.hear(&Event::Notice {
                 level: Level::Warning,
                 text: format!(
@@ -596,7 +594,7 @@ fn mentions_crawl_delay(robots: &[u8]) -> bool {
 }
 
 /// Before anybody looks anything up: a damaged index says of what it has that it has it not.
-fn mend_indexes(archive: &Writer, clock: &dyn Clock, feedback: &dyn Feedback) {
+fn mend_indexes(archive: &Writer, clock: &dyn Clock, feedback: &dyn Feedback, control: &Control) {
     let notice = |text| {
         let level = Level::Warning;
         feedback.hear(&Event::Notice { level, text });
@@ -607,7 +605,8 @@ fn mend_indexes(archive: &Writer, clock: &dyn Clock, feedback: &dyn Feedback) {
             index.display()
         ));
     };
-    if let Err(error) = archive.mending().run(draw(clock), &mut tell) {
+    let is_over = || control.end().is_some();
+    if let Err(error) = archive.mending().run(draw(clock), &is_over, &mut tell) {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
         notice(format!(
             "an archive index could not be looked at, or written anew ({error}{}); the next run tries again",

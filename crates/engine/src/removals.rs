@@ -24,8 +24,9 @@ use teia_base::journal::Exclusion;
 use teia_base::{CanonicalUrl, Files, Outcome};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::Layout;
 use crate::ring::Ring;
+use crate::turn::Turn;
+use crate::{EngineError, Layout};
 
 /// What collections that are deleted hid. No collection can have this name.
 const KEPT: &str = "removed.kept";
@@ -95,23 +96,34 @@ impl Removals {
 
     /// Writes lists again that are damaged or gone and have a whole copy, and copies that are not as their lists; which lists were
     /// made good.
-    pub(crate) fn mend(files: &dyn Files, own: &Layout) -> io::Result<Vec<PathBuf>> {
+    pub(crate) fn mend(files: &dyn Files, own: &Layout) -> Result<Vec<PathBuf>, EngineError> {
         let mut mended = Vec::new();
         let all: BTreeSet<PathBuf> = lists(files).into_iter().chain([path(own)]).collect();
+        if all.iter().all(|list| Self::is_right(files, list)) {
+            return Ok(mended);
+        }
+        // Somebody may be writing one of them just now, who has the turn: what was seen of that is half of it.
+        let _turn = Turn::take(files)?;
         for list in all {
             let Ok(whole) = Self::read_at(files, &list) else {
                 continue;
             };
-            if Self::read_own(files, &list).is_err() {
-                whole.write_at(files, &list)?;
-                mended.push(list);
-            } else if files.exists(&list)
-                && files.read(&copy_of(&list)).ok() != files.read(&list).ok()
-            {
-                whole.write_at(files, &list)?;
+            if Self::is_right(files, &list) {
+                continue;
             }
+            if Self::read_own(files, &list).is_err() {
+                mended.push(list.clone());
+            }
+            let written = whole.write_at(files, &list);
+            written.map_err(EngineError::disk("write the removals in", list))?;
         }
         Ok(mended)
+    }
+
+    /// Whether a list is whole, and its copy the same.
+    fn is_right(files: &dyn Files, list: &Path) -> bool {
+        let is_same = || files.read(&copy_of(list)).ok() == files.read(list).ok();
+        Self::read_own(files, list).is_ok() && (!files.exists(list) || is_same())
     }
 
     /// What no run of the directory fetches, and nobody is shown: all that some collection of it hides, or hid before it was deleted.
