@@ -161,11 +161,12 @@ impl Library {
     /// Captures of a URL in all collections, oldest first; hidden ones are not there, nor those that broke off.
     pub(crate) fn versions(&self, url: &str) -> Result<Vec<Copy>, WebError> {
         let mut copies = Vec::new();
+        // Copies are found by another scheme too, and what is removed is removed from all.
+        let removals = self.removals().into_iter().collect::<Result<Vec<_>, _>>()?;
         for shelf in self.shelves() {
-            let removals = shelf.removals()?;
             for entry in shelf.captures()?.versions(url)? {
-                let is_hidden =
-                    CanonicalUrl::parse(&entry.url).is_ok_and(|url| removals.hides(&url));
+                let is_hidden = CanonicalUrl::parse(&entry.url)
+                    .is_ok_and(|url| removals.iter().any(|list| list.hides(&url)));
                 if !is_hidden && !entry.noarchive && !entry.failed {
                     let shelf = Arc::clone(&shelf);
                     copies.push(Copy { shelf, entry });
@@ -193,6 +194,12 @@ impl Library {
             let mut lists = self.removals().into_iter();
             lists.any(|list| list.map_or(true, |list| list.hides(&url)))
         })
+    }
+
+    /// The same, where it must not be guessed.
+    pub(crate) fn surely_hides(&self, url: &CanonicalUrl) -> Result<bool, WebError> {
+        let lists = self.removals().into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(lists.iter().any(|list| list.hides(url)))
     }
 
     /// The same for everything on a host.

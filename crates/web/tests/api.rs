@@ -429,6 +429,21 @@ fn ui_32_what_is_hidden_is_gone_at_once_and_can_come_back() {
     client.good("DELETE", &back, &Value::Null);
     client.bad("DELETE", &back, &Value::Null, 404);
     assert_eq!(found(), 1);
+    // What another collection hides is hidden by whatever scheme it is asked for.
+    let other = json!({"name": "other", "seeds": ["http://a.example/"]});
+    client.good("POST", "/api/collections", &other);
+    let removals = "/api/collections/other/removals";
+    let hidden = json!({"kind": "url", "value": url});
+    client.good("PUT", removals, &hidden);
+    let secure = url.replacen("http:", "https:", 1);
+    for spelled in [&url, &secure] {
+        assert_eq!(served.get(&format!("/archive/*/{spelled}")).status, 404);
+        let versions = format!("/api/versions?url={spelled}");
+        client.bad("GET", &versions, &Value::Null, 404);
+    }
+    let back = format!("{removals}?kind=url&value={url}");
+    client.good("DELETE", &back, &Value::Null);
+    assert_eq!(served.get(&format!("/archive/*/{secure}")).status, 200);
     for bad in ["a/b", "", "http://a.example/", "a b"] {
         let body = json!({"kind": "host", "value": bad});
         client.bad("PUT", "/api/collections/birds/removals", &body, 422);

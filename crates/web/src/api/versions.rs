@@ -136,7 +136,7 @@ pub(crate) async fn links(
             .desk
             .life_as_spelled(&name, &url, app.config.journal_time)?;
         let url = known.state.url.normal();
-        if app.library.hides(url.as_str()) {
+        if app.library.surely_hides(url)? {
             return Err(removed(url.as_str()));
         }
         let shelves = app.library.shelves();
@@ -228,7 +228,7 @@ fn copies_of(app: &App, asked: &str) -> Result<(String, Vec<Copy>), Problem> {
     }
     let mut hidden = None;
     for url in candidates {
-        if app.library.hides(url.as_str()) {
+        if app.library.surely_hides(&url)? {
             hidden.get_or_insert(url);
             continue;
         }
