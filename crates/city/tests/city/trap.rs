@@ -298,6 +298,74 @@ fn trap_01_in_ever_more_directories_does_not_fill_the_warnings() {
     assert_eq!(crawled.report.fetched, 4000);
 }
 
+/// Forty booking calendars that end, of which `/` names all, and honest pages of the same shape beside them.
+#[test]
+fn trap_15_directories_that_are_empty_take_no_honest_ones_with_them() {
+    let door = open_site(|path| {
+        let links = |urls: Vec<String>| -> String {
+            urls.iter()
+                .map(|url| format!("<a href={url}>x</a> "))
+                .collect()
+        };
+        if path == "/" {
+            let rooms = (0..40).map(|room| format!("/{}/2026", letters(room)));
+            return Some(html(format!(
+                "rooms {} <a href=/more>more</a>",
+                links(rooms.collect())
+            )));
+        }
+        if path == "/more" {
+            let news = (0..60).map(|number| format!("/news/{number}"));
+            return Some(html(format!("news {}", links(news.collect()))));
+        }
+        let (first, number) = path.strip_prefix('/')?.split_once('/')?;
+        let number: usize = number.parse().ok()?;
+        if first == "news" {
+            let own = (1..30)
+                .map(|at| letters(number * 71 + at * 977))
+                .collect::<Vec<_>>();
+            return Some(html(format!("What is new: {}", own.join(" "))));
+        }
+        let before = match number {
+            2017.. => links(vec![format!("/{first}/{}", number - 1)]),
+            _ => String::new(),
+        };
+        Some(html(format!("No bookings in this year. {before}")))
+    });
+    let (_, said) = crawl_heard(&SimulatedDisk::new(), &crawl_config(), &[door.url("/")]);
+    let asked = door.requests();
+    let news = asked.iter().filter(|one| one.starts_with("GET /news/"));
+    assert_eq!(news.count(), 60, "{said:?}");
+}
+
+/// A chain of issues, each with a file, of which five are gone: the others are something.
+#[test]
+fn trap_15_a_chain_to_files_goes_on_though_some_of_them_are_gone() {
+    let door = open_site(|path| {
+        if let Some(number) = path.strip_prefix("/issue/") {
+            let number: usize = number.parse().ok()?;
+            let next = match number {
+                ..150 => format!("<a href=/issue/{}>next</a>", number + 1),
+                _ => String::new(),
+            };
+            return Some(html(format!(
+                "Issue <a href=/files/{number}.mp3>download</a> {next}"
+            )));
+        }
+        let number = path.strip_prefix("/files/")?.strip_suffix(".mp3")?;
+        let is_gone = ["3", "10", "20", "30", "40"].contains(&number);
+        (!is_gone).then(|| answer("Content-Type: audio/mpeg\r\n", &format!("ID3 {number}")))
+    });
+    let (_, said) = crawl_heard(
+        &SimulatedDisk::new(),
+        &crawl_config(),
+        &[door.url("/issue/1")],
+    );
+    let asked = door.requests();
+    let issues = asked.iter().filter(|one| one.starts_with("GET /issue/"));
+    assert_eq!(issues.count(), 150, "{said:?}");
+}
+
 #[test]
 fn trap_01_may_be_switched_off() {
     let door = open_web(&["calendar"]);

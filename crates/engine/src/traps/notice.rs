@@ -21,8 +21,8 @@ use crate::stage::fetch::Errand;
 
 /// Patterns of one host that are left out.
 const MOST_OF_HOST: usize = 200;
-/// So many of them that differ in their first directory only, and they are half of those directories or more: all are left
-/// out, as one pattern.
+/// So many of them that differ in their first directory only, which are two thirds of those directories or more and lead to one
+/// another: all are left out, as one pattern.
 const ALIKE: u32 = 20;
 
 /// What is said of a page that stands for none.
@@ -40,6 +40,9 @@ impl Ring {
         let Some(sketch) = sketch else {
             let is_new = attempt.outcome.is_ok() && !attempt.flags.has(Flags::DUPLICATE);
             self.traps.note_requisite(attempt.url.normal(), is_new);
+            if is_new || attempt.links.iter().any(leads_on) {
+                self.traps.note_something(attempt.url.normal());
+            }
             return;
         };
         // Not what stands for "not found", nor what may do so: were it counted, honest pages beside it would be left out.
@@ -133,8 +136,10 @@ impl Ring {
             }
             return None;
         }
-        let wider = wider
-            .filter(|wider| alike >= ALIKE && alike * 2 >= self.traps.directories(host, wider));
+        let wider = wider.filter(|wider| {
+            let (directories, crossings) = self.traps.directories(host, wider);
+            alike >= ALIKE && alike * 3 >= directories * 2 && crossings * 2 >= alike
+        });
         Some(Quarantined {
             host: name.to_owned(),
             pattern: wider.unwrap_or(pattern),
@@ -391,6 +396,9 @@ fn is_nothing(attempt: &Attempt) -> bool {
     let outcome = attempt.outcome;
     let is_none = outcome.is_redirect() || (400..500).contains(&outcome.number());
     let is_final = outcome.retry() == Retry::Final && matches!(attempt.next, Next::Done);
-    let leads_on = |link: &LinkRecord| matches!(link.verdict, LinkVerdict::New);
     is_none && is_final && !attempt.links.iter().any(leads_on)
+}
+
+fn leads_on(link: &LinkRecord) -> bool {
+    matches!(link.verdict, LinkVerdict::New)
 }

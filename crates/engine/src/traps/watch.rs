@@ -119,8 +119,13 @@ impl TrapWatch {
                 leads_to = Some(there);
             }
             let kind = self.kind(there);
+            let is_own_directory = first_of(link) == first_of(url);
             for (at, pattern) in own.iter().enumerate() {
                 if is_here && found[at] == *pattern {
+                    if pattern.starts_with(WILD) && is_own_directory {
+                        // Its directory grows, and not the number of directories.
+                        continue;
+                    }
                     inside[at] = inside[at].saturating_add(1);
                 } else if !kind.is_stale() {
                     outside[at] = true;
@@ -129,6 +134,12 @@ impl TrapWatch {
                     inside[at] = inside[at].saturating_add(1);
                 }
             }
+        }
+        if let Some(at) = own.iter().position(|pattern| pattern.starts_with(WILD))
+            && inside[at] > 0
+        {
+            let watch = self.watch((host, xxh3_64(own[at].as_bytes())));
+            watch.crossings = watch.crossings.saturating_add(1);
         }
         let mut suspicion = None;
         let mut is_stale = !brought.else_new;
@@ -186,16 +197,22 @@ impl TrapWatch {
         self.change_kind(kind, |kind| kind.stale = kind.stale.saturating_add(1));
     }
 
+    /// Notes that there is something at a URL that is no page, or that it leads to something new.
+    pub fn note_something(&mut self, url: &CanonicalUrl) {
+        let kind = kind_of(url, &patterns(url));
+        self.change_kind(kind, |kind| kind.stale = 0);
+    }
+
     /// Notes that no more patterns of a host are left out; whether that is news.
     pub(super) fn note_full(&mut self, host: HostId) -> bool {
         self.full.insert(host)
     }
 
-    /// First directories under which pages of a pattern were seen, about.
-    pub(super) fn directories(&self, host: HostId, wild: &str) -> u32 {
+    /// First directories under which pages of a pattern were seen, about; and how many of these pages led to new directories.
+    pub(super) fn directories(&self, host: HostId, wild: &str) -> (u32, u32) {
         let key = (host, xxh3_64(wild.as_bytes()));
         let watch = self.newer.get(&key).or_else(|| self.older.get(&key));
-        watch.map_or(0, |watch| watch.directories)
+        watch.map_or((0, 0), |watch| (watch.directories, watch.crossings))
     }
 
     fn kind(&self, key: u64) -> Kind {
@@ -260,6 +277,12 @@ fn kind_of(url: &CanonicalUrl, patterns: &[String]) -> u64 {
     xxh3_64(format!("{}{pattern}", url.authority()).as_bytes())
 }
 
+/// The first directory of a URL, or its file.
+fn first_of(url: &CanonicalUrl) -> &str {
+    let path = url.path_and_query();
+    path.split(['/', '?']).nth(1).unwrap_or("")
+}
+
 /// The host and the widest pattern of a URL.
 fn requisite_key(url: &CanonicalUrl) -> u64 {
     let widest = patterns(url).pop().unwrap_or_default();
@@ -315,7 +338,11 @@ struct Watch {
     words: Filter<128>,
     /// Shingles of the page before.
     last: Vec<u32>,
+    /// First directories, of all pages and of those in the row.
     directories: u32,
+    of_row: u32,
+    /// Pages that led to other first directories.
+    crossings: u32,
 }
 
 impl Watch {
@@ -344,14 +371,18 @@ impl Watch {
         url: &CanonicalUrl,
         led: Led,
     ) -> Option<(u32, &'static str)> {
-        let first = url.path_and_query().split('/').nth(1).unwrap_or("");
-        let is_new = !self.words.meet_all(xxh3_64(first.as_bytes()));
+        let is_new = !self.words.meet_all(xxh3_64(first_of(url).as_bytes()));
         self.directories = self.directories.saturating_add(is_new.into());
         let is_repeat = self.said.meet_all(sketch.digest);
         let goes_on = is_repeat && !led.outside;
         self.repeats.note(goes_on, led.inside, led.bytes);
+        self.of_row = if goes_on {
+            self.of_row.saturating_add(is_new.into())
+        } else {
+            0
+        };
         let enough = config.repeats.saturating_mul(WILD_REPEATS);
-        let is_wild = self.directories.saturating_mul(2) >= self.repeats.pages;
+        let is_wild = self.of_row.saturating_mul(2) >= self.repeats.pages;
         (is_wild && self.repeats.is_trap(enough))
             .then_some((self.repeats.pages, "are the same page again and again"))
     }
