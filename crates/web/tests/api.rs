@@ -436,6 +436,14 @@ fn ui_32_what_is_hidden_is_gone_at_once_and_can_come_back() {
     let hidden = json!({"kind": "url", "value": url});
     client.good("PUT", removals, &hidden);
     let secure = url.replacen("http:", "https:", 1);
+    // A collection that is new is looked at within a moment.
+    let is_shown = || served.get(&format!("/archive/*/{url}")).status == 200;
+    for _ in 0..600 {
+        if !is_shown() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
     for spelled in [&url, &secure] {
         assert_eq!(served.get(&format!("/archive/*/{spelled}")).status, 404);
         let versions = format!("/api/versions?url={spelled}");
