@@ -492,7 +492,7 @@ fn wrong_settings_are_told_of_in_portuguese() {
         ),
         (
             "[run]\nretries = \"many\"\n",
-            "linha 2: esperava-se um número inteiro de 0 a 255, não o texto \"many\"",
+            "linha 2: esperava-se um número inteiro de 0 a 100, não o texto \"many\"",
         ),
         (
             "seeds = [\"http://\"]\n",
